@@ -1,0 +1,73 @@
+# The chores of this repository. Needs make and Python 3.11 to 3.14; everything else goes into .venv.
+# PYTHON=/path/to/python chooses the interpreter that makes .venv.
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3
+FUZZ_INPUTS ?= 100000
+QUICK_OUT ?= build/bench-quick
+
+# An interpreter counts when it runs, has what a virtual environment needs, and is supported.
+USABLE := import ensurepip, ssl, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))
+# Runs its arguments while holding a lock that ends with the process, however it ends.
+LOCKED := import fcntl, subprocess, sys; f = open(".venv.lock", "w"); fcntl.flock(f, fcntl.LOCK_EX); \
+	sys.exit(subprocess.call(sys.argv[1:]))
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench bench-quick fuzz clean build-venv
+
+help:
+	@echo "make demo         a short tour, after installing the package into $(VENV)"
+	@echo "make test         the tests, without the slow ones"
+	@echo "make lint         ruff (rules and format) and mypy"
+	@echo "make bench        speed and memory beside the peers; writes benchmarks/"
+	@echo "make bench-quick  the same on tiny data; writes $(QUICK_OUT)/"
+	@echo "make fuzz         $(FUZZ_INPUTS) damaged model files (FUZZ_INPUTS=...)"
+	@echo "make clean        removes $(VENV), caches and build outputs"
+
+demo: $(VENV)/.installed-base
+	$(RUN) -m electorate.demo
+
+test: $(VENV)/.installed-test
+	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow"
+
+lint: $(VENV)/.installed-lint
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+bench: $(VENV)/.installed-bench
+	$(RUN) benchmarks/run.py
+
+bench-quick: $(VENV)/.installed-bench
+	$(RUN) benchmarks/run.py --quick --out $(QUICK_OUT)
+
+fuzz: $(VENV)/.installed-test
+	ELECTORATE_FUZZ_INPUTS=$(FUZZ_INPUTS) $(RUN) -m pytest -k fuzz
+
+clean:
+	rm -rf $(VENV) .venv.lock build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp per extra, so that a second run starts at once. The lock, and the second look at the
+# stamp under it, keep two makes from installing into one environment at the same time.
+$(VENV)/.installed-%: pyproject.toml
+	@python=""; for p in $(or $(PYTHON),$(CANDIDATES)); do \
+	  if "$$p" -c '$(USABLE)' >/dev/null 2>&1; then python=$$p; break; fi; done; \
+	if [ -z "$$python" ]; then \
+	  echo "make needs Python 3.11 to 3.14 with venv, ensurepip and ssl;" \
+	    "none of these will do: $(or $(PYTHON),$(CANDIDATES))" >&2; exit 1; fi; \
+	"$$python" -c '$(LOCKED)' $(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) \
+	  build-venv PYTHON="$$python" EXTRA=$*
+
+build-venv:
+	@if [ ! -e $(VENV)/.created ]; then \
+	  echo "making $(VENV) with $$($(PYTHON) --version)"; \
+	  $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/.created; fi
+	@if [ ! $(VENV)/.installed-$(EXTRA) -nt pyproject.toml ]; then \
+	  echo "installing electorate ($(EXTRA)) into $(VENV)"; \
+	  $(RUN) -m pip install -qq --editable '.$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' \
+	    && touch $(VENV)/.installed-$(EXTRA); fi

@@ -1,0 +1,98 @@
+"""Who competes: electorate and its peers, each boosting stumps, behind one way to make them."""
+
+import importlib
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any, NamedTuple
+
+
+class Setting(NamedTuple):
+    """What every contender is given; None leaves a library's own default."""
+
+    rounds: int
+    threads: int | None
+    learning_rate: float | None = None
+
+
+class Contender(NamedTuple):
+    """Where an estimator comes from, and its own names for a setting."""
+
+    distributions: tuple[str, ...]
+    module: str
+    estimator: str
+    parameters: Callable[[Setting], dict[str, Any]]
+
+
+def _ours(s: Setting) -> dict[str, Any]:
+    return {"n_estimators": s.rounds, "n_jobs": s.threads}
+
+
+def _adaboost(s: Setting) -> dict[str, Any]:
+    return {"n_estimators": s.rounds}
+
+
+def _histgradientboosting(s: Setting) -> dict[str, Any]:
+    # Its threads are OpenMP's, which the benchmark processes limit by OMP_NUM_THREADS.
+    fixed = {"max_leaf_nodes": 2, "early_stopping": False}
+    return {"max_iter": s.rounds, "learning_rate": s.learning_rate, **fixed}
+
+
+def _xgboost(s: Setting) -> dict[str, Any]:
+    common = {"n_estimators": s.rounds, "n_jobs": s.threads, "learning_rate": s.learning_rate}
+    return {"max_depth": 1, "tree_method": "hist", **common}
+
+
+def _lightgbm(s: Setting) -> dict[str, Any]:
+    common = {"n_estimators": s.rounds, "n_jobs": s.threads, "learning_rate": s.learning_rate}
+    return {"num_leaves": 2, "verbose": -1, **common}
+
+
+def _catboost(s: Setting) -> dict[str, Any]:
+    common = {"iterations": s.rounds, "thread_count": s.threads, "learning_rate": s.learning_rate}
+    return {"depth": 1, "verbose": False, "allow_writing_files": False, **common}
+
+
+OURS = "electorate"
+ADABOOST = "scikit-learn AdaBoost"
+_SKLEARN = ("scikit-learn",), "sklearn.ensemble"
+CONTENDERS = {
+    OURS: Contender(("electorate",), "electorate", "AdaBoostClassifier", _ours),
+    "HistGradientBoosting": Contender(*_SKLEARN, "HistGradientBoostingClassifier", _histgradientboosting),
+    "XGBoost": Contender(("xgboost", "xgboost-cpu"), "xgboost", "XGBClassifier", _xgboost),
+    "LightGBM": Contender(("lightgbm",), "lightgbm", "LGBMClassifier", _lightgbm),
+    "CatBoost": Contender(("catboost",), "catboost", "CatBoostClassifier", _catboost),
+    ADABOOST: Contender(*_SKLEARN, "AdaBoostClassifier", _adaboost),
+}
+GRADIENT_BOOSTERS = ["HistGradientBoosting", "XGBoost", "LightGBM", "CatBoost"]
+
+
+def present(names: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Those of `names` that can be imported here, and why the others cannot."""
+    there: list[str] = []
+    missing: dict[str, str] = {}
+    for name in names:
+        try:
+            _class(name)
+            there.append(name)
+        except (ImportError, AttributeError) as error:
+            missing[name] = str(error)
+    return there, missing
+
+
+def build(name: str, setting: Setting) -> Any:
+    """An unfitted estimator."""
+    parameters = CONTENDERS[name].parameters(setting)
+    return _class(name)(**{k: v for k, v in parameters.items() if v is not None})
+
+
+def versions() -> dict[str, str]:
+    """The installed version of everything whose speed shows in the figures."""
+    peers = [name for contender in CONTENDERS.values() for name in contender.distributions]
+    installed = {d.name: d.version for d in metadata.distributions()}
+    wanted = dict.fromkeys(["numpy", "scipy", "numba", *peers])
+    return {name: installed[name] for name in wanted if name in installed}
+
+
+def _class(name: str) -> Any:
+    contender = CONTENDERS[name]
+    return getattr(importlib.import_module(contender.module), contender.estimator)

@@ -1,0 +1,232 @@
+"""The rows of the speed and memory table: what each one runs, and the bars it is held to.
+
+A row is a function of the sizes to run at; it returns its raw figures and its bars. Ratios are of
+medians, and a bar whose contenders were not all there is left open (met: None).
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from statistics import median
+from typing import Any, NamedTuple
+
+from contenders import ADABOOST, GRADIENT_BOOSTERS, OURS, Setting
+from processes import last_line, limited, work
+
+Row = dict[str, Any]
+
+# The gradient boosters' default rates learn less in a hundred stumps; time does not depend on it.
+RATE = 0.5
+
+
+class Size(NamedTuple):
+    """How much to run: the full sizes of the bars, or tiny ones that only show that all runs."""
+
+    quick: bool
+
+    def rows(self, full: int) -> int:
+        """`full`, or few enough rows for a quick run."""
+        return min(full, 2_000) if self.quick else full
+
+    def rounds(self, full: int) -> int:
+        """`full`, or few enough rounds for a quick run."""
+        return min(full, 10) if self.quick else full
+
+    def repeats(self, full: int) -> int:
+        """`full`, or one."""
+        return 1 if self.quick else full
+
+
+def fit_large(size: Size) -> Row:
+    """Stumps, 100 rounds, 200,000 x 50, against the gradient boosters."""
+    names = [OURS, *GRADIENT_BOOSTERS]
+    one = _fit_pinned(size, names, 200_000, Setting(size.rounds(100), 1, RATE))
+    two = _fit_fresh(size, names, 200_000, Setting(size.rounds(100), 2, RATE))
+    return {
+        "title": "fit, stumps, 100 rounds, 200,000 x 50",
+        "one core": one,
+        "two threads": two,
+        "bars": [
+            _faster("one core, against the fastest", one, GRADIENT_BOOSTERS, 3.5),
+            _faster("two threads, against the fastest", two, GRADIENT_BOOSTERS, 3.0),
+        ],
+    }
+
+
+def fit_adaboost(size: Size) -> Row:
+    """Stumps, 100 rounds, 20,000 x 50, against scikit-learn's AdaBoost."""
+    one = _fit_pinned(size, [OURS, ADABOOST], 20_000, Setting(size.rounds(100), 1))
+    return {
+        "title": "fit, stumps, 100 rounds, 20,000 x 50",
+        "one core": one,
+        "bars": [_faster("one core, against scikit-learn's AdaBoost", one, [ADABOOST], 100.0)],
+    }
+
+
+def fit_small(size: Size) -> Row:
+    """Stumps, 100 rounds, 1,000 x 10, everything else at its default, all peers."""
+    peers = [*GRADIENT_BOOSTERS, ADABOOST]
+    given = Setting(size.rounds(100), None)
+    one = _fit_pinned(size, [OURS, *peers], 1_000, given, columns=10, repeats=21)
+    two = _fit_fresh(size, [OURS, *peers], 1_000, given, columns=10)
+    return {
+        "title": "fit, stumps, 100 rounds, 1,000 x 10, default parameters",
+        "one core": one,
+        "all cores": two,
+        "bars": [
+            _faster("one core, against the fastest", one, peers, 1.0),
+            _faster("all cores, against the fastest", two, peers, 1.0),
+        ],
+    }
+
+
+def predict(size: Size) -> Row:
+    """predict_proba of 500 stumps on 1,000,000 x 50."""
+    one = work(
+        "predict",
+        limited(1),
+        pinned=True,
+        names=[OURS, *GRADIENT_BOOSTERS],
+        n=size.rows(1_000_000),
+        n_train=size.rows(20_000),
+        columns=50,
+        setting=Setting(size.rounds(500), 1, RATE),
+        repeats=size.repeats(5),
+    )
+    return {
+        "title": "predict_proba, stumps, 500 rounds, 1,000,000 x 50",
+        "one core": one,
+        "bars": [
+            _faster("one core, against CatBoost", one, ["CatBoost"], 2.5),
+            _faster("one core, against XGBoost", one, ["XGBoost"], 8.0),
+        ],
+    }
+
+
+def whole_round(size: Size) -> Row:
+    """One whole stump round against its histogram pass alone (rounds.py)."""
+    figures = work("rounds", limited(1), pinned=True, quick=size.quick)
+    ratio = figures.get("ratio")
+    return {
+        "title": "a whole stump round",
+        "figures": figures,
+        "bars": [_at_most("round / histogram pass alone", ratio, 1.5, "x")],
+    }
+
+
+def start(size: Size) -> Row:
+    """Import, and the first fit of 1,000 x 10 in a fresh process."""
+    cold, warm = _first_fits(size)
+    took = _import_times(["sklearn.ensemble", *(["electorate"] if cold else [])], size.repeats(7))
+    extra = median(took["electorate"]) - median(took["sklearn.ensemble"]) if cold else None
+    imports = {f"import {module}, s": times for module, times in took.items()}
+    return {
+        "title": "import; first fit of 1,000 x 10 in a fresh process",
+        "figures": {**imports, "first fit, cold cache, s": cold, "first fit, warm cache, s": warm},
+        "bars": [
+            _at_most("import, beyond sklearn.ensemble", extra, 0.2, "s"),
+            _at_most("first fit, warm cache", _middle(warm), 1.0, "s"),
+            _at_most("first fit, cold cache", _middle(cold), 15.0, "s"),
+        ],
+    }
+
+
+def memory(size: Size) -> Row:
+    """Peak memory of a fit of 1,000,000 x 100 float32, input included."""
+    found = {name: _memory_of(name, size) for name in [OURS, *GRADIENT_BOOSTERS]}
+    missing = {name: f["missing"] for name, f in found.items() if "missing" in f}
+    total = {n: (f["input"] + f["growth"]) / 2**20 for n, f in found.items() if n not in missing}
+    sizes = next((f for f in found.values() if "input" in f), {"input": 0, "binned": 0})
+    allowed = (1.5 * sizes["input"] + sizes["binned"]) / 2**20
+    return {
+        "title": "peak memory, fit of 1,000,000 x 100 float32",
+        "memory": {"MiB": total, "missing": missing, "raw": found},
+        "bars": [_at_most("1.5 x input + binned copy", total.get(OURS), allowed, "MiB")],
+    }
+
+
+ROWS: dict[str, Callable[[Size], Row]] = {
+    "fit-large": fit_large,
+    "fit-adaboost": fit_adaboost,
+    "fit-small": fit_small,
+    "round": whole_round,
+    "predict": predict,
+    "start": start,
+    "memory": memory,
+}
+
+
+def _fit_pinned(size: Size, names: list[str], n: int, given: Setting, *, columns: int = 50, repeats: int = 5) -> Row:
+    """One process on one core, the contenders taking turns."""
+    order = _fit_order(size, names, n, given, columns)
+    variables = limited(given.threads)
+    return dict(work("fit", variables, pinned=True, repeats=size.repeats(repeats), **order))
+
+
+def _fit_fresh(size: Size, names: list[str], n: int, given: Setting, *, columns: int = 50) -> Row:
+    """Seven fresh processes, every contender once in each, each time another one first."""
+    order = _fit_order(size, names, n, given, columns)
+    variables = limited(given.threads)
+    found = [work("fit", variables, repeats=1, turn=k, **order) for k in range(size.repeats(7))]
+    took = {name: [f["seconds"][name][0] for f in found] for name in found[0]["seconds"]}
+    return {**found[0], "seconds": took}
+
+
+def _fit_order(size: Size, names: list[str], n: int, given: Setting, columns: int) -> Row:
+    rows = {"n": size.rows(n), "held_out": size.rows(50_000), "columns": columns}
+    return {"names": names, "setting": given, **rows}
+
+
+def _import_times(modules: list[str], repeats: int) -> dict[str, list[float]]:
+    """Seconds to import each module, a fresh interpreter each time, taking turns."""
+    took: dict[str, list[float]] = {module: [] for module in modules}
+    for _ in range(repeats):
+        for module, times in took.items():
+            code = f"import time; t = time.perf_counter(); import {module}"
+            command = [sys.executable, "-c", f"{code}; print(time.perf_counter() - t)"]
+            times.append(float(last_line(command, {})))
+    return took
+
+
+def _first_fits(size: Size) -> tuple[list[float], list[float]]:
+    """Seconds of the first fit with an empty cache folder, and with one filled by it."""
+    cold: list[float] = []
+    warm: list[float] = []
+    for _ in range(size.repeats(3)):
+        with tempfile.TemporaryDirectory() as folder:
+            cold += _first_fit(folder)
+            for _ in range(size.repeats(3)):
+                warm += _first_fit(folder)
+    return cold, warm
+
+
+def _first_fit(cache: str) -> list[float]:
+    found = work("first_fit", {"NUMBA_CACHE_DIR": cache}, n=1_000, columns=10)
+    return [found["fit"]] if found else []
+
+
+def _memory_of(name: str, size: Size) -> Row:
+    given = Setting(size.rounds(100), None, RATE)
+    return dict(work("memory", name=name, n=size.rows(1_000_000), columns=100, setting=given))
+
+
+def _middle(times: list[float]) -> float | None:
+    return median(times) if times else None
+
+
+def _faster(label: str, found: Row, peers: list[str], least: float) -> Row:
+    """A bar on how many times faster we are than the fastest of `peers`."""
+    middle = {name: median(times) for name, times in found["seconds"].items() if times}
+    there = {name: middle[name] for name in peers if name in middle}
+    fastest = min(there, key=lambda name: there[name], default=None)
+    ratio = there[fastest] / middle[OURS] if fastest and OURS in middle else None
+    met = None if ratio is None or len(there) < len(peers) else ratio >= least
+    bar = {"label": label, "bar": f">= {least:g} x", "measured": ratio, "unit": "x", "met": met}
+    return {**bar, "against": fastest}
+
+
+def _at_most(label: str, measured: float | None, most: float, unit: str) -> Row:
+    """A bar from above on one number."""
+    met = None if measured is None else measured <= most
+    bar = f"<= {most:.4g} {unit}"
+    return {"label": label, "bar": bar, "measured": measured, "unit": unit, "met": met}

@@ -1,0 +1,81 @@
+"""Speed and memory beside the peers: python benchmarks/run.py [--quick --out FOLDER] [--only ROW].
+
+Writes results.json (raw figures), RESULTS.md (bars and tables) and results.png. With --only, the
+other rows of an earlier run in the same folder are kept, each with its date.
+"""
+
+import argparse
+import json
+import platform
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import report
+from contenders import versions
+from processes import can_pin, cores
+from rows import ROWS, Size
+
+
+def main() -> None:
+    """Run the rows asked for and write down what they gave."""
+    arguments = _arguments()
+    results = _earlier(arguments.out, arguments.quick) if arguments.only else {"rows": {}}
+    results |= {"quick": arguments.quick, "machine": _machine(), "versions": versions()}
+    for name in arguments.only or ROWS:
+        start = time.perf_counter()
+        row = ROWS[name](Size(arguments.quick))
+        results["rows"][name] = {"date": date.today().isoformat(), **row}
+        print(f"{row['title']}: {time.perf_counter() - start:.0f} s", flush=True)
+    results["rows"] = {name: results["rows"][name] for name in ROWS if name in results["rows"]}
+    _write(results, arguments.out)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="tiny data, one repeat; needs --out")
+    parser.add_argument("--out", type=Path, help="the folder to write to (default: benchmarks)")
+    parser.add_argument("--only", action="append", choices=list(ROWS), metavar="ROW", help="; ".join(ROWS))
+    arguments = parser.parse_args()
+    if arguments.quick and arguments.out is None:
+        parser.error("--quick needs --out: its figures must not replace real ones")
+    arguments.out = arguments.out or Path(__file__).parent
+    return arguments
+
+
+def _earlier(folder: Path, quick: bool) -> dict[str, Any]:
+    """The results in `folder`, if they are of the same kind."""
+    path = folder / "results.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found if found.get("quick") == quick else {"rows": {}}
+
+
+def _machine() -> dict[str, str]:
+    return {
+        "cpu": _cpu(),
+        "cores": f"{cores()} cores",
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": f"Python {platform.python_version()}",
+        "pinning": "pinned" if can_pin() else "not pinned: this system does not allow it",
+    }
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or "unknown processor"
+
+
+def _write(results: dict[str, Any], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (folder / "RESULTS.md").write_text(report.table(results))
+    drawn = report.chart(results, folder / "results.png")
+    chart = "and results.png" if drawn else "(no results.png: matplotlib is not installed)"
+    print(f"wrote results.json, RESULTS.md {chart} to {folder}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+"""Bins: where the columns of a table are cut, as a function of the values and weights in them and nothing else.
+
+A column's distinct values go into a sketch (all of them up to a capacity, beyond it those with the smallest
+hashes), so that edges do not depend on the order of rows, on chunks or on who read them, and sketches merge.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import kernels
+from electorate.data.table import Block, Categories, Table
+from electorate.engines.pool import Pool
+
+MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
+EXACT_VALUES = 65_534  # "exact" mode: distinct values of a column that 16 bits can tell apart
+SKETCH_VALUES = 2**15
+ROWS_PER_BLOCK = 2048
+ROWS_PER_SKETCH = 16_384  # eight columns of them are 1 MiB
+TALLIED = 1024  # distinct values counted in a small table before hashes decide
+NO_LIMIT = 2**64 - 1
+CELLS_PER_CALL = 4_000_000  # a kernel call on this many cells stays far under 0.2 s
+
+
+class Sketch:
+    """The distinct values of one column with their total weights, thinned by hash, mergeable.
+
+    It holds the `capacity` values with the smallest hashes, or all if they are fewer. A column of few values is
+    tallied in a small table; beyond that, values enter if their hash is at most `limit`, which is guessed from
+    the number of rows and tightened when too many enter. A guess that was too tight leaves the sketch `starved`:
+    the column must then be read again with no limit.
+    """
+
+    def __init__(self, capacity: int, limit: int = NO_LIMIT) -> None:
+        self.capacity = capacity
+        self.limit = np.uint64(limit)
+        self.info = np.array([0, 0, -1])  # distinct values tallied, missing weight, first infinite row
+        self.keys = np.zeros(4 * TALLIED)
+        self.totals = np.zeros(4 * TALLIED, dtype=np.int64)
+        self.tallying = True
+        self.parts: list[tuple[NDArray[np.float64], NDArray[np.int64]]] = []
+        self.pending = 0
+
+    def add(self, values: NDArray[np.float64], weights: NDArray[np.int64]) -> None:
+        row = 0
+        if self.tallying:
+            row = kernels.tally(values, weights, 0, self.keys, self.totals, self.info, TALLIED)
+            if row == len(values):
+                return
+            self._stop_tallying()
+        self._select(values, weights, row)
+        if self.pending > 4 * self.capacity:
+            self._thin()
+
+    def merge(self, other: "Sketch") -> None:
+        """Add what another sketch of the same capacity holds."""
+        values, weights = other.result()
+        self._stop_tallying()
+        self.limit = min(self.limit, other.limit)
+        self._select(values, weights, 0)
+        self.info[1] += other.info[1]
+
+    @property
+    def starved(self) -> bool:
+        return not self.tallying and bool(self.limit < NO_LIMIT) and len(self.result()[0]) < self.capacity
+
+    def result(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The values held, sorted, and their weights."""
+        if self.tallying:
+            held = np.flatnonzero(self.totals)
+            held = held[np.argsort(self.keys[held])]
+            return self.keys[held], self.totals[held]
+        self._thin()
+        return self.parts[0]
+
+    def _stop_tallying(self) -> None:
+        if self.tallying:
+            held = np.flatnonzero(self.totals)
+            self.tallying = False
+            self._select(self.keys[held], self.totals[held], 0)
+
+    def _select(self, values: NDArray[np.float64], weights: NDArray[np.int64], row: int) -> None:
+        kept = np.empty(len(values) - row + 1)
+        kept_weights = np.empty(len(kept), dtype=np.int64)
+        n = kernels.select(values, weights, row, self.limit, kept, kept_weights, self.info)
+        self.parts.append((kept[:n].copy(), kept_weights[:n].copy()))
+        self.pending += n
+
+    def _thin(self) -> None:
+        """One part, sorted and distinct, of at most `capacity` values; later ones must beat them."""
+        if len(self.parts) == 1 and self.pending <= self.capacity:
+            return
+        values, weights = _distinct(
+            np.concatenate([values for values, _ in self.parts]),
+            np.concatenate([weights for _, weights in self.parts]),
+        )
+        hashes = hash_values(values)
+        if len(values) > self.capacity:
+            self.limit = min(self.limit, np.partition(hashes, self.capacity - 1)[self.capacity - 1])
+        within = hashes <= self.limit
+        self.parts = [(values[within], weights[within])]
+        self.pending = len(self.parts[0][0])
+
+
+def _distinct(values: NDArray[np.float64], weights: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sorted distinct values and their total weights."""
+    if np.all(weights == 1):
+        values = np.sort(values)
+        starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+        return values[starts], np.diff(np.append(starts, len(values)))
+    order = np.argsort(values)
+    values = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    return values[starts], np.add.reduceat(weights[order], starts)
+
+
+def hash_values(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """`kernels.mix` for an array."""
+    z = values.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Where every column is cut. Bin b of a column holds edges[b-1] < x <= edges[b]; the last bin is missing."""
+
+    edges: list[NDArray[np.float64]]  # per column; a category column's are .5, 1.5, ...
+    categories: dict[int, Categories]  # of the category columns
+    has_missing: NDArray[np.bool_]  # in training
+    n_bins: NDArray[np.int64]  # one more than edges; 0 for a column without any value
+
+    @property
+    def width(self) -> int:
+        """Bins per column with the missing one: 256, or more in exact mode."""
+        return max(256, 1 + int(self.n_bins.max(initial=0)))
+
+    @property
+    def ordered(self) -> NDArray[np.bool_]:
+        flags = np.ones(len(self.edges), dtype=np.bool_)
+        flags[list(self.categories)] = False
+        return flags
+
+    def threshold(self, column: int, cut: int) -> float:
+        """x <= threshold for the bins up to `cut`; infinite after the last one: everything but missing."""
+        edges = self.edges[column]
+        return float(edges[cut]) if cut < len(edges) else np.inf
+
+    @property
+    def missing(self) -> int:
+        """The code of a missing value."""
+        return self.width - 1
+
+    @property
+    def code_type(self) -> type[np.uint8] | type[np.uint16]:
+        return np.uint8 if self.width <= 256 else np.uint16
+
+
+def find_bins(
+    table: Table,
+    weights: NDArray[np.int64],
+    categorical: Sequence[int],
+    max_bins: int | str,
+    pool: Pool,
+) -> Bins:
+    """Bins of all columns from one pass over the table."""
+    exact = max_bins == "exact"
+    most = EXACT_VALUES if exact else int(max_bins)
+    capacity = EXACT_VALUES if exact else SKETCH_VALUES
+    edges: list[NDArray[np.float64]] = [np.empty(0)] * table.n_columns
+    has_missing = np.zeros(table.n_columns, dtype=np.bool_)
+    n_bins = np.zeros(table.n_columns, dtype=np.int64)
+    categories = {}
+    for j in categorical:
+        categories[j], has_missing[j] = find_categories(table, j, weights)
+        n_bins[j] = categories[j].n_codes
+        edges[j] = np.arange(n_bins[j] - 1) + 0.5
+    numeric = [j for j in range(table.n_columns) if j not in categories]
+    # eight at a time: eight doubles are one cache line of a row
+    groups = [numeric[k : k + 8] for k in range(0, len(numeric), 8)]
+    found = pool.map(lambda group: cut_columns(table, group, weights, capacity, most), groups)
+    for group, cut in zip(groups, found, strict=True):
+        for j, (column_edges, size, missing) in zip(group, cut, strict=True):
+            edges[j], n_bins[j], has_missing[j] = column_edges, size, missing
+    return Bins(edges, categories, has_missing, n_bins)
+
+
+def cut_columns(
+    table: Table, columns: Sequence[int], weights: NDArray[np.int64], capacity: int, max_bins: int
+) -> list[tuple[NDArray[np.float64], int, bool]]:
+    """Edges, number of bins and whether values are missing, for a few columns."""
+    guess = min(NO_LIMIT, int(NO_LIMIT / max(table.n_rows, 1) * capacity * 1.1))
+    sketches = sketch_columns(table, columns, weights, [Sketch(capacity, guess) for _ in columns])
+    cut = []
+    for column, sketch in zip(columns, sketches, strict=True):
+        if sketch.starved:
+            (sketch,) = sketch_columns(table, [column], weights, [Sketch(capacity)])
+        values, totals = sketch.result()
+        edges = find_edges(values, totals, max_bins)
+        cut.append((edges, len(edges) + 1 if len(values) else 0, bool(sketch.info[1] > 0)))
+    return cut
+
+
+def sketch_columns(
+    table: Table, columns: Sequence[int], weights: NDArray[np.int64], sketches: list[Sketch]
+) -> list[Sketch]:
+    for low in range(0, table.n_rows, ROWS_PER_SKETCH):
+        high = min(low + ROWS_PER_SKETCH, table.n_rows)
+        block = table.numbers(low, high, columns)
+        for column, sketch, values in zip(columns, sketches, block, strict=True):
+            sketch.add(values, weights[low:high])
+            if sketch.info[2] >= 0:
+                refuse_infinite(table, column, low + int(sketch.info[2]))
+    return sketches
+
+
+def refuse_infinite(table: Table, column: int, row: int) -> None:
+    """column -1: none was found."""
+    if column >= 0:
+        name = repr(table.names[column]) if table.names else str(column)
+        raise ValueError(
+            f"Input X contains infinity or a value too large for float64: column {name}, row {row}. "
+            "Replace it by a finite number, or by NaN if it is unknown."
+        )
+
+
+def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins: int) -> NDArray[np.float64]:
+    """Between the bins: midpoints of neighbours, or the left one where the midpoint rounds up to the right one."""
+    if len(values) < 2:
+        return np.empty(0)
+    if len(values) > max_bins:
+        left = kernels.cuts(weights, max_bins)[:-1]
+    else:
+        left = np.arange(len(values) - 1)
+    low, high = values[left], values[left + 1]
+    middle = low * 0.5 + high * 0.5
+    return np.where((middle >= high) | (middle < low), low, middle)
+
+
+def find_categories(table: Table, column: int, weights: NDArray[np.int64]) -> tuple[Categories, bool]:
+    """The levels of a category column that occur with weight, and whether it has missing values."""
+    every = Categories(table.levels(column))
+    totals = np.zeros(len(every.levels), dtype=np.int64)
+    missing = 0
+    if len(every.levels):
+        for low in range(0, table.n_rows, CELLS_PER_CALL):
+            high = min(low + CELLS_PER_CALL, table.n_rows)
+            codes = table.codes(low, high, column, every)
+            seen = np.isfinite(codes)
+            np.add.at(totals, codes[seen].astype(np.int64), weights[low:high][seen])
+            missing += int(weights[low:high][~seen].sum())
+    else:
+        missing = int(weights.sum())
+    return _heaviest(every.levels, totals), missing > 0
+
+
+def _heaviest(levels: NDArray, totals: NDArray[np.int64]) -> Categories:  # type: ignore[type-arg]
+    """The heaviest levels keep a code of their own, in the order of the levels; the rest share one."""
+    levels, totals = levels[totals > 0], totals[totals > 0]
+    if len(levels) <= MOST_CATEGORIES + 1:
+        return Categories(levels)
+    kept = np.zeros(len(levels), dtype=np.bool_)
+    kept[np.argsort(-totals, kind="stable")[:MOST_CATEGORIES]] = True
+    return Categories(levels[kept], tuple(levels[~kept].tolist()))
+
+
+def pad_edges(
+    edges: Sequence[NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Edges as one array padded with +inf to a power of two, and the bits to search in each row."""
+    depths = np.array([len(e).bit_length() for e in edges], dtype=np.int64)
+    padded = np.full((len(edges), 1 << int(depths.max(initial=0))), np.inf)
+    for row, e in zip(padded, edges, strict=True):
+        row[: len(e)] = e
+    return padded, depths
+
+
+def read_block(table: Table, categories: dict[int, Categories], low: int, high: int) -> Block:
+    """All columns of some rows, as numbers; categories as codes."""
+    if not categories:
+        return table.numbers(low, high, range(table.n_columns))
+    block = np.empty((table.n_columns, high - low))
+    numeric = [j for j in range(table.n_columns) if j not in categories]
+    if numeric:
+        block[numeric] = table.numbers(low, high, numeric)
+    for j, levels in categories.items():
+        block[j] = table.codes(low, high, j, levels)
+    return block
+
+
+def block_rows(n_columns: int) -> int:
+    """Rows to read at once: a block of 50 columns then stays in the second-level cache, a wide one in memory."""
+    return max(1, min(ROWS_PER_BLOCK, CELLS_PER_CALL // max(1, n_columns)))

@@ -1,0 +1,38 @@
+"""A short tour on a built-in data set: `python -m electorate.demo`, or `make demo`."""
+
+import time
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+
+from electorate import AdaBoostClassifier
+
+
+def main() -> None:
+    data = load_breast_cancer(as_frame=False)
+    X, X_test, y, y_test = train_test_split(data.data, data.target, test_size=0.3, random_state=0)
+    print(f"breast cancer (in scikit-learn): {len(X)} rows to train on, {len(X_test)} to test, {X.shape[1]} columns")
+    AdaBoostClassifier(n_estimators=2).fit(X[:50], y[:50])  # compiles the kernels, once per machine
+    started = time.perf_counter()
+    model = AdaBoostClassifier(n_estimators=200).fit(X, y)
+    seconds = time.perf_counter() - started
+    print(f"AdaBoost with stumps: {len(model.steps_)} rounds in {seconds:.3f} s, stopped by {model.stop_reason_}")
+    print("\n rounds  train error  bound on it  test error")
+    errors = [1 - score for score in model.staged_score(X_test, y_test)]
+    for t in (1, 5, 20, 50, 100, len(model.steps_)):
+        row = {name: column[t - 1] for name, column in model.history_.items()}
+        print(f"{t:7d}  {row['train_error']:11.4f}  {min(1, row['objective']):11.4f}  {errors[t - 1]:10.4f}")
+    signs = np.where(y == model.classes_[1], 1, -1)
+    margins = signs * model.decision_function(X) / 2
+    print("\nmargins in training, y f(x) / sum of steps, between -1 and 1:")
+    for q in (0, 10, 50, 90, 100):
+        print(f"  {q:3d}%  {np.percentile(margins, q):+.3f}")
+    print("\nthe first voters:")
+    for voter in model.estimators_[:3]:
+        print(f"  {voter.step:.3f}  {voter.to_text()}")
+    print(f"\nmodel {model.digest_[:16]}, the same for any number of threads")
+
+
+if __name__ == "__main__":
+    main()

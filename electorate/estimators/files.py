@@ -1,0 +1,284 @@
+"""Estimators to files and back: what a model is made of, every index and value checked before it is used.
+
+Class names go through a fixed table; nothing is unpickled. The file format itself is in modelfile.py.
+"""
+
+import hashlib
+import json
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import modelfile
+from electorate.data.bins import MOST_CATEGORIES, Bins
+from electorate.data.table import Categories
+from electorate.ensemble import ARRAYS, Ensemble
+from electorate.modelfile import Contents, ModelFormatError, meta_value, require
+
+ESTIMATORS = {"AdaBoostClassifier": "electorate.estimators.adaboost"}
+FAMILIES = {"Stumps": "electorate.voters.stumps"}
+ARRAY_TYPES = {
+    "offsets": ("<i8", (None,)),
+    "column": ("<i4", (None,)),
+    "threshold": ("<f8", (None,)),
+    "members": ("<i4", (None,)),
+    "missing_left": ("|b1", (None,)),
+    "children": ("<i4", (None, 2)),
+    "value": ("<f8", (None, None)),
+    "steps": ("<f8", (None,)),
+    "sets": ("|b1", (None, 256)),
+}
+HISTORY = "history."
+KINDS_OF_LABELS = ("<U", "<i", "<u", "|i", "|u", "|b", "<f")
+
+
+# ---------------------------------------------------------------- writing
+
+
+def save(model: Any, path: Any) -> None:
+    arrays = {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}
+    arrays |= {HISTORY + name: column for name, column in model.history_.items()}
+    modelfile.write(path, type(model).__name__, _meta(model), arrays)
+
+
+def digest(model: Any) -> str:
+    """SHA-256 over the ensemble, the classes, the categories and the edges."""
+    digest = hashlib.sha256()
+    for name, array in {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}.items():
+        digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    said = [_labels_out(model.classes_), _categories_out(model.bins_.categories)]
+    digest.update(json.dumps(said, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _meta(model: Any) -> dict[str, Any]:
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "parameters": {name: _out(value) for name, value in model.get_params(deep=False).items()},
+        "classes": _labels_out(model.classes_),
+        "categories": _categories_out(model.bins_.categories),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": int(model.n_features_in_),
+        "stop_reason": model.stop_reason_,
+    }
+
+
+def _out(value: Any) -> Any:
+    """A parameter as JSON: families by name, arrays as lists; a random generator is not kept."""
+    if type(value).__name__ in FAMILIES:
+        return {"family": type(value).__name__, "parameters": value.get_params(deep=False)}
+    if isinstance(value, dict):
+        return {"pairs": [[_plain(key), _plain(times)] for key, times in value.items()]}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(item) for item in value]
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, str | int | float | bool | None) else None
+
+
+def _labels_out(classes: NDArray[Any]) -> dict[str, Any]:
+    return {
+        "dtype": "object" if classes.dtype == object else classes.dtype.str,
+        "labels": classes.tolist(),
+    }
+
+
+def _categories_out(categories: dict[int, Categories]) -> list[dict[str, Any]]:
+    return [
+        {"column": column, "text": c.is_text, "levels": c.levels.tolist(), "rest": list(c.rest)}
+        for column, c in sorted(categories.items())
+    ]
+
+
+def _bin_arrays(bins: Bins) -> dict[str, NDArray[Any]]:
+    sizes = [len(edges) for edges in bins.edges]
+    return {
+        "edges": np.concatenate([np.empty(0), *bins.edges]),
+        "edge_offsets": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        "n_bins": bins.n_bins,
+        "has_missing": bins.has_missing,
+    }
+
+
+# ---------------------------------------------------------------- reading
+
+
+def load(path: Any) -> Any:
+    """Read a model that `save` wrote. A damaged or hostile file raises `ModelFormatError`; nothing is executed."""
+    contents = modelfile.read(path)
+    if contents.kind not in ESTIMATORS:
+        raise ModelFormatError(f"{contents.source}: no estimator is called {contents.kind[:60]!r}")
+    try:
+        return _rebuild(contents)
+    except ModelFormatError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+        raise ModelFormatError(f"{contents.source}: {error}") from error
+
+
+def _rebuild(contents: Contents) -> Any:
+    kind = getattr(import_module(ESTIMATORS[contents.kind]), contents.kind)
+    given = meta_value(contents, "parameters", dict)
+    known = set(kind().get_params(deep=False))
+    _expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
+    model = kind(**{name: _in(value) for name, value in given.items()})
+    model._validate_params()
+    model.n_features_in_ = meta_value(contents, "n_features", int)
+    _expect(1 <= model.n_features_in_ < 2**31, "n_features is out of range")
+    _read_names(contents, model)
+    model.classes_ = _labels_in(meta_value(contents, "classes", dict))
+    model.n_classes_ = len(model.classes_)
+    model.bins_ = _read_bins(contents, model.n_features_in_)
+    model.ensemble_ = _read_ensemble(contents, model.n_features_in_)
+    _check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
+    model.history_ = _read_history(contents, model.ensemble_.n_voters)
+    model.stop_reason_ = meta_value(contents, "stop_reason", str)
+    model.estimator_ = model._family()
+    return model
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def _in(value: Any) -> Any:
+    if isinstance(value, dict) and "family" in value:
+        family = getattr(import_module(FAMILIES[value["family"]]), value["family"])()
+        return family.set_params(**value["parameters"])
+    if isinstance(value, dict):
+        return {key: times for key, times in value["pairs"]}
+    return value
+
+
+def _read_names(contents: Contents, model: Any) -> None:
+    names = contents.meta.get("feature_names")
+    if names is not None:
+        _expect(
+            isinstance(names, list)
+            and len(names) == model.n_features_in_
+            and all(isinstance(name, str) for name in names),
+            "feature_names do not fit the number of features",
+        )
+        model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _labels_in(said: dict[str, Any]) -> NDArray[Any]:
+    labels, dtype = said["labels"], said["dtype"]
+    plain = isinstance(labels, list) and all(isinstance(v, str | int | float | bool) for v in labels)
+    _expect(plain and 1 <= len(labels) < 2**16, "classes are not a list of labels")
+    if dtype == "object":
+        classes = np.empty(len(labels), dtype=object)
+        classes[:] = labels
+    else:
+        _expect(isinstance(dtype, str) and dtype[:2] in KINDS_OF_LABELS, f"labels of type {dtype!r}")
+        classes = np.array(labels, dtype=dtype if dtype[1] != "U" else np.str_)
+    _expect(len(np.unique(classes)) == len(labels), "classes are not distinct")
+    return classes
+
+
+def _read_bins(contents: Contents, n_columns: int) -> Bins:
+    edges = require(contents, "edges", "<f8", (None,))
+    offsets = require(contents, "edge_offsets", "<i8", (n_columns + 1,))
+    n_bins = require(contents, "n_bins", "<i8", (n_columns,))
+    has_missing = require(contents, "has_missing", "|b1", (n_columns,))
+    _expect(_partition(offsets, len(edges)), "edge_offsets do not divide the edges")
+    parts = [edges[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    sizes = np.diff(offsets) + 1
+    _expect(
+        bool(np.all((n_bins == sizes) | ((n_bins == 0) & (sizes == 1)))),
+        "n_bins do not fit the edges",
+    )
+    _expect(
+        all(np.all(np.diff(part) > 0) and np.all(np.isfinite(part)) for part in parts),
+        "edges do not rise",
+    )
+    _expect(int(n_bins.max(initial=0)) < 2**16, "too many bins")
+    categories = _categories_in(meta_value(contents, "categories", list), n_columns)
+    for column, levels in categories.items():
+        _expect(n_bins[column] == levels.n_codes, f"categories of column {column} do not fit its bins")
+    return Bins(parts, categories, np.array(has_missing), np.array(n_bins))
+
+
+def _categories_in(said: list[Any], n_columns: int) -> dict[int, Categories]:
+    categories = {}
+    for entry in said:
+        column, text = entry["column"], entry["text"]
+        kinds = (str,) if text else (int, float)
+        values = [*entry["levels"], *entry["rest"]]
+        _expect(type(column) is int and 0 <= column < n_columns, "a category column is out of range")
+        _expect(all(type(value) in kinds for value in values), f"levels of column {column} are mixed")
+        _expect(len(set(values)) == len(values), f"levels of column {column} are not distinct")
+        _expect(len(entry["levels"]) <= MOST_CATEGORIES + 1, f"too many levels in column {column}")
+        levels = np.empty(len(entry["levels"]), dtype=object if text else np.float64)
+        levels[:] = entry["levels"]
+        categories[column] = Categories(levels, tuple(entry["rest"]))
+    return categories
+
+
+def _read_ensemble(contents: Contents, n_columns: int) -> Ensemble:
+    arrays = {name: require(contents, name, *ARRAY_TYPES[name]) for name in ARRAYS}
+    return Ensemble(n_columns=n_columns, **{name: np.array(a) for name, a in arrays.items()})
+
+
+def _check_ensemble(e: Ensemble, bins: Bins, n_classes: int) -> None:
+    """Every index in range, every number finite, children after their parent: nothing left to trip over."""
+    nodes = len(e.column)
+    same = (e.threshold, e.members, e.missing_left, e.children, e.value)
+    _expect(all(len(array) == nodes for array in same), "node arrays differ in length")
+    _expect(
+        _partition(e.offsets, nodes) and bool(np.all(np.diff(e.offsets) > 0)),
+        "offsets do not divide the nodes",
+    )
+    _expect(len(e.offsets) == len(e.steps) + 1, "steps do not fit the voters")
+    _expect(e.n_outputs == (1 if n_classes == 2 else n_classes), "values do not fit the classes")
+    _expect(bool(np.all((e.column >= -1) & (e.column < e.n_columns))), "a column is out of range")
+    _check_tests(e, bins)
+    _check_numbers(e)
+
+
+def _check_tests(e: Ensemble, bins: Bins) -> None:
+    tests = np.flatnonzero(e.column >= 0)
+    sizes = np.repeat(np.diff(e.offsets), np.diff(e.offsets))
+    own = np.arange(len(e.column)) - np.repeat(e.offsets[:-1], np.diff(e.offsets))
+    child = e.children[tests]
+    inside = (child > own[tests, None]) & (child < sizes[tests, None])
+    _expect(bool(np.all(inside)), "a child is out of range or before its parent")
+    _expect(bool(np.all(np.isin(np.diff(e.offsets), (1, 3)))), "a voter is not a stump")
+    _expect(
+        bool(np.all(own[tests] == 0)) and len(tests) == np.count_nonzero(np.diff(e.offsets) == 3),
+        "a voter is not a stump",
+    )
+    by_category = np.isin(e.column, list(bins.categories))
+    _expect(bool(np.all((e.members >= 0) == by_category)), "a test does not fit its column")
+    _expect(bool(np.all((e.members >= -1) & (e.members < len(e.sets)))), "a set is out of range")
+    _expect(not np.any(np.isnan(e.threshold)), "a threshold is not a number")
+
+
+def _check_numbers(e: Ensemble) -> None:
+    _expect(bool(np.all(np.isfinite(e.steps)) and np.all(np.isfinite(e.value))), "a vote is not finite")
+    with np.errstate(over="ignore"):
+        most = np.abs(e.value).max(initial=0.0) * np.abs(e.steps).sum()
+    _expect(bool(most < 2.0**21), "the votes are too large")  # 2^61 units of the grid
+
+
+def _read_history(contents: Contents, rounds: int) -> dict[str, NDArray[Any]]:
+    names = [name for name in contents.arrays if name.startswith(HISTORY)]
+    columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
+    _expect("error" in columns, "the history lacks the errors")
+    _expect(
+        all(column.shape == (rounds,) for column in columns.values()),
+        "the history does not fit the rounds",
+    )
+    return columns
+
+
+def _partition(offsets: NDArray[np.int64], total: int) -> bool:
+    return bool(offsets[0] == 0 and offsets[-1] == total and np.all(np.diff(offsets) >= 0))

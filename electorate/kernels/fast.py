@@ -1,0 +1,321 @@
+"""The kernels in Numba. Arrays and numbers in, arrays and numbers out; each has its twin in reference.py.
+
+Sums are int64 on a fixed grid, so that their order, and with it the number of threads and shards, never
+shows. Loops over cells run inside the kernel; callers keep a call under 0.2 s, so that Ctrl-C works.
+"""
+
+import numpy as np
+
+from electorate.kernels.compile import kernel
+
+# ---------------------------------------------------------------- distinct values and bins
+
+
+@kernel
+def mix(value):
+    """A 64-bit hash of a float64's bits that loses nothing (splitmix64): distinct values, distinct hashes."""
+    z = np.float64(value).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def tally(values, weights, start, keys, totals, info, room):
+    """Add values[start:] with their integer weights to a small open table of distinct values.
+
+    Returns the next row to read: fewer than all when the table already holds `room` values and meets another.
+    info: values held, missing weight, first infinite row (or -1).
+    """
+    mask = np.uint64(keys.shape[0] - 1)
+    held = info[0]
+    for i in range(start, values.shape[0]):
+        weight = weights[i]
+        value = values[i] + 0.0  # -0.0 is 0.0
+        if weight == 0:
+            continue
+        if value != value:
+            info[1] += weight
+            continue
+        if np.isinf(value):
+            if info[2] < 0:
+                info[2] = i
+            continue
+        slot = mix(value) & mask
+        while totals[slot] != 0 and keys[slot] != value:
+            slot = (slot + np.uint64(1)) & mask
+        if totals[slot] == 0:
+            if held == room:
+                info[0] = held
+                return i
+            keys[slot] = value
+            held += 1
+        totals[slot] += weight
+    info[0] = held
+    return values.shape[0]
+
+
+@kernel
+def select(values, weights, start, limit, kept, kept_weights, info):
+    """Copy the finite values[start:] whose hash is at most `limit`, with their weights; returns how many."""
+    count = np.int64(0)
+    for i in range(start, values.shape[0]):
+        weight = weights[i]
+        value = values[i] + 0.0
+        if value != value:
+            info[1] += weight
+            continue
+        if np.isinf(value):
+            if weight > 0 and info[2] < 0:
+                info[2] = i
+            continue
+        kept[count] = value
+        kept_weights[count] = weight
+        count += np.int64(weight > 0) & np.int64(mix(value) <= limit)
+    return count
+
+
+@kernel
+def cuts(weights, max_bins):
+    """Last positions of at most max_bins consecutive groups of about equal weight; a heavy value gets its own."""
+    n = weights.shape[0]
+    last = np.empty(max_bins, dtype=np.int64)
+    rest = 0.0
+    for i in range(n):
+        rest += weights[i]
+    used = 0
+    inside = 0.0
+    for i in range(n):
+        inside += weights[i]
+        bins_left = max_bins - used
+        if i == n - 1 or (bins_left > 1 and inside * bins_left >= rest):
+            last[used] = i
+            used += 1
+            rest -= inside
+            inside = 0.0
+    return last[:used]
+
+
+@kernel
+def encode(block, edges, depths, missing, dest, out, scratch):
+    """Write the bin of every cell: how many edges lie below it, or `missing`.
+
+    block[column, row]; edges[column, 2^k] padded with +inf; depths[column] = bits to search;
+    out[group, row of shard, column in group]; dest[row] = row of shard, or -1 for a row left out.
+    """
+    per_group = out.shape[2]
+    rows = block.shape[1]
+    for j in range(block.shape[0]):
+        x = block[j]
+        below = edges[j]
+        for i in range(rows):
+            scratch[i] = 0
+        step = np.int32(1) << np.int32(depths[j])
+        while step > 1:
+            step >>= 1
+            for i in range(rows):
+                p = scratch[i]
+                scratch[i] = p + (step if x[i] > below[p + step - 1] else np.int32(0))
+        column = out[j // per_group, :, j % per_group]
+        for i in range(rows):
+            if dest[i] >= 0:
+                column[dest[i]] = scratch[i] if x[i] == x[i] else missing
+
+
+# ---------------------------------------------------------------- a round in a shard
+
+
+@kernel
+def add_gains(column, leaf_of_bin, gains, starts, state):
+    """state[row, i] += gains[row, label of i, leaf of i], rows sorted by label."""
+    table = np.empty(leaf_of_bin.shape[0], dtype=np.float64)
+    for row in range(state.shape[0]):
+        numbers = state[row]
+        for label in range(starts.shape[0] - 1):
+            for b in range(table.shape[0]):
+                table[b] = gains[row, label, leaf_of_bin[b]]
+            for i in range(starts[label], starts[label + 1]):
+                numbers[i] += table[column[i]]
+
+
+@kernel
+def quantise(channel, times, scale, starts, grid, totals):
+    """grid[i] = rint(channel[i] * scale) * times[i] (once, if times is empty); totals[label] = its sums."""
+    for label in range(totals.shape[0]):
+        total = np.int64(0)
+        if times.shape[0] == 0:
+            for i in range(starts[label], starts[label + 1]):
+                q = np.int64(np.rint(channel[i] * scale))
+                grid[i] = q
+                total += q
+        else:
+            for i in range(starts[label], starts[label + 1]):
+                q = np.int64(np.rint(channel[i] * scale)) * times[i]
+                grid[i] = q
+                total += q
+        totals[label] = total
+
+
+@kernel
+def histogram8(codes, grid, low, high, sums):
+    """sums[column, bin] += grid over rows low..high; codes: 4 columns of 8 bits to a word."""
+    byte = np.uint32(255)
+    for g in range(codes.shape[0]):
+        words = codes[g]
+        first = sums[4 * g]
+        second = sums[4 * g + 1]
+        third = sums[4 * g + 2]
+        fourth = sums[4 * g + 3]
+        for i in range(low, high):
+            word = words[i]
+            q = grid[i]
+            first[word & byte] += q
+            second[(word >> np.uint32(8)) & byte] += q
+            third[(word >> np.uint32(16)) & byte] += q
+            fourth[word >> np.uint32(24)] += q
+
+
+@kernel
+def histogram16(codes, grid, low, high, sums):
+    """sums[column, bin] += grid over rows low..high; codes[column, row] of 16 bits."""
+    for j in range(codes.shape[0]):
+        column = codes[j]
+        total = sums[j]
+        for i in range(low, high):
+            total[column[i]] += grid[i]
+
+
+# ---------------------------------------------------------------- the search over stumps
+
+
+@kernel
+def best_threshold(sums, totals, n_bins, has_missing, ordered, found):
+    """The ordered test whose vote is right on the most weight, over all columns and cuts.
+
+    sums[label, column, bin] (missing: the last bin), totals[label]. Each side votes for its heaviest label; a
+    test whose sides agree is the constant voter and is left to the caller. Ties: first column, first cut,
+    missing on the left. found: column, cut, missing left, left label, right label. Returns the weight that is right.
+    """
+    labels = sums.shape[0]
+    miss = sums.shape[2] - 1
+    left = np.empty(labels, dtype=np.int64)
+    most = np.int64(-1)
+    for j in range(sums.shape[1]):
+        if not ordered[j]:
+            continue
+        for k in range(labels):
+            left[k] = 0
+        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
+            for k in range(labels):
+                left[k] += sums[k, j, cut]
+            # side 0: missing goes left (not after the last bin: nothing would go right); side 1: right
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                at_left = 0
+                at_right = 0
+                most_left = np.int64(-1)
+                most_right = np.int64(-1)
+                for k in range(labels):
+                    here = left[k]
+                    if side == 0:
+                        here += sums[k, j, miss]
+                    there = totals[k] - here
+                    if here > most_left:
+                        most_left = here
+                        at_left = k
+                    if there > most_right:
+                        most_right = there
+                        at_right = k
+                if at_left != at_right and most_left + most_right > most:
+                    most = most_left + most_right
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+                    found[3] = at_left
+                    found[4] = at_right
+    return most
+
+
+@kernel
+def best_subset(sums, n_bins, has_missing, ordered, found):
+    """The set of categories whose vote is right on the most weight, over all category columns.
+
+    For two labels the best set holds the categories that are heavier in the one than in the other, so every
+    pair of labels is tried. Ties: first column, then first pair. found: column, left label, right label;
+    a category is on the left if it is heavier in the left label. Returns the weight that is right.
+    """
+    labels = sums.shape[0]
+    miss = sums.shape[2] - 1
+    most = np.int64(-1)
+    for j in range(sums.shape[1]):
+        if ordered[j]:
+            continue
+        for a in range(labels):
+            for b in range(a + 1, labels):
+                total = np.int64(0)
+                heavier_left = 0
+                heavier_right = 0
+                for c in range(n_bins[j] + 1):
+                    at = c
+                    if c == n_bins[j]:
+                        if not has_missing[j]:
+                            break
+                        at = miss
+                    if sums[a, j, at] > sums[b, j, at]:
+                        total += sums[a, j, at]
+                        heavier_left += 1
+                    else:
+                        total += sums[b, j, at]
+                        heavier_right += 1
+                if heavier_left > 0 and heavier_right > 0 and total > most:
+                    most = total
+                    found[0] = j
+                    found[1] = a
+                    found[2] = b
+    return most
+
+
+# ---------------------------------------------------------------- prediction by lookup
+
+
+@kernel
+def lookup(block, columns, edges, depths, first, tables, votes, scratch):
+    """votes[output, row] += tables[output, first[j] + cell] for every column j that has a table.
+
+    A cell is the number of edges below the value; the last cell of a column's table is for missing values.
+    tables[output, cell]; first has one entry more than columns.
+    """
+    rows = block.shape[1]
+    for j in range(columns.shape[0]):
+        x = block[columns[j]]
+        below = edges[j]
+        for i in range(rows):
+            scratch[i] = 0
+        step = np.int32(1) << np.int32(depths[j])
+        while step > 1:
+            step >>= 1
+            for i in range(rows):
+                p = scratch[i]
+                scratch[i] = p + (step if x[i] > below[p + step - 1] else np.int32(0))
+        absent = np.int32(first[j + 1] - first[j] - 1)
+        for i in range(rows):
+            scratch[i] = scratch[i] if x[i] == x[i] else absent
+        for k in range(votes.shape[0]):
+            total = votes[k]
+            table = tables[k, first[j] : first[j + 1]]
+            for i in range(rows):
+                total[i] += table[scratch[i]]
+
+
+@kernel
+def first_infinite(block):
+    """Column and row of the first infinite value of a block, or (-1, -1)."""
+    for j in range(block.shape[0]):
+        x = block[j]
+        some = False
+        for i in range(x.shape[0]):
+            some |= np.abs(x[i]) == np.inf
+        if some:
+            for i in range(x.shape[0]):
+                if np.abs(x[i]) == np.inf:
+                    return j, i
+    return -1, -1

@@ -1,0 +1,499 @@
+"""The model file: named arrays and a JSON header in one flat file, with nothing in it to execute.
+Written to a temporary file and then moved into place; read with every size checked before use.
+It knows nothing of boosting. The layout, byte by byte, is in docs/model_file.md."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+import stat
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = [
+    "FORMAT",
+    "Contents",
+    "ModelFormatError",
+    "meta_value",
+    "read",
+    "read_bytes",
+    "require",
+    "write",
+    "write_bytes",
+]
+
+FORMAT = (1, 0)
+# Like PNG's magic: the first byte is not text, and a transfer that rewrites line ends shows.
+MAGIC = b"\x89ELE\r\n\x1a\n"
+DTYPES = {
+    code: np.dtype(code).itemsize
+    for code in ("<f8", "<f4", "<i8", "<i4", "<i2", "<u8", "<u4", "<u2", "|u1", "|i1", "|b1")
+}
+ALIGNMENT = 64
+MAX_DIMENSIONS = 4
+MAX_DEPTH = 32
+MAX_NUMBER_LENGTH = 32
+# Python objects are far larger than their JSON text. What the header may cost, and what an empty
+# array may claim, is the size of the file plus this: peak memory stays under 2 x file + 64 MiB.
+ALLOWANCE = 1 << 26
+
+_PREFIX = struct.Struct("<8sIIQQ")  # magic, major, minor, length of the file, length of the header
+_HASH_LENGTH = hashlib.sha256().digest_size
+
+_NESTING = re.compile(rb'"[^"]*"|[\[\]{}]')
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SHOWN_LENGTH = 60
+
+_T = TypeVar("_T")
+
+
+class ModelFormatError(ValueError):
+    """The file is damaged, hostile, too new, or not a model file at all; the message says which."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a model file holds. The arrays are read-only; `source` names the file in messages."""
+
+    kind: str
+    version: tuple[int, int]
+    meta: dict[str, Any]
+    arrays: dict[str, NDArray[Any]] = field(repr=False)
+    source: str = ""
+
+
+# ---------------------------------------------------------------- files
+
+
+def write(
+    path: str | os.PathLike[str],
+    kind: str,
+    meta: dict[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+) -> None:
+    """Save so that `path` holds the old file or the whole new one, whatever happens on the way.
+
+    An OSError (disk full, read-only folder) goes through and leaves no temporary file. Only a
+    killed process can leave one, named `.electorate-*.tmp`. A symbolic link is written through,
+    and the permissions of a file that is replaced are kept.
+    """
+    data = write_bytes(kind, meta, arrays)
+    target = os.path.realpath(os.fsdecode(path))
+    folder = os.path.dirname(target)
+    mode = _replaceable_mode(target)
+    temporary = os.path.join(folder, f".electorate-{secrets.token_hex(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    # Private until it gets the permissions of the old file, which may be private itself.
+    descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        if mode is not None:
+            os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """Read a model file; `ModelFormatError` for every kind of damage, OSError if it cannot be read.
+
+    The hash in the file finds damage, not forgery: whoever changes a file on purpose can write the
+    hash anew. So nothing here trusts a file because its hash agrees. Every field is checked, no
+    code is ever run or unpickled, and a hostile file can cost no more than twice its own size in
+    memory (plus 64 MiB for its header). Whether the arrays make sense together is for the caller
+    to check, who must distrust them in the same way.
+    """
+    name = os.fsdecode(path)
+    mode = os.stat(name).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe would block, a device never end
+        raise ModelFormatError(f"model file {name!r}: not a regular file")
+    with open(name, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        with _blaming(name):  # a large file of another kind is refused before it is read
+            _check_prefix(file.read(_PREFIX.size), size)
+        file.seek(0)
+        return read_bytes(file.read(size), name)
+
+
+def _replaceable_mode(target: str) -> int | None:
+    """The permission bits of the file to be replaced; refuse what replacing would destroy."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file", target)
+    return stat.S_IMODE(mode) & 0o777
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the rename durable where the system can; the new file is complete in any case."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """The bytes of a model file: the same for the same contents, whatever the order of the keys.
+
+    `meta` is JSON: dict with str keys, list or tuple (read back as a list), str, int of 64 bits,
+    finite float, bool, None. ValueError for anything else, so that a file written can be read.
+    """
+    if not all(isinstance(name, str) for name in arrays):
+        raise ValueError("array names must be str")
+    table: list[dict[str, Any]] = []
+    blocks: list[Any] = []
+    end = 0
+    for name in sorted(arrays):
+        array = _storable(name, arrays[name])
+        offset = _aligned(end)
+        table.append({"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "offset": offset})
+        # A flat view, not tobytes(): the only copy of the arrays is the one made by join.
+        blocks += [bytes(offset - end), array.reshape(-1).view(np.uint8).data]
+        end = offset + array.nbytes
+    return _assembled(_encoded_header(kind, meta, table), blocks, end)
+
+
+def _assembled(header: bytes, blocks: list[Any], data_length: int) -> bytes:
+    """Prefix, header, padding, blocks, and the hash of all of them."""
+    start = _aligned(_PREFIX.size + len(header))
+    total = start + data_length + _HASH_LENGTH
+    _check_cost(header, total)
+    prefix = _PREFIX.pack(MAGIC, *FORMAT, total, len(header))
+    parts = [prefix, header, bytes(start - _PREFIX.size - len(header)), *blocks]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return b"".join([*parts, digest.digest()])
+
+
+def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """The array in the byte order and layout of the file, checked by the reader's own rules."""
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{_shown(name)} is a {type(array).__name__}, not an array")
+    dtype = array.dtype.newbyteorder("<")
+    if dtype.str not in DTYPES:
+        raise ValueError(f"array {_shown(name)} has dtype {array.dtype}, which cannot be stored")
+    stored = np.asarray(array, dtype=dtype, order="C")
+    if dtype.kind == "b":  # a bool array may hold other bytes than 0 and 1 when it is a view
+        stored = np.asarray(stored.view(np.uint8) != 0)
+    _check_shape(name, list(stored.shape), dtype.itemsize, stored.nbytes)
+    return stored
+
+
+def _encoded_header(kind: str, meta: dict[str, Any], table: list[dict[str, Any]]) -> bytes:
+    if not isinstance(kind, str):
+        raise ValueError(f"kind must be str, not {type(kind).__name__}")
+    if not isinstance(meta, dict):
+        raise ValueError(f"meta must be a dict, not {type(meta).__name__}")
+    header = {"arrays": table, "kind": kind, "meta": meta}
+    _check_json(header, "header", 0)
+    text = json.dumps(header, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return text.encode("ascii")
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_bytes(data: bytes, name: str) -> Contents:
+    """Read the bytes of a model file; `name` stands for it in messages. See `read`.
+
+    The arrays are views of `data`, not copies, which is why it must be immutable.
+    """
+    if not isinstance(data, bytes):
+        raise TypeError(f"expected bytes, not {type(data).__name__}")
+    with _blaming(name):
+        version, header_length = _check_prefix(data[: _PREFIX.size], len(data))
+        if hashlib.sha256(memoryview(data)[:-_HASH_LENGTH]).digest() != data[-_HASH_LENGTH:]:
+            raise ValueError("its hash does not agree with its bytes: the file is damaged")
+        end = _PREFIX.size + header_length
+        header = _decoded_header(data[_PREFIX.size : end], len(data))
+        kind = _typed(header, "kind", str, "header")
+        meta = _typed(header, "meta", dict, "header")
+        arrays = _views(data, _typed(header, "arrays", list, "header"), end)
+    return Contents(kind, version, meta, arrays, name)
+
+
+@contextlib.contextmanager
+def _blaming(name: str) -> Iterator[None]:
+    """Turn what went wrong inside into a ModelFormatError that names the file.
+
+    Without the cause: JSON's errors carry the whole header, which may be large.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise ModelFormatError(f"model file {name!r}: {error}") from None
+
+
+def _check_prefix(prefix: bytes, size: int) -> tuple[tuple[int, int], int]:
+    """The version and the header's length. Magic and version stay in place in every version."""
+    if not prefix.startswith(MAGIC[: len(prefix)]):
+        raise ValueError("not an electorate model file")
+    if len(prefix) < _PREFIX.size:
+        raise ValueError(f"cut short: it ends after {size} bytes")
+    _, major, minor, total, header_length = _PREFIX.unpack(prefix)
+    if major > FORMAT[0]:
+        raise ValueError(
+            f"format {major}.{minor} is newer than this version of electorate can read "
+            f"(up to {FORMAT[0]}.x); upgrade electorate to read it"
+        )
+    if major < 1:
+        raise ValueError(f"unknown format version {major}.{minor}")
+    if total > size:
+        raise ValueError(f"cut short: it has {size} of {total} bytes")
+    if total < size:
+        raise ValueError(f"{size - total} bytes follow its end")
+    if _aligned(_PREFIX.size + header_length) > size - _HASH_LENGTH:
+        raise ValueError(f"a header of {header_length} bytes does not fit into {size} bytes")
+    return (major, minor), header_length
+
+
+def _decoded_header(raw: bytes, size: int) -> dict[str, Any]:
+    """JSON with the doors closed that Python leaves open: NaN, repeated keys, endless numbers."""
+    _check_cost(raw, size)
+    if not raw.isascii():
+        raise ValueError("the header is not ASCII")
+    _check_depth(raw)
+    try:
+        header = json.loads(
+            raw.decode("ascii"),
+            object_pairs_hook=_unique,
+            parse_constant=_refuse_constant,
+            parse_int=lambda text: int(_short(text)),
+            parse_float=lambda text: float(_short(text)),
+        )
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the header is not JSON: {error.msg} (byte {error.pos})") from None
+    _check_json(header, "header", 0)
+    if not isinstance(header, dict):
+        raise ValueError("the header is not a JSON object")
+    return header
+
+
+def _check_depth(raw: bytes) -> None:
+    """Refuse deep nesting before parsing, which recurses.
+
+    Where a program has raised Python's recursion limit, parsing it would end the process.
+    """
+    without_escapes = raw.replace(rb"\\", b"").replace(rb"\"", b"")
+    depth = 0
+    for match in _NESTING.finditer(without_escapes):
+        token = match[0]
+        if token in (b"[", b"{"):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise ValueError(f"the header is nested deeper than {MAX_DEPTH} levels")
+        elif token in (b"]", b"}"):
+            depth -= 1
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the header repeats the key {_shown(key)}")
+        found[key] = value
+    return found
+
+
+def _refuse_constant(text: str) -> None:
+    raise ValueError(f"the header holds {text}, which is not JSON")
+
+
+def _short(text: str) -> str:
+    if len(text) > MAX_NUMBER_LENGTH:  # reading digits can take quadratic time
+        raise ValueError(f"the header holds a number of {len(text)} characters")
+    return text
+
+
+def _views(data: bytes, table: list[Any], header_end: int) -> dict[str, NDArray[Any]]:
+    """All arrays, which must fill the file from the header to the hash, in the table's order."""
+    arrays: dict[str, NDArray[Any]] = {}
+    start = _aligned(header_end)
+    _check_padding(data, header_end, start)
+    end = start
+    for entry in table:
+        if not isinstance(entry, dict):
+            raise ValueError("an entry of the array table is not a JSON object")
+        name = _typed(entry, "name", str, "an entry of the array table")
+        if name in arrays:
+            raise ValueError(f"array {_shown(name)} appears twice")
+        arrays[name] = _view(data, entry, start, end)
+        end = start + _aligned(end - start) + arrays[name].nbytes
+    if end != len(data) - _HASH_LENGTH:
+        raise ValueError(f"{len(data) - _HASH_LENGTH - end} bytes belong to no array")
+    return arrays
+
+
+def _view(data: bytes, entry: dict[str, Any], start: int, end: int) -> NDArray[Any]:
+    """One array as a read-only view; it must begin right after the one that ended at `end`.
+
+    One place is allowed, so no array can be unaligned, out of order, before the header or inside
+    another one; only its size is left to check.
+    """
+    name = entry["name"]
+    where = f"array {_shown(name)}"
+    code = _typed(entry, "dtype", str, where)
+    shape = _typed(entry, "shape", list, where)
+    offset = _typed(entry, "offset", int, where)
+    if code not in DTYPES:
+        raise ValueError(f"{where} has the unknown dtype {_shown(code)}")
+    expected = _aligned(end - start)
+    if offset != expected:
+        raise ValueError(f"{where} is at offset {offset} and must be at {expected}")
+    limit = len(data) - _HASH_LENGTH
+    length = _check_shape(name, shape, DTYPES[code], limit - start)
+    begin = start + offset
+    if begin + length > limit:
+        raise ValueError(f"{where} of shape {shape} does not fit into the file")
+    _check_padding(data, end, begin)
+    array: NDArray[Any] = np.ndarray(shape, np.dtype(code), data, begin)
+    if code == "|b1" and array.view(np.uint8).max(initial=0) > 1:
+        raise ValueError(f"{where} is boolean and holds other bytes than 0 and 1")
+    return array
+
+
+# ---------------------------------------------------------------- rules both sides share
+
+
+def _aligned(position: int) -> int:
+    return -(-position // ALIGNMENT) * ALIGNMENT
+
+
+def _check_padding(data: bytes, begin: int, end: int) -> None:
+    if any(data[begin:end]):
+        raise ValueError(f"the padding at byte {begin} is not zero")
+
+
+def _check_shape(name: str, shape: list[Any], itemsize: int, room: int) -> int:
+    """The array's length in bytes, computed in Python integers, which do not overflow.
+
+    An empty array takes no room whatever its other dimensions are, so these are bounded as if it
+    were not empty: the caller may use one of them as a size.
+    """
+    if len(shape) > MAX_DIMENSIONS:
+        raise ValueError(f"array {_shown(name)} has {len(shape)} dimensions, over {MAX_DIMENSIONS}")
+    if not all(type(size) is int and size >= 0 for size in shape):
+        raise ValueError(f"array {_shown(name)} has a shape that is not made of sizes")
+    if math.prod(max(size, 1) for size in shape) * itemsize > max(room, ALLOWANCE):
+        raise ValueError(f"array {_shown(name)} of shape {shape} is larger than the file")
+    length: int = math.prod(shape) * itemsize
+    return length
+
+
+def _check_cost(header: bytes, size: int) -> None:
+    """Refuse a header whose Python objects could take more memory than a file of `size` may.
+
+    Counts from above, in bytes of CPython objects: characters inside strings count as if they were
+    punctuation, and every string as if it needed four bytes a character.
+    """
+    cost = (
+        9 * len(header)
+        + 200 * header.count(b"{")
+        + 200 * header.count(b":")
+        + 96 * header.count(b"[")
+        + 64 * header.count(b",")
+    )
+    if cost > size + ALLOWANCE:
+        raise ValueError(f"a header of {len(header)} bytes is too large; long lists belong into arrays")
+
+
+def _check_json(value: Any, where: str, depth: int) -> None:
+    """What every JSON reader can represent; `where` is the nearest key, for the message.
+
+    `depth` counts the containers around the value.
+    """
+    if depth == MAX_DEPTH and isinstance(value, (dict, list, tuple)):
+        raise ValueError(f"{_shown(where)} is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, str):
+        _check_text(value, where)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"{_shown(where)} has a key that is not str: {key!r}")
+            _check_text(key, where)
+            _check_json(item, key, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _check_json(item, where, depth + 1)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{_shown(where)} is not a finite number")
+    elif isinstance(value, int):
+        if not -(2**63) <= value < 2**64:
+            raise ValueError(f"{_shown(where)} is an integer of more than 64 bits")
+    elif value is not None:
+        raise ValueError(f"{_shown(where)} is a {type(value).__name__}, which cannot be stored")
+
+
+def _check_text(text: str, where: str) -> None:
+    if not text.isascii() and _SURROGATE.search(text):
+        raise ValueError(f"{_shown(where)} holds half a surrogate pair, which is not text")
+
+
+def _typed(mapping: dict[str, Any], key: str, type_: type[_T], where: str) -> _T:
+    """The value under a key, of exactly this type: to JSON a bool is not a number."""
+    if key not in mapping:
+        raise ValueError(f"{where} lacks {_shown(key)}")
+    value = mapping[key]
+    if type(value) is not type_:
+        raise ValueError(f"{where}: {_shown(key)} must be {type_.__name__}, not {type(value).__name__}")
+    return value
+
+
+def _shown(text: str) -> str:
+    """Text from a file as it may enter a message: quoted, escapes made visible, never long."""
+    return repr(text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "...")
+
+
+# ---------------------------------------------------------------- for the layer above
+
+
+def require(contents: Contents, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """The array of this name if it has this dtype and shape (None: any size), or an error."""
+    with _blaming(contents.source):
+        if name not in contents.arrays:
+            raise ValueError(f"array {_shown(name)} is missing")
+        array = contents.arrays[name]
+        wanted = np.dtype(dtype).newbyteorder("<")
+        if array.dtype != wanted:
+            raise ValueError(f"array {_shown(name)} must have dtype {wanted.str}, not {array.dtype.str}")
+        agrees = array.ndim == len(shape) and all(
+            size is None or size == actual for size, actual in zip(shape, array.shape, strict=True)
+        )
+        if not agrees:
+            text = ", ".join("any" if size is None else str(size) for size in shape)
+            raise ValueError(f"array {_shown(name)} must have shape ({text}), not {list(array.shape)}")
+    return array
+
+
+def meta_value(contents: Contents, key: str, type_: type[_T]) -> _T:
+    """The value of `meta` under this key if it has exactly this type, or an error."""
+    with _blaming(contents.source):
+        return _typed(contents.meta, key, type_, "meta")
