@@ -16,7 +16,7 @@ depth 1, fitted from raw float64 arrays with validation included. "One core": th
 to one core, one thread each, medians of 5 repeats (21 for 1,000 x 10; fewer for a contender that
 has already spent a minute). "Two threads", "all cores": medians over 7 fresh processes, every
 contender once in each. Before anything is timed every contender, and with it our compiled kernels,
-is warmed up on 10,000 rows. Errors are on rows held out. The gradient boosters' learning rate is
+is warmed up on at most 40,000 rows. Errors are on rows held out. The gradient boosters' learning rate is
 0.5, except with default parameters: their defaults learn less in 100 stumps, and time does not
 depend on it. Ratios are of medians. Memory: the peak of a fresh process during fit, less its
 memory just before, plus the input; default threads."""
@@ -67,7 +67,7 @@ def _measured(bar: Row) -> str:
     if bar["measured"] is None:
         return "not measured"
     against = f" ({bar['against']})" if bar.get("against") else ""
-    return f"{bar['measured']:.3g} {bar['unit']}{against}"
+    return f"{bar['measured']:.4g} {bar['unit']}{against}"
 
 
 def _met(met: bool | None) -> str:

@@ -16,9 +16,9 @@ import numpy as np
 import psutil
 
 from contenders import OURS, Setting, build, present
-from synthetic import split, table
+from synthetic import Array, split, table
 
-_WARM_UP = 10_000, 5  # rows, rounds
+_WARM_UP = 40_000, 5  # rows at most, rounds
 _PATIENCE = 60.0  # seconds a contender may spend before its further repeats are left out
 
 
@@ -44,7 +44,7 @@ def fit(
     there, missing = present(names)
     given = Setting(*setting)
     X, y, X_test, y_test = split(n, held_out, columns)
-    _warm_up(there, given, columns, predict=False)
+    _warm_up(there, given, X)
     error: dict[str, float] = {}
 
     def one(name: str) -> float:
@@ -65,7 +65,7 @@ def predict(
     there, missing = present(names)
     given = Setting(*setting)
     X, y, X_test, y_test = split(n_train, n, columns)
-    _warm_up(there, given, columns, predict=True)
+    _warm_up(there, given, X)
     models = {name: build(name, given).fit(X, y) for name in there}
     error: dict[str, float] = {}
 
@@ -96,8 +96,8 @@ def memory(*, name: str, n: int, columns: int, setting: list[Any]) -> dict[str, 
     if missing:
         return {"missing": missing[name]}
     given = Setting(*setting)
-    _warm_up(there, given, columns, predict=False)
     X, y = table(n, columns, dtype=np.float32)
+    _warm_up(there, given, X)
     gc.collect()
     before = _forget_peak()
     build(name, given).fit(X, y)
@@ -112,14 +112,12 @@ def rounds(*, quick: bool) -> dict[str, Any]:
     return dict(measure(quick=True) if quick else measure())
 
 
-def _warm_up(names: list[str], given: Setting, columns: int, *, predict: bool) -> None:
-    """Compile, start threads and load lazily what is loaded lazily, on small data."""
+def _warm_up(names: list[str], given: Setting, like: Array) -> None:
+    """Compile, start threads and load what is loaded lazily, on small data of the same kind."""
     n, n_rounds = _WARM_UP
-    X, y = table(n, columns, seed=1)
+    X, y = table(min(n, len(like)), like.shape[1], seed=1, dtype=like.dtype)
     for name in names:
-        model = build(name, given._replace(rounds=n_rounds)).fit(X, y)
-        if predict:
-            model.predict_proba(X)
+        build(name, given._replace(rounds=n_rounds)).fit(X, y).predict_proba(X)
 
 
 def _interleave(names: list[str], one: Callable[[str], float], repeats: int, turn: int = 0) -> dict[str, list[float]]:

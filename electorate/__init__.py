@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AdaBoostClassifier": "electorate.estimators.adaboost",
     "ModelFormatError": "electorate.modelfile",
-    "Stumps": "electorate.voters.stumps",
+    "Stumps": "electorate.voters.trees",
     "load": "electorate.estimators.files",
 }
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from electorate.estimators.adaboost import AdaBoostClassifier
     from electorate.estimators.files import load
     from electorate.modelfile import ModelFormatError
-    from electorate.voters.stumps import Stumps
+    from electorate.voters.trees import Stumps
 
 
 def __getattr__(name: str) -> Any:

@@ -4,10 +4,10 @@ Votes are integers on the 2^-40 grid, so any order of adding gives the same bits
 additive over columns: it predicts by one lookup table per column, whatever the number of voters.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.boosting.grid import UNITS
+from electorate.boosting.loop import Cast
 from electorate.data.bins import Bins, block_rows, pad_edges
 from electorate.engines.pool import Pool
-from electorate.voters.stumps import Stump
 
 LEAF = -1
 NODE_ARRAYS = ("column", "threshold", "members", "missing_left", "children", "value")
 ARRAYS = ("offsets", *NODE_ARRAYS, "steps", "sets")
+SET_WIDTH = 256  # category codes; the last one stands for missing and is not used
+VOTERS_AT_ONCE = 64  # walked over a block in one kernel call: stays far under 0.2 s
 
 Read = Callable[[int, int], NDArray[np.float64]]  # rows low..high as a block [column, row]
 
@@ -38,8 +40,8 @@ class Ensemble:
     children: NDArray[np.int32]  # [node, left and right], counted from the voter's root
     value: NDArray[np.float64]  # [node, output] of leaves
     steps: NDArray[np.float64]
-    n_columns: int
     sets: NDArray[np.bool_]  # [set, category code]: goes left
+    n_columns: int  # of the table
 
     @property
     def n_voters(self) -> int:
@@ -56,34 +58,47 @@ class Ensemble:
         return np.rint(steps[:, None] * self.value * UNITS).astype(np.int64)
 
     @cached_property
-    def lookup(self) -> "Lookup":
-        return Lookup.of(self)
+    def cells(self) -> "Cells":
+        return Cells.of(self)
+
+    @cached_property
+    def lookup(self) -> "Lookup | None":
+        """Tables by column, if every voter asks at most one question."""
+        return Lookup.of(self) if np.all(np.diff(self.offsets) <= 3) else None
 
     def votes(self, n_rows: int, read: Read, pool: Pool) -> NDArray[np.int64]:
         """[output, row] of the summed votes, in units of the grid."""
-        votes = np.empty((self.n_outputs, n_rows), dtype=np.int64)
+        votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
+        vote = self.lookup.fill if self.lookup is not None else self._walk
         ends = [n_rows * k // pool.n_jobs for k in range(pool.n_jobs + 1)]
-        lookup = self.lookup
-        parts = zip(ends[:-1], ends[1:], strict=True)
-        pool.map(lambda part: lookup.fill(votes, *part, read), parts)
+        pool.map(lambda part: vote(votes, *part, read), pairwise(ends))
         return votes
 
     def staged_votes(self, n_rows: int, read: Read) -> Iterator[NDArray[np.int64]]:
         """The votes after one voter, two, ... (the same array, added to)."""
-        table = self.lookup
-        cells = table.cells(n_rows, read)
         votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
+        cells = np.empty((len(self.cells.columns), n_rows), dtype=np.int32)
+        for low, high in _blocks(0, n_rows, self.n_columns):
+            cells[:, low:high] = self.cells.find(read(low, high))
         for voter in range(self.n_voters):
-            root = int(self.offsets[voter])
-            if self.column[root] == LEAF:
-                votes += self.units[root][:, None]
-            else:
-                place = int(np.searchsorted(table.columns, self.column[root]))
-                on_left = table.on_left(self, root, place)
-                left, right = self.units[root + self.children[root]]
-                side = on_left[cells[place]]
-                votes += np.where(side, left[:, None], right[:, None])
+            self._walk_cells(cells, votes, voter, voter + 1)
             yield votes
+
+    def _walk(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
+        """votes[:, low:high], block by block."""
+        for at, end in _blocks(low, high, self.n_columns):
+            cells = self.cells.find(read(at, end))
+            part = np.zeros((self.n_outputs, end - at), dtype=np.int64)
+            for first in range(0, self.n_voters, VOTERS_AT_ONCE):
+                self._walk_cells(cells, part, first, min(first + VOTERS_AT_ONCE, self.n_voters))
+            votes[:, at:end] = part
+
+    def _walk_cells(
+        self, cells: NDArray[np.int32], votes: NDArray[np.int64], first: int, last: int
+    ) -> None:
+        offsets = self.offsets[first : last + 1]
+        nodes = (self.cells.place, self.cells.cut, self.members, self.missing_left, self.children)
+        kernels.walk(cells, offsets, *nodes, self.sets, self.units, votes)
 
     def only(self, voter: int) -> "Ensemble":
         """The ensemble of one voter, with a step of 1."""
@@ -96,11 +111,12 @@ class Ensemble:
         offsets = np.array([0, high - low])
         return Ensemble(offsets=offsets, steps=np.ones(1), sets=sets, n_columns=self.n_columns, **nodes)
 
-    def importances(self, n_columns: int) -> NDArray[np.float64]:
-        """The share of the steps that rests on each column."""
-        tests = self.column != LEAF
-        steps = np.repeat(np.abs(self.steps), np.diff(self.offsets))
-        total = np.bincount(self.column[tests], weights=steps[tests], minlength=n_columns)
+    def importances(self) -> NDArray[np.float64]:
+        """The share of the steps that rests on each column; a voter's own is split over its questions."""
+        asked = self.column != LEAF
+        questions = np.maximum(1, np.add.reduceat(asked, self.offsets[:-1])) if self.n_voters else 1
+        share = np.repeat(np.abs(self.steps) / questions, np.diff(self.offsets))
+        total = np.bincount(self.column[asked], weights=share[asked], minlength=self.n_columns)
         return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -109,100 +125,111 @@ class Ensemble:
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # not the tables derived from them
 
-    def hash_into(self, digest: "hashlib._Hash") -> None:
-        for name, array in self.arrays().items():
-            digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
+
+@dataclass(frozen=True)
+class Cells:
+    """Columns cut at the thresholds of the ensemble: a voter's questions are then about small integers."""
+
+    columns: NDArray[np.int64]  # that some voter asks about, ascending
+    edges: list[NDArray[np.float64]]
+    place: NDArray[np.int32]  # of each node's column in `columns`, -1 at a leaf
+    cut: NDArray[np.int32]  # the last cell that a node sends left
+
+    @classmethod
+    def of(cls, ensemble: Ensemble) -> "Cells":
+        asked = ensemble.column != LEAF
+        columns = np.unique(ensemble.column[asked]).astype(np.int64)
+        place = np.where(asked, np.searchsorted(columns, ensemble.column), LEAF).astype(np.int32)
+        cut = np.zeros(len(place), dtype=np.int32)
+        edges = []
+        for number in range(len(columns)):
+            nodes = np.flatnonzero(place == number)
+            if ensemble.members[nodes[0]] >= 0:
+                edges.append(np.arange(SET_WIDTH - 2) + 0.5)
+            else:
+                edges.append(np.unique(ensemble.threshold[nodes]))
+                cut[nodes] = np.searchsorted(edges[-1], ensemble.threshold[nodes])
+        return cls(columns, edges, place, cut)
+
+    @cached_property
+    def padded(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return pad_edges(self.edges)
+
+    def find(self, block: NDArray[np.float64]) -> NDArray[np.int32]:
+        """[place, row]: the cell of every value of a block, -1 where missing."""
+        rows = block.shape[1]
+        cells = np.empty((len(self.columns), rows, 1), dtype=np.int32)
+        scratch = np.empty(rows, dtype=np.int32)
+        kernels.encode(block[self.columns], *self.padded, -1, np.arange(rows), cells, scratch)
+        return cells[:, :, 0]
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """Votes by column: edges cut a column into cells, `tables` holds what all stumps on it say in each."""
+    """Votes by column: `tables` holds what all stumps on a column say in each of its cells."""
 
-    n_columns: int  # of the table
-    columns: NDArray[np.int64]  # that some stump tests, ascending
-    edges: list[NDArray[np.float64]]
+    cells: Cells
+    n_columns: int
     first: NDArray[np.int64]  # of each column's cells in `tables`; its last cell is for missing values
     tables: NDArray[np.int64]  # [output, cell]
     constant: NDArray[np.int64]  # [output]
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Lookup":
+        cells = ensemble.cells
         roots = ensemble.offsets[:-1]
-        tested = ensemble.column[roots]
-        columns = np.unique(tested[tested != LEAF]).astype(np.int64)
-        edges = [_edges(ensemble, roots[tested == column]) for column in columns]
-        first = np.concatenate([[0], np.cumsum([len(e) + 2 for e in edges])]).astype(np.int64)
-        constant = ensemble.units[roots[tested == LEAF]].sum(axis=0)
+        sizes = [len(edges) + 2 for edges in cells.edges]
+        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         tables = np.zeros((ensemble.n_outputs, int(first[-1])), dtype=np.int64)
-        table = cls(ensemble.n_columns, columns, edges, first, tables, constant)
-        for place, column in enumerate(columns):
-            part = tables[:, first[place] : first[place + 1]]
-            for root in roots[tested == column]:
-                on_left = table.on_left(ensemble, root, place)
-                left, right = ensemble.units[root + ensemble.children[root]]
-                part += np.where(on_left, left[:, None], right[:, None])
-        return table
-
-    def on_left(self, ensemble: Ensemble, root: int, place: int) -> NDArray[np.bool_]:
-        """Which cells of its column a stump sends left."""
-        edges = self.edges[place]
-        if ensemble.members[root] >= 0:
-            on_left = ensemble.sets[ensemble.members[root]][: len(edges) + 2].copy()
-        else:
-            on_left = np.arange(len(edges) + 2) <= np.searchsorted(edges, ensemble.threshold[root])
-        on_left[-1] = ensemble.missing_left[root]
-        return on_left
+        constant = ensemble.units[roots[ensemble.column[roots] == LEAF]].sum(axis=0)
+        for root in roots[ensemble.column[roots] != LEAF]:
+            at = cells.place[root]
+            part = tables[:, first[at] : first[at + 1]]
+            on_left = _left_cells(ensemble, int(root), part.shape[1])
+            left, right = ensemble.units[root + ensemble.children[root]]
+            part += np.where(on_left, left[:, None], right[:, None])
+        return cls(cells, ensemble.n_columns, first, tables, constant)
 
     def fill(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
         """votes[:, low:high], block by block."""
-        edges, depths = pad_edges(self.edges)
-        for at, end, scratch in _blocks(low, high, self.n_columns):
+        for at, end in _blocks(low, high, self.n_columns):
             part = np.repeat(self.constant[:, None], end - at, axis=1)
-            block = read(at, end)
-            kernels.lookup(block, self.columns, edges, depths, self.first, self.tables, part, scratch)
+            scratch = np.empty(end - at, dtype=np.int32)
+            cells = (self.cells.columns, *self.cells.padded)
+            kernels.lookup(read(at, end), *cells, self.first, self.tables, part, scratch)
             votes[:, at:end] = part
 
-    def cells(self, n_rows: int, read: Read) -> NDArray[np.int32]:
-        """[tested column, row]: the cell of every value, -1 where missing."""
-        edges, depths = pad_edges(self.edges)
-        cells = np.empty((len(self.columns), n_rows, 1), dtype=np.int32)
-        for at, end, scratch in _blocks(0, n_rows, self.n_columns):
-            block = read(at, end)[self.columns]
-            kernels.encode(block, edges, depths, -1, np.arange(at, end), cells, scratch)
-        return cells[:, :, 0]
+
+def _left_cells(ensemble: Ensemble, root: int, n_cells: int) -> NDArray[np.bool_]:
+    """Which cells of its column a stump sends left; the last one is for missing values."""
+    if ensemble.members[root] >= 0:
+        on_left = ensemble.sets[ensemble.members[root]][:n_cells].copy()
+    else:
+        on_left = np.arange(n_cells) <= ensemble.cells.cut[root]
+    on_left[-1] = ensemble.missing_left[root]
+    return np.asarray(on_left)
 
 
-def _blocks(low: int, high: int, n_columns: int) -> Iterator[tuple[int, int, NDArray[np.int32]]]:
+def _blocks(low: int, high: int, n_columns: int) -> Iterator[tuple[int, int]]:
     rows = block_rows(n_columns)
-    scratch = np.empty(rows, dtype=np.int32)
     for at in range(low, high, rows):
-        yield at, min(at + rows, high), scratch
+        yield at, min(at + rows, high)
 
 
-def _edges(ensemble: Ensemble, roots: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Thresholds on one column, or between the codes of a category column."""
-    if ensemble.members[roots[0]] >= 0:
-        return np.arange(ensemble.sets.shape[1] - 2) + 0.5
-    return np.unique(ensemble.threshold[roots])
-
-
-def from_stumps(stumps: list[Stump], steps: list[float], bins: Bins, n_labels: int) -> Ensemble:
-    """Stumps over bins, as arrays over values."""
-    parts = [_nodes(stump, bins, n_labels) for stump in stumps]
-    sets = [stump.on_left[:256] for stump in stumps if stump.column >= 0 and stump.cut < 0]
-    sizes = [len(part["column"]) for part in parts]
-    nodes = {name: _stack(parts, name, empty) for name, empty in _EMPTY.items()}
+def from_casts(casts: list[Cast], bins: Bins, n_outputs: int) -> Ensemble:
+    """Voters over bins, as arrays over values."""
+    parts = [_nodes(cast, bins) for cast in casts]
+    nodes = {name: np.concatenate([empty, *(p[name] for p in parts)]) for name, empty in _EMPTY.items()}
     by_category = nodes["members"] >= 0
-    nodes["members"][by_category] = np.arange(len(sets))
-    outputs = 1 if n_labels == 2 else n_labels
-    value = _stack(parts, "value", np.empty((0, outputs)))
+    nodes["members"][by_category] = np.arange(np.count_nonzero(by_category))
+    sets = [q.on_left[:SET_WIDTH] for cast in casts for q in _in_node_order(cast) if q.cut < 0]
+    sizes = [len(part["column"]) for part in parts]
     return Ensemble(
         offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        value=value,
-        steps=np.array(steps, dtype=np.float64),
+        value=np.concatenate([np.empty((0, n_outputs)), *(part["value"] for part in parts)]),
+        steps=np.array([cast.step.size for cast in casts], dtype=np.float64),
         n_columns=len(bins.n_bins),
-        sets=np.array(sets, dtype=np.bool_).reshape(-1, 256),
+        sets=np.array(sets, dtype=np.bool_).reshape(-1, SET_WIDTH),
         **nodes,
     )
 
@@ -216,33 +243,29 @@ _EMPTY: dict[str, NDArray[Any]] = {
 }
 
 
-def _stack(parts: list[dict[str, Any]], name: str, empty: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([empty, *(part[name] for part in parts)]).astype(empty.dtype)
+def _in_node_order(cast: Cast) -> list[Any]:
+    return sorted(cast.voter.questions, key=lambda question: question.node)
 
 
-def _nodes(stump: Stump, bins: Bins, n_labels: int) -> dict[str, Any]:
-    """The nodes of one stump: a test and two leaves, or one leaf."""
-    votes = np.eye(n_labels)[list(stump.labels)]
-    if n_labels == 2:
-        votes = votes[:, 1:] * 2 - 1
-    if stump.column < 0:
-        return _leaves(votes[:1])
-    leaves = _leaves(np.concatenate([np.zeros_like(votes[:1]), votes]))
-    leaves["column"][0] = stump.column
-    leaves["members"][0] = 0 if stump.cut < 0 else -1
-    leaves["threshold"][0] = bins.threshold(stump.column, stump.cut) if stump.cut >= 0 else 0.0
-    leaves["missing_left"][0] = stump.on_left[bins.missing]
-    leaves["children"][0] = (1, 2)
-    return leaves
-
-
-def _leaves(value: NDArray[np.float64]) -> dict[str, Any]:
-    n = len(value)
-    return {
-        "column": np.full(n, LEAF),
+def _nodes(cast: Cast, bins: Bins) -> dict[str, Any]:
+    """The nodes of one voter, numbered as in training."""
+    n = 2 * len(cast.voter.questions) + 1
+    nodes: dict[str, Any] = {
+        "column": np.full(n, LEAF, dtype=np.int32),
         "threshold": np.zeros(n),
-        "members": np.full(n, -1),
+        "members": np.full(n, -1, dtype=np.int32),
         "missing_left": np.zeros(n, dtype=np.bool_),
-        "children": np.full((n, 2), -1),
-        "value": value,
+        "children": np.full((n, 2), -1, dtype=np.int32),
+        "value": np.zeros((n, cast.outputs.shape[1])),
     }
+    for question in cast.voter.questions:
+        at = question.node
+        nodes["column"][at] = question.column
+        if question.cut < 0:
+            nodes["members"][at] = 0
+        else:
+            nodes["threshold"][at] = bins.threshold(question.column, question.cut)
+        nodes["missing_left"][at] = question.on_left[bins.missing]
+        nodes["children"][at] = (question.left, question.right)
+    nodes["value"][cast.voter.leaves] = cast.outputs
+    return nodes

@@ -21,11 +21,19 @@ class Weights:
     real: NDArray[np.float64] | None
     bits: int
     given: float  # the sum of the weights as they were given: n, where n itself enters a formula
+    each: float = 1.0  # the weight, as given, of counting once
 
     @property
     def unit(self) -> float:
         """Grid units of a channel of 1 on an example that counts once."""
         return 2.0**self.bits if self.real is None else 1.0
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """How many rows each stands for: its weight where that is whole, else one."""
+        if self.real is None and self.each.is_integer() and self.each < MOST_TIMES:
+            return self.times * int(self.each)
+        return np.minimum(self.times, 1)
 
     @property
     def whole(self) -> NDArray[np.int64]:
@@ -39,9 +47,9 @@ def read_weights(weight: NDArray[np.float64]) -> Weights:
     """Checked weights, as the sums want them."""
     _refuse_bad(weight)
     given = float(np.sum(weight))
-    times = _as_whole(weight)
+    times, each = _as_whole(weight)
     if times is not None:
-        return Weights(times, None, _bits(int(times.sum())), given)
+        return Weights(times, None, _bits(int(times.sum())), given, each)
     _, power = np.frexp(weight.max())
     real = np.ldexp(weight, -int(power))
     positive = (weight > 0).astype(np.int64)
@@ -57,16 +65,16 @@ def _refuse_bad(weight: NDArray[np.float64]) -> None:
         raise ValueError("sample_weight is 0 for every row (after class_weight): nothing is left to fit")
 
 
-def _as_whole(weight: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Multiplicities, if some unit divides all weights exactly: a power of two, or the smallest weight."""
+def _as_whole(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, float]:
+    """Multiplicities and their unit, if one divides all weights exactly: a power of two, or the smallest weight."""
     positive = weight[weight > 0]
     for unit in (_power_of_two_unit(positive), float(positive.min())):
         if positive.max() / unit > MOST_TIMES:
             continue
         times = np.rint(weight / unit)
         if np.array_equal(times * unit, weight) and times.sum() <= MOST_TIMES:
-            return times.astype(np.int64)
-    return None
+            return times.astype(np.int64), unit
+    return None, 1.0
 
 
 def _power_of_two_unit(positive: NDArray[np.float64]) -> float:

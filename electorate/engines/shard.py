@@ -4,7 +4,8 @@ Rows are sorted by label, so that sums per label cost no more than plain ones. A
 algorithm is running: it adds gains to state, asks the booster for elementwise numbers, and sums on the grid.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,9 +15,11 @@ from electorate import kernels
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block
 from electorate.data.table import Table
 from electorate.data.weights import Weights
+from electorate.engines.messages import ROOT, Change, Sums, Question
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
+NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
 
 
 class Elementwise(Protocol):
@@ -35,44 +38,46 @@ class Elementwise(Protocol):
 
 
 @dataclass(frozen=True)
-class Change:
-    """One more voter: the leaf that each bin of its column leads to, and what a leaf adds to every state."""
+class Node:
+    """Rows order[low : low + starts[-1]] of a growing tree, label k at starts[k]..starts[k+1] after low."""
 
-    column: int
-    leaf_of_bin: NDArray[np.uint8]
-    gains: NDArray[np.float64]  # [state, label, leaf]
+    low: int
+    starts: NDArray[np.int64]
+    histogram: NDArray[np.int64] | None = None  # kept where the children are found by subtraction
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.starts[-1])
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Exact sums over examples, all that the driver ever sees of them."""
+@dataclass
+class Growth:
+    """The tree that is being grown: where its nodes' rows are. Rows move only inside their node's range."""
 
-    histogram: NDArray[np.int64]  # [label, column, bin] of the channel on the grid
-    totals: NDArray[np.int64]  # [label] of the same
-    wrong: int  # counts of the examples that the ensemble gets wrong
-    lowest: float  # the smallest state[0]
-
-    def __add__(self, other: "Sums") -> "Sums":
-        return Sums(
-            self.histogram + other.histogram,
-            self.totals + other.totals,
-            self.wrong + other.wrong,
-            min(self.lowest, other.lowest),
-        )
+    order: NDArray[np.int32]
+    spare: NDArray[np.int32]
+    nodes: dict[int, Node] = field(default_factory=dict)
 
 
 class Shard:
     """codes[group, row, column of group]; label k has the rows starts[k]..starts[k+1]."""
 
-    def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int) -> None:
+    def __init__(
+        self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int
+    ) -> None:
         self.codes = codes
         self.starts = starts
         self.width = width
         self.real = weights.real
         self.scale = float(2**weights.bits)
         self.counts = counts_of(weights)
+        self.rows = weights.rows
         self.grid = np.empty(codes.shape[1], dtype=np.int64)
         self.state = np.empty((0, codes.shape[1]))
+        self.root_histogram: NDArray[np.int64] | None = None
+        self.growth: Growth | None = None
+
+    # ------------------------------------------------------------ a round
 
     def start(self, booster: Elementwise) -> None:
         self.state = np.zeros((booster.n_states, self.codes.shape[1]))
@@ -80,8 +85,7 @@ class Shard:
     def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool) -> Sums:
         """Apply a change, then sum. Without `search` the histogram stays empty."""
         if change is not None:
-            column = self.column(change.column)
-            kernels.add_gains(column, change.leaf_of_bin, change.gains, self.starts, self.state)
+            self.apply(change)
         channel = booster.channel(self.state, floor)
         times = self.counts
         if self.real is not None:
@@ -89,18 +93,33 @@ class Shard:
             times = ONCE
         totals = np.empty(len(self.starts) - 1, dtype=np.int64)
         kernels.quantise(channel, times, self.scale, self.starts, self.grid, totals)
-        histogram = self.histogram() if search else np.zeros((0, 0, 0), dtype=np.int64)
+        self.root_histogram = self.histogram(self.grid) if search else None
         lowest = float(self.state[0].min()) if len(self.grid) else np.inf
+        histogram = NOTHING if self.root_histogram is None else self.root_histogram
         return Sums(histogram, totals, self.wrong(booster), lowest)
 
-    def count(self) -> NDArray[np.int64]:
-        """[label, column, bin] of the counts: the sample weights, whatever the algorithm."""
-        self.grid[:] = 1 if not len(self.counts) else self.counts
-        return self.histogram()
+    def apply(self, change: Change) -> None:
+        """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""
+        if self.growth is None and len(change.questions) <= 1:
+            leaf_of_bin = np.zeros(self.width, dtype=np.uint8)
+            if change.questions:
+                leaf_of_bin[~change.questions[0].on_left] = 1
+            column = self.column(change.questions[0].column if change.questions else 0)
+            kernels.add_gains(column, leaf_of_bin, change.gains, self.starts, self.state)
+            return
+        growth = self._growth()
+        for question in change.questions:
+            if question.left not in growth.nodes:
+                self._part(growth, question)
+        for number, leaf in enumerate(change.leaves):
+            node = growth.nodes[leaf]
+            gains = np.ascontiguousarray(change.gains[:, :, number])
+            kernels.add_gains_of(growth.order, node.low, node.starts, gains, self.state)
+        self.growth = None
 
     def wrong(self, booster: Elementwise) -> int:
         total = 0
-        for label, (low, high) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
+        for label, (low, high) in enumerate(pairwise(self.starts)):
             missed = booster.wrong(self.state[:, low:high], label)
             if len(self.counts):
                 total += int(self.counts[low:high][missed].sum())
@@ -108,20 +127,88 @@ class Shard:
                 total += int(np.count_nonzero(missed))
         return total
 
+    # ------------------------------------------------------------ growing a tree
+
+    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+        """Part the rows of some nodes; the histograms [question, label, column, bin] of their left children.
+
+        The child with fewer rows here is summed, the other is the difference; which one is nobody's business.
+        """
+        growth = self._growth()
+        return np.stack([self._split(growth, question) for question in questions])
+
+    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+        """[node, column, bin]: how many rows, for families that ask for a least number of them."""
+        growth = self._growth()
+        counts = [self._histogram_of(growth, growth.nodes[node], self.rows) for node in nodes]
+        return np.stack(counts).sum(axis=1)
+
+    def _growth(self) -> Growth:
+        if self.growth is None:
+            rows = np.arange(len(self.grid), dtype=np.int32)
+            self.growth = Growth(rows, np.empty_like(rows))
+            self.growth.nodes[ROOT] = Node(0, self.starts, self.root_histogram)
+        return self.growth
+
+    def _split(self, growth: Growth, question: Question) -> NDArray[np.int64]:
+        whole = growth.nodes[question.node].histogram
+        left, right = self._part(growth, question)
+        if whole is None:
+            return self._histogram_of(growth, left, self.grid)
+        smaller = left if left.n_rows <= right.n_rows else right
+        one = self._histogram_of(growth, smaller, self.grid)
+        of_left, of_right = (one, whole - one) if smaller is left else (whole - one, one)
+        growth.nodes[question.left] = Node(left.low, left.starts, of_left)
+        growth.nodes[question.right] = Node(right.low, right.starts, of_right)
+        return of_left
+
+    def _part(self, growth: Growth, question: Question) -> tuple[Node, Node]:
+        node = growth.nodes.pop(question.node)
+        starts = np.empty_like(node.starts)
+        n_left = kernels.part(
+            growth.order, node.low, node.starts, self.column(question.column), question.on_left, growth.spare, starts
+        )
+        left, right = Node(node.low, starts), Node(node.low + n_left, node.starts - starts)
+        growth.nodes[question.left], growth.nodes[question.right] = left, right
+        return left, right
+
+    def _histogram_of(self, growth: Growth, node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = self._empty_histogram()
+        fill = kernels.histogram8_of if self.codes.shape[2] == 4 else kernels.histogram16_of
+        picked = np.empty(node.n_rows, dtype=np.int64)
+        packed = self._packed()
+        for label, (first, last) in enumerate(pairwise(node.starts)):
+            low, high = node.low + int(first), node.low + int(last)
+            kernels.gather(grid, growth.order, low, high, picked)
+            fill(packed, picked, growth.order, low, high, sums[label])
+        return sums
+
+    # ------------------------------------------------------------ sums over all rows
+
+    def count(self) -> NDArray[np.int64]:
+        """[label, column, bin] of the counts: the sample weights, whatever the algorithm."""
+        return self.histogram(self.counts if len(self.counts) else np.ones(len(self.grid), dtype=np.int64))
+
+    def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = self._empty_histogram()
+        fill = kernels.histogram8 if self.codes.shape[2] == 4 else kernels.histogram16
+        packed = self._packed()
+        rows = max(1, CELLS_PER_HISTOGRAM // max(1, sums.shape[1]))
+        for label, (low, high) in enumerate(pairwise(self.starts)):
+            for at in range(low, high, rows):
+                fill(packed, grid, at, min(at + rows, high), sums[label])
+        return sums
+
     def column(self, j: int) -> NDArray[Any]:
         per_group = self.codes.shape[2]
         return np.asarray(self.codes[j // per_group, :, j % per_group])
 
-    def histogram(self) -> NDArray[np.int64]:
-        groups, _, per_group = self.codes.shape
-        sums = np.zeros((len(self.starts) - 1, groups * per_group, self.width), dtype=np.int64)
-        packed = self.codes.view(np.uint32) if per_group == 4 else self.codes
-        fill = kernels.histogram8 if per_group == 4 else kernels.histogram16
-        rows = max(1, CELLS_PER_HISTOGRAM // max(1, groups * per_group))
-        for label, (low, high) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
-            for at in range(low, high, rows):
-                fill(packed[:, :, 0], self.grid, at, min(at + rows, high), sums[label])
-        return sums
+    def _packed(self) -> NDArray[Any]:
+        return (self.codes.view(np.uint32) if self.codes.shape[2] == 4 else self.codes)[:, :, 0]
+
+    def _empty_histogram(self) -> NDArray[np.int64]:
+        columns = self.codes.shape[0] * self.codes.shape[2]
+        return np.zeros((len(self.starts) - 1, columns, self.width), dtype=np.int64)
 
 
 def counts_of(weights: Weights) -> NDArray[np.int64]:
@@ -158,7 +245,7 @@ def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     weights = examples.weights
     real = weights.real[order] if weights.real is not None else None
-    sorted_weights = Weights(weights.times[order], real, weights.bits, weights.given)
+    sorted_weights = replace(weights, times=weights.times[order], real=real)
     return Shard(codes, starts, sorted_weights, bins.width)
 
 

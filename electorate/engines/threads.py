@@ -4,23 +4,23 @@ Sums are integers, so they are the same for any number of shards and threads.
 """
 
 from functools import reduce
+from itertools import pairwise
 from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
+from electorate.engines.messages import Change, Sums, Question
 from electorate.engines.pool import Pool
-from electorate.engines.shard import Change, Elementwise, Examples, Sums, build_shard
+from electorate.engines.shard import Elementwise, Examples, build_shard
 
 
 class Threads:
     def __init__(self, examples: Examples, bins: Bins, pool: Pool, n_shards: int) -> None:
-        rows = examples.table.n_rows
-        ends = [rows * k // n_shards for k in range(n_shards + 1)]
-        ranges = list(zip(ends[:-1], ends[1:], strict=True))
+        ends = [examples.table.n_rows * k // n_shards for k in range(n_shards + 1)]
         self.pool = pool
-        self.shards = pool.map(lambda part: build_shard(examples, bins, *part), ranges)
+        self.shards = pool.map(lambda part: build_shard(examples, bins, *part), pairwise(ends))
 
     def start(self, booster: Elementwise) -> None:
         for shard in self.shards:
@@ -32,5 +32,14 @@ class Threads:
 
     def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool = True) -> Sums:
         """One exchange: every shard applies the change and sums."""
-        tasks = self.pool.map(lambda shard: shard.advance(booster, change, floor, search), self.shards)
-        return reduce(add, tasks)
+        return reduce(
+            add, self.pool.map(lambda shard: shard.advance(booster, change, floor, search), self.shards)
+        )
+
+    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+        """One exchange: every shard parts its rows; histograms [question, label, column, bin] of the left children."""
+        return reduce(add, self.pool.map(lambda shard: shard.split(questions), self.shards))
+
+    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+        """[node, column, bin]: how many rows, in nodes of the growing tree."""
+        return reduce(add, self.pool.map(lambda shard: shard.count_rows(nodes), self.shards))

@@ -25,10 +25,10 @@ from electorate.data.weights import read_weights
 from electorate.engines.pool import Pool, count_jobs
 from electorate.engines.shard import Examples
 from electorate.engines.threads import Threads
-from electorate.ensemble import Read, from_stumps
+from electorate.ensemble import Read, from_casts
 from electorate.estimators import files, inputs
 from electorate.estimators.voter_view import Voters
-from electorate.voters.stumps import Stumps
+from electorate.voters.trees import Stumps
 
 
 class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
@@ -153,10 +153,11 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
                 outcome = Outcome(stop_reason="no_edge")
             else:
                 engine = Threads(examples, bins, pool, self._n_shards or pool.n_jobs)
-                outcome = boost(engine, self._family(), booster, bins, weights.unit, self.n_estimators)
+                outcome = boost(engine, self._family(), booster, bins, weights, self.n_estimators)
         self.estimator_ = self._family()
         self.bins_ = bins
-        self.ensemble_ = from_stumps(outcome.voters, outcome.steps, bins, examples.n_labels)
+        n_outputs = 1 if examples.n_labels == 2 else examples.n_labels
+        self.ensemble_ = from_casts(outcome.casts, bins, n_outputs)
         self.history_ = outcome.history()
         self.stop_reason_ = outcome.stop_reason
 
@@ -191,7 +192,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return self.ensemble_.importances(self.n_features_in_)
+        return self.ensemble_.importances()
 
     @property
     def digest_(self) -> str:

@@ -18,7 +18,7 @@ from electorate.ensemble import ARRAYS, Ensemble
 from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 
 ESTIMATORS = {"AdaBoostClassifier": "electorate.estimators.adaboost"}
-FAMILIES = {"Stumps": "electorate.voters.stumps"}
+FAMILIES = {"Stumps": "electorate.voters.trees"}
 ARRAY_TYPES = {
     "offsets": ("<i8", (None,)),
     "column": ("<i4", (None,)),

@@ -185,16 +185,92 @@ def histogram16(codes, grid, low, high, sums):
             total[column[i]] += grid[i]
 
 
-# ---------------------------------------------------------------- the search over stumps
+# ---------------------------------------------------------------- the rows of a node of a tree
 
 
 @kernel
-def best_threshold(sums, totals, n_bins, has_missing, ordered, found):
+def part(order, low, starts, column, on_left, spare, left_starts):
+    """Move the rows order[low:] of a node so that those that go left come first; both sides keep their order.
+
+    The rows are sorted by label, label k at starts[k]..starts[k+1] after low; left_starts gets the same of the
+    left side. spare: room for the right side. Returns how many went left.
+    """
+    left = low
+    right = 0
+    for label in range(starts.shape[0] - 1):
+        left_starts[label] = left - low
+        for k in range(low + starts[label], low + starts[label + 1]):
+            row = order[k]
+            if on_left[column[row]]:
+                order[left] = row
+                left += 1
+            else:
+                spare[right] = row
+                right += 1
+    left_starts[starts.shape[0] - 1] = left - low
+    for k in range(right):
+        order[left + k] = spare[k]
+    return left - low
+
+
+@kernel
+def gather(grid, order, low, high, picked):
+    """picked[k] = grid of the k-th of the rows order[low:high]."""
+    for k in range(high - low):
+        picked[k] = grid[order[low + k]]
+
+
+@kernel
+def histogram8_of(codes, picked, order, low, high, sums):
+    """`histogram8` over the rows order[low:high], whose grid numbers are picked[0:high-low]."""
+    byte = np.uint32(255)
+    for g in range(codes.shape[0]):
+        words = codes[g]
+        first = sums[4 * g]
+        second = sums[4 * g + 1]
+        third = sums[4 * g + 2]
+        fourth = sums[4 * g + 3]
+        for k in range(high - low):
+            word = words[order[low + k]]
+            q = picked[k]
+            first[word & byte] += q
+            second[(word >> np.uint32(8)) & byte] += q
+            third[(word >> np.uint32(16)) & byte] += q
+            fourth[word >> np.uint32(24)] += q
+
+
+@kernel
+def histogram16_of(codes, picked, order, low, high, sums):
+    """`histogram16` over the rows order[low:high], whose grid numbers are picked[0:high-low]."""
+    for j in range(codes.shape[0]):
+        column = codes[j]
+        total = sums[j]
+        for k in range(high - low):
+            total[column[order[low + k]]] += picked[k]
+
+
+@kernel
+def add_gains_of(order, low, starts, gains, state):
+    """state[s, row] += gains[s, label] for the rows of one leaf, sorted by label."""
+    for s in range(state.shape[0]):
+        numbers = state[s]
+        for label in range(starts.shape[0] - 1):
+            gain = gains[s, label]
+            for k in range(low + starts[label], low + starts[label + 1]):
+                numbers[order[k]] += gain
+
+
+# ---------------------------------------------------------------- the search for a test
+
+
+@kernel
+def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, found):
     """The ordered test whose vote is right on the most weight, over all columns and cuts.
 
     sums[label, column, bin] (missing: the last bin), totals[label]. Each side votes for its heaviest label; a
-    test whose sides agree is the constant voter and is left to the caller. Ties: first column, first cut,
-    missing on the left. found: column, cut, missing left, left label, right label. Returns the weight that is right.
+    test whose sides agree is no better than none and is left out. rows[column, bin], unless empty: how many
+    rows; each side must have min_rows. Ties: first column, first cut, missing on the left.
+    found: column, cut, missing left. Returns the weight that is right, -1 if there is no test.
     """
     labels = sums.shape[0]
     miss = sums.shape[2] - 1
@@ -203,11 +279,13 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, found):
     for j in range(sums.shape[1]):
         if not ordered[j]:
             continue
-        for k in range(labels):
-            left[k] = 0
+        left[:] = 0
+        rows_left = np.int64(0)
         for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
             for k in range(labels):
                 left[k] += sums[k, j, cut]
+            if rows.shape[0] > 0:
+                rows_left += rows[j, cut]
             # side 0: missing goes left (not after the last bin: nothing would go right); side 1: right
             for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
                 at_left = 0
@@ -226,22 +304,91 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, found):
                         most_right = there
                         at_right = k
                 if at_left != at_right and most_left + most_right > most:
-                    most = most_left + most_right
-                    found[0] = j
-                    found[1] = cut
-                    found[2] = 1 - side
-                    found[3] = at_left
-                    found[4] = at_right
+                    if rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows):
+                        most = most_left + most_right
+                        found[0] = j
+                        found[1] = cut
+                        found[2] = 1 - side
     return most
 
 
 @kernel
-def best_subset(sums, n_bins, has_missing, ordered, found):
+def enough_rows(rows, column, rows_left, side, min_rows):
+    """Whether both sides of a cut have min_rows rows; side 0: missing ones go left."""
+    left = rows_left
+    if side == 0:
+        left += rows[column, rows.shape[1] - 1]
+    return left >= min_rows and rows[column].sum() - left >= min_rows
+
+
+@kernel
+def purity(criterion, left, totals):
+    """How well a test tells the labels apart, larger is better. 1: Gini; 2: Matsushita's error, negated.
+
+    Gini: the sum over sides of sum_k w_k^2 / w. Matsushita: minus the sum over sides of sum_k sqrt(w_k (w - w_k)).
+    """
+    all_left = 0.0
+    all_right = 0.0
+    for k in range(left.shape[0]):
+        all_left += np.float64(left[k])
+        all_right += np.float64(totals[k] - left[k])
+    score = 0.0
+    for k in range(left.shape[0]):
+        here = np.float64(left[k])
+        there = np.float64(totals[k] - left[k])
+        if criterion == 1:
+            if all_left > 0:
+                score += here * here / all_left
+            if all_right > 0:
+                score += there * there / all_right
+        else:
+            score -= np.sqrt(here * max(all_left - here, 0.0)) + np.sqrt(there * max(all_right - there, 0.0))
+    return score
+
+
+@kernel
+def purest_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, criterion, found):
+    """As best_threshold, for the largest `purity`; -inf if there is no test."""
+    labels = sums.shape[0]
+    miss = sums.shape[2] - 1
+    left = np.empty(labels, dtype=np.int64)
+    here = np.empty(labels, dtype=np.int64)
+    most = -np.inf
+    for j in range(sums.shape[1]):
+        if not ordered[j]:
+            continue
+        left[:] = 0
+        rows_left = np.int64(0)
+        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
+            moved = False
+            for k in range(labels):
+                left[k] += sums[k, j, cut]
+                moved |= sums[k, j, cut] != 0
+            if rows.shape[0] > 0:
+                rows_left += rows[j, cut]
+            if not moved:  # an empty bin of this node: the cut before it is the same test, and came first
+                continue
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                for k in range(labels):
+                    here[k] = left[k] + (sums[k, j, miss] if side == 0 else 0)
+                score = purity(criterion, here, totals)
+                if score > most and (
+                    rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)
+                ):
+                    most = score
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return most
+
+
+@kernel
+def best_subset(sums, n_bins, has_missing, ordered, rows, min_rows, found):
     """The set of categories whose vote is right on the most weight, over all category columns.
 
     For two labels the best set holds the categories that are heavier in the one than in the other, so every
     pair of labels is tried. Ties: first column, then first pair. found: column, left label, right label;
-    a category is on the left if it is heavier in the left label. Returns the weight that is right.
+    a category is on the left if it is heavier in the left label. Returns the weight that is right, or -1.
     """
     labels = sums.shape[0]
     miss = sums.shape[2] - 1
@@ -252,25 +399,72 @@ def best_subset(sums, n_bins, has_missing, ordered, found):
         for a in range(labels):
             for b in range(a + 1, labels):
                 total = np.int64(0)
-                heavier_left = 0
-                heavier_right = 0
+                heavier = np.zeros(2, dtype=np.int64)
+                held = np.zeros(2, dtype=np.int64)
                 for c in range(n_bins[j] + 1):
                     at = c
                     if c == n_bins[j]:
                         if not has_missing[j]:
                             break
                         at = miss
-                    if sums[a, j, at] > sums[b, j, at]:
-                        total += sums[a, j, at]
-                        heavier_left += 1
-                    else:
-                        total += sums[b, j, at]
-                        heavier_right += 1
-                if heavier_left > 0 and heavier_right > 0 and total > most:
+                    side = 0 if sums[a, j, at] > sums[b, j, at] else 1
+                    total += sums[b if side else a, j, at]
+                    heavier[side] += 1
+                    if rows.shape[0] > 0:
+                        held[side] += rows[j, at]
+                if heavier.min() > 0 and total > most and (rows.shape[0] == 0 or held.min() >= min_rows):
                     most = total
                     found[0] = j
                     found[1] = a
                     found[2] = b
+    return most
+
+
+@kernel
+def purest_subset(sums, totals, n_bins, ordered, rows, min_rows, criterion, found, on_left):
+    """As best_subset, for the largest `purity`: categories in the order of a label's share, cut once.
+
+    For two labels this finds the best of all sets; for more, the best along each label's order. Missing values
+    are one more category. on_left[bin] gets the set; found: column. Returns the purity, or -inf.
+    """
+    labels = sums.shape[0]
+    miss = sums.shape[2] - 1
+    here = np.empty(labels, dtype=np.int64)
+    most = -np.inf
+    for j in range(sums.shape[1]):
+        if ordered[j]:
+            continue
+        at = np.empty(n_bins[j] + 1, dtype=np.int64)
+        share = np.empty(n_bins[j] + 1, dtype=np.float64)
+        for label in range(1 if labels == 2 else 0, labels):
+            seen = 0
+            for c in range(n_bins[j] + 1):
+                bin = miss if c == n_bins[j] else c
+                weight = 0.0
+                for k in range(labels):
+                    weight += np.float64(sums[k, j, bin])
+                if weight > 0:
+                    at[seen] = bin
+                    share[seen] = np.float64(sums[label, j, bin]) / weight
+                    seen += 1
+            turn = np.argsort(share[:seen], kind="mergesort")
+            here[:] = 0
+            held = np.int64(0)
+            for c in range(seen - 1):
+                bin = at[turn[c]]
+                for k in range(labels):
+                    here[k] += sums[k, j, bin]
+                if rows.shape[0] > 0:
+                    held += rows[j, bin]
+                    if held < min_rows or rows[j].sum() - held < min_rows:
+                        continue
+                score = purity(criterion, here, totals)
+                if score > most:
+                    most = score
+                    found[0] = j
+                    on_left[:] = False
+                    for e in range(c + 1):
+                        on_left[at[turn[e]]] = True
     return most
 
 
@@ -319,3 +513,27 @@ def first_infinite(block):
                 if np.abs(x[i]) == np.inf:
                     return j, i
     return -1, -1
+
+
+@kernel
+def walk(cells, offsets, place, cut, members, missing_left, children, sets, units, votes):
+    """votes[output, row] += units of the leaf each voter sends a row to.
+
+    cells[place, row]: the cell of a value, -1 where missing. A node goes left if the cell is at most its cut, or
+    in its set of categories; place is -1 at a leaf.
+    """
+    for t in range(offsets.shape[0] - 1):
+        root = offsets[t]
+        for i in range(cells.shape[1]):
+            node = root
+            while place[node] >= 0:
+                cell = cells[place[node], i]
+                if cell < 0:
+                    left = missing_left[node]
+                elif members[node] >= 0:
+                    left = sets[members[node], cell]
+                else:
+                    left = cell <= cut[node]
+                node = root + (children[node, 0] if left else children[node, 1])
+            for k in range(votes.shape[0]):
+                votes[k, i] += units[node, k]

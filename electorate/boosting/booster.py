@@ -1,0 +1,47 @@
+"""What the loop asks of a booster: the arithmetic of one algorithm, on sums and on single examples.
+
+A booster never sees a table or a vector over all examples to reduce: what is a sum over examples comes in as one.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Step:
+    """A booster's verdict on a voter: its step, edge and weighted error, and why to stop, if so."""
+
+    size: float
+    edge: float
+    error: float
+    stop: str | None = None
+
+
+class Booster(Protocol):
+    @property
+    def n_states(self) -> int:
+        """Numbers carried per example; the first one is never below the loop's floor."""
+        ...
+
+    def step(self, sums: NDArray[np.int64], outputs: NDArray[np.float64]) -> Step:
+        """The step for a voter with these outputs[leaf, output], from the weights sums[leaf, label]."""
+        ...
+
+    def gains(self, step: Step, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[state, label, leaf]: what the voter adds to an example's state."""
+        ...
+
+    def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
+        """The number whose sums steer the search; within [-1, 1], given that state[0] >= floor."""
+        ...
+
+    def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
+        """Which examples of this label the ensemble gets wrong."""
+        ...
+
+    def objective(self, mean: float, floor: float) -> float:
+        """What the algorithm lowers, from the mean of the channel."""
+        ...

@@ -1,0 +1,47 @@
+"""What the driver and the shards say to each other: questions and changes one way, exact sums the other."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = 0
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a voter: the rows of `node` go to `left` or `right` by the bin of one column."""
+
+    node: int
+    left: int
+    right: int
+    column: int
+    cut: int  # the last bin on the left; -1 for a question by category
+    on_left: NDArray[np.bool_]  # by bin
+
+
+@dataclass(frozen=True)
+class Change:
+    """One more voter: its questions, parents first, its leaves, and what a leaf adds to the state of an example."""
+
+    questions: list[Question]
+    leaves: list[int]
+    gains: NDArray[np.float64]  # [state, label, leaf]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Exact sums over examples, all that the driver ever sees of them."""
+
+    histogram: NDArray[np.int64]  # [label, column, bin] of the channel on the grid
+    totals: NDArray[np.int64]  # [label] of the same
+    wrong: int  # counts of the examples that the ensemble gets wrong
+    lowest: float  # the smallest state[0]
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(
+            self.histogram + other.histogram,
+            self.totals + other.totals,
+            self.wrong + other.wrong,
+            min(self.lowest, other.lowest),
+        )

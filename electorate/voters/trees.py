@@ -1,0 +1,157 @@
+"""Trees, and stumps, their smallest case: grown from exact sums, all open nodes of a level in one exchange.
+
+The driver finds the question of every open node from its histogram; the shards part their rows and return the
+histograms of the left children; the right ones are what is left of the parents'.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from electorate.data.bins import Bins
+from electorate.engines.messages import ROOT, Sums, Question
+from electorate.voters.questions import ANY_ROWS, Finder, Found
+
+BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
+
+
+@dataclass(frozen=True)
+class Voter:
+    """A voter over bins: questions, parents first, and leaves with the weight of each label in them."""
+
+    questions: list[Question]
+    leaves: list[int]
+    sums: NDArray[np.int64]  # [leaf, label]
+
+
+class Splitter(Protocol):
+    """What a family asks of an engine."""
+
+    def split(self, questions: list[Question]) -> NDArray[np.int64]: ...
+
+    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
+
+
+@dataclass(frozen=True)
+class Search:
+    """All that a family gets to see: the sums of this round, the bins, the sample weights per bin, the engine."""
+
+    sums: Sums
+    bins: Bins
+    counts: NDArray[np.int64]  # [column, bin]
+    engine: Splitter
+
+
+@dataclass(frozen=True)
+class Limits:
+    max_depth: int | None = None
+    min_samples_leaf: int = 1
+    min_samples_split: int = 2
+
+    @property
+    def count_rows(self) -> bool:
+        return self.min_samples_leaf > 1 or self.min_samples_split > 2
+
+
+@dataclass
+class _Open:
+    """A node that may still be split."""
+
+    number: int
+    depth: int
+    histogram: NDArray[np.int64]
+
+
+@dataclass
+class _Grown:
+    """The tree so far: questions in the order they were made, and the label weights of the nodes without one."""
+
+    questions: list[Question] = field(default_factory=list)
+    leaves: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+
+    def add(self, node: int, found: Found) -> Question:
+        left = 2 * len(self.questions) + 1
+        question = Question(node, left, left + 1, found.column, found.cut, found.on_left)
+        self.questions.append(question)
+        del self.leaves[node]
+        self.leaves[left], self.leaves[left + 1] = found.sums
+        return question
+
+    def voter(self) -> Voter:
+        return Voter(self.questions, list(self.leaves), np.stack(list(self.leaves.values())))
+
+
+def grow(search: Search, criterion: str, limits: Limits) -> Voter:
+    """A tree, level by level; the order in which nodes are split does not change it."""
+    finder = Finder(search.bins, search.counts, criterion, limits.min_samples_leaf)
+    grown = _Grown(leaves={ROOT: search.sums.totals})
+    waiting = [_Open(ROOT, 0, search.sums.histogram)]
+    at_once = max(1, BYTES_AT_ONCE // max(1, search.sums.histogram.nbytes))
+    while waiting:
+        batch, waiting = waiting[:at_once], waiting[at_once:]
+        children = _split(batch, search, finder, limits, grown)
+        waiting = children + waiting  # depth first by parts: what waits stays small
+    return grown.voter()
+
+
+def _split(
+    batch: list[_Open], search: Search, finder: Finder, limits: Limits, grown: _Grown
+) -> list[_Open]:
+    """Split what can be split; the children that are still open, with their histograms."""
+    rows = search.engine.count_rows([node.number for node in batch]) if limits.count_rows else None
+    to_ask: list[tuple[_Open, Question]] = []
+    for place, node in enumerate(batch):
+        here = rows[place] if rows is not None else ANY_ROWS
+        if rows is not None and here[0].sum() < limits.min_samples_split:
+            continue
+        found = finder.best(node.histogram, here)
+        if found is None:
+            continue
+        question = grown.add(node.number, found)
+        deepest = limits.max_depth is not None and node.depth + 1 >= limits.max_depth
+        if not deepest and (_mixed(found.sums[0]) or _mixed(found.sums[1])):
+            to_ask.append((node, question))
+    if not to_ask:
+        return []
+    lefts = search.engine.split([question for _, question in to_ask])
+    children = []
+    for (node, question), left in zip(to_ask, lefts, strict=True):
+        children.append(_Open(question.left, node.depth + 1, left))
+        children.append(_Open(question.right, node.depth + 1, node.histogram - left))
+    return [child for child in children if _mixed(grown.leaves[child.number])]
+
+
+def _mixed(weights: NDArray[np.int64]) -> bool:
+    return int(np.count_nonzero(weights)) > 1
+
+
+def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Each leaf votes for its heaviest label (of equals, the first): h = +-1, or 1 for one of K labels."""
+    n_labels = sums.shape[1]
+    votes = np.eye(n_labels)[np.argmax(sums, axis=1)]
+    return votes[:, 1:] * 2 - 1 if n_labels == 2 else votes
+
+
+class Stumps(BaseEstimator):
+    """The family of all stumps: one test of one column, each side votes for a label.
+
+    A stump tests whether a column is at most a threshold, or whether it is in a set of categories; missing
+    values go to the side that fits better, or to the heavier side if training had none in that column. The
+    search is exhaustive, by the weight on which the vote is right; where no test does better, the stump is the
+    constant voter.
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, Stumps
+    >>> AdaBoostClassifier(Stumps()).estimator
+    Stumps()
+    """
+
+    def best(self, search: Search) -> Voter:
+        return grow(search, "edge", Limits(max_depth=1))
+
+    def outputs(self, sums: NDArray[np.int64], n_examples: float) -> NDArray[np.float64]:
+        return label_outputs(sums)
