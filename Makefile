@@ -45,8 +45,8 @@ bench: $(VENV)/.installed-bench
 bench-quick: $(VENV)/.installed-bench
 	$(RUN) benchmarks/run.py --quick --out $(QUICK_OUT)
 
-fuzz: $(VENV)/.installed-test
-	ELECTORATE_FUZZ_INPUTS=$(FUZZ_INPUTS) $(RUN) -m pytest -k fuzz
+fuzz: $(VENV)/.installed-base
+	$(RUN) tools/fuzz_modelfile.py $(FUZZ_INPUTS)
 
 clean:
 	rm -rf $(VENV) .venv.lock build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

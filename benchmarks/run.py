@@ -27,9 +27,10 @@ def main() -> None:
         start = time.perf_counter()
         row = ROWS[name](Size(arguments.quick))
         results["rows"][name] = {"date": date.today().isoformat(), **row}
+        results["rows"] = {key: results["rows"][key] for key in ROWS if key in results["rows"]}
+        _write(results, arguments.out)
         print(f"{row['title']}: {time.perf_counter() - start:.0f} s", flush=True)
-    results["rows"] = {name: results["rows"][name] for name in ROWS if name in results["rows"]}
-    _write(results, arguments.out)
+    print(f"wrote results.json, RESULTS.md and results.png to {arguments.out}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -69,12 +70,12 @@ def _cpu() -> str:
 
 
 def _write(results: dict[str, Any], folder: Path) -> None:
+    """Write down all rows so far: a later row that fails takes nothing with it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (folder / "RESULTS.md").write_text(report.table(results))
-    drawn = report.chart(results, folder / "results.png")
-    chart = "and results.png" if drawn else "(no results.png: matplotlib is not installed)"
-    print(f"wrote results.json, RESULTS.md {chart} to {folder}")
+    if not report.chart(results, folder / "results.png"):
+        print("no results.png: matplotlib is not installed")
 
 
 if __name__ == "__main__":

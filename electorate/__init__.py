@@ -9,19 +9,30 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AdaBoostClassifier": "electorate.estimators.adaboost",
+    "AdaBoostClassifier": "electorate.estimators.classifiers",
+    "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "Checkpoint": "electorate.estimators.callbacks",
     "ModelFormatError": "electorate.modelfile",
+    "ProgressBar": "electorate.estimators.callbacks",
+    "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "Stumps": "electorate.voters.trees",
+    "TimeLimit": "electorate.estimators.callbacks",
+    "Trees": "electorate.voters.trees",
     "load": "electorate.estimators.files",
 }
 
-__all__ = ["AdaBoostClassifier", "ModelFormatError", "Stumps", "__version__", "load"]
+__all__ = [*sorted(_HOMES), "__version__"]
 
 if TYPE_CHECKING:
-    from electorate.estimators.adaboost import AdaBoostClassifier
+    from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
+    from electorate.estimators.classifiers import (
+        AdaBoostClassifier,
+        AdaBoostRClassifier,
+        RealAdaBoostClassifier,
+    )
     from electorate.estimators.files import load
     from electorate.modelfile import ModelFormatError
-    from electorate.voters.trees import Stumps
+    from electorate.voters.trees import Stumps, Trees
 
 
 def __getattr__(name: str) -> Any:

@@ -14,14 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.boosting.booster import Step
 from electorate.boosting.grid import UNITS
-from electorate.boosting.loop import Cast
+from electorate.boosting.loop import Cast, Row
 from electorate.data.bins import Bins, block_rows, pad_edges
+from electorate.engines.messages import Question
 from electorate.engines.pool import Pool
+from electorate.voters.trees import Voter
 
 LEAF = -1
 NODE_ARRAYS = ("column", "threshold", "members", "missing_left", "children", "value")
-ARRAYS = ("offsets", *NODE_ARRAYS, "steps", "sets")
+ARRAYS = ("offsets", *NODE_ARRAYS, "steps", "rounds", "about", "sets")
 SET_WIDTH = 256  # category codes; the last one stands for missing and is not used
 VOTERS_AT_ONCE = 64  # walked over a block in one kernel call: stays far under 0.2 s
 
@@ -40,6 +43,8 @@ class Ensemble:
     children: NDArray[np.int32]  # [node, left and right], counted from the voter's root
     value: NDArray[np.float64]  # [node, output] of leaves
     steps: NDArray[np.float64]
+    rounds: NDArray[np.int32]  # in which each voter came, from 1, ascending
+    about: NDArray[np.int32]  # the label that a one-against-rest voter is about, -1 for all
     sets: NDArray[np.bool_]  # [set, category code]: goes left
     n_columns: int  # of the table
 
@@ -74,15 +79,16 @@ class Ensemble:
         pool.map(lambda part: vote(votes, *part, read), pairwise(ends))
         return votes
 
-    def staged_votes(self, n_rows: int, read: Read) -> Iterator[NDArray[np.int64]]:
-        """The votes after one voter, two, ... (the same array, added to)."""
+    def staged_votes(self, n_rows: int, read: Read) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """After every round, how many voters there are and their votes (the same array, added to)."""
         votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
         cells = np.empty((len(self.cells.columns), n_rows), dtype=np.int32)
         for low, high in _blocks(0, n_rows, self.n_columns):
             cells[:, low:high] = self.cells.find(read(low, high))
-        for voter in range(self.n_voters):
-            self._walk_cells(cells, votes, voter, voter + 1)
-            yield votes
+        ends = np.flatnonzero(np.diff(self.rounds, append=-1)) + 1
+        for first, last in pairwise([0, *ends.tolist()]):
+            self._walk_cells(cells, votes, first, last)
+            yield last, votes
 
     def _walk(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
         """votes[:, low:high], block by block."""
@@ -108,8 +114,15 @@ class Ensemble:
         sets = self.sets[nodes["members"][used]]
         nodes["members"] = nodes["members"].copy()
         nodes["members"][used] = np.arange(len(sets))
-        offsets = np.array([0, high - low])
-        return Ensemble(offsets=offsets, steps=np.ones(1), sets=sets, n_columns=self.n_columns, **nodes)
+        return Ensemble(
+            offsets=np.array([0, high - low]),
+            steps=np.ones(1),
+            rounds=np.ones(1, dtype=np.int32),
+            about=self.about[voter : voter + 1],
+            sets=sets,
+            n_columns=self.n_columns,
+            **nodes,
+        )
 
     def importances(self) -> NDArray[np.float64]:
         """The share of the steps that rests on each column; a voter's own is split over its questions."""
@@ -216,22 +229,69 @@ def _blocks(low: int, high: int, n_columns: int) -> Iterator[tuple[int, int]]:
         yield at, min(at + rows, high)
 
 
-def from_casts(casts: list[Cast], bins: Bins, n_outputs: int) -> Ensemble:
-    """Voters over bins, as arrays over values."""
+def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
+    """Voters over bins, as arrays over values. Several runs: one per label, against the rest."""
+    order = [(t, run) for t in range(max(map(len, runs), default=0)) for run in range(len(runs)) if t < len(runs[run])]
+    casts = [runs[run][t] for t, run in order]
     parts = [_nodes(cast, bins) for cast in casts]
     nodes = {name: np.concatenate([empty, *(p[name] for p in parts)]) for name, empty in _EMPTY.items()}
     by_category = nodes["members"] >= 0
     nodes["members"][by_category] = np.arange(np.count_nonzero(by_category))
     sets = [q.on_left[:SET_WIDTH] for cast in casts for q in _in_node_order(cast) if q.cut < 0]
     sizes = [len(part["column"]) for part in parts]
+    about = [run if len(runs) > 1 else -1 for _, run in order]
+    values = [_spread(part["value"], label, n_outputs) for part, label in zip(parts, about, strict=True)]
     return Ensemble(
         offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        value=np.concatenate([np.empty((0, n_outputs)), *(part["value"] for part in parts)]),
+        value=np.concatenate([np.empty((0, n_outputs)), *values]),
         steps=np.array([cast.step.size for cast in casts], dtype=np.float64),
+        rounds=np.array([t + 1 for t, _ in order], dtype=np.int32),
+        about=np.array(about, dtype=np.int32),
         n_columns=len(bins.n_bins),
         sets=np.array(sets, dtype=np.bool_).reshape(-1, SET_WIDTH),
         **nodes,
     )
+
+
+def _spread(value: NDArray[np.float64], label: int, n_outputs: int) -> NDArray[np.float64]:
+    """A voter about one label speaks for that label only."""
+    if label < 0:
+        return value
+    wide = np.zeros((len(value), n_outputs))
+    wide[:, label] = value[:, 0]
+    return wide
+
+
+def casts_of(ensemble: Ensemble, bins: Bins, label: int | None, rows: list[Row]) -> list[Cast]:
+    """Back again: the voters (of one label's run) over the bins they were made on, to go on from."""
+    mine = range(ensemble.n_voters) if label is None else np.flatnonzero(ensemble.about == label)
+    casts = []
+    for voter, row in zip(mine, rows, strict=False):
+        low, high = int(ensemble.offsets[voter]), int(ensemble.offsets[voter + 1])
+        asked = [node for node in range(low, high) if ensemble.column[node] != LEAF]
+        asked.sort(key=lambda node: int(ensemble.children[node, 0]))
+        questions = [_question(ensemble, bins, node, node - low) for node in asked]
+        leaves = [node - low for node in range(low, high) if ensemble.column[node] == LEAF]
+        outputs = ensemble.value[[low + leaf for leaf in leaves]]
+        if label is not None:
+            outputs = outputs[:, [label]]
+        step = Step(float(ensemble.steps[voter]), row["edge"], row["error"])
+        casts.append(Cast(Voter(questions, leaves, np.zeros((len(leaves), 0), dtype=np.int64)), outputs, step))
+    return casts
+
+
+def _question(ensemble: Ensemble, bins: Bins, node: int, number: int) -> Question:
+    column = int(ensemble.column[node])
+    left, right = (int(child) for child in ensemble.children[node])
+    if ensemble.members[node] >= 0:
+        cut = -1
+        on_left = np.zeros(bins.width, dtype=np.bool_)
+        on_left[:SET_WIDTH] = ensemble.sets[ensemble.members[node]]
+    else:
+        cut = int(np.searchsorted(bins.edges[column], ensemble.threshold[node]))
+        on_left = np.arange(bins.width) <= cut
+    on_left[bins.missing] = ensemble.missing_left[node]
+    return Question(number, left, right, column, cut, on_left)
 
 
 _EMPTY: dict[str, NDArray[Any]] = {

@@ -4,7 +4,7 @@ A booster never sees a table or a vector over all examples to reduce: what is a 
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ class Step:
 
 
 class Booster(Protocol):
+    leaves: ClassVar[str]  # the outputs it prefers: "label", "log_odds"
+    floor_row: ClassVar[int]  # of the state: never below the floor that `channel` is given
+    margin_row: ClassVar[int]  # of the state: y f
+
     @property
     def n_states(self) -> int:
         """Numbers carried per example; the first one is never below the loop's floor."""
@@ -28,6 +32,10 @@ class Booster(Protocol):
 
     def step(self, sums: NDArray[np.int64], outputs: NDArray[np.float64]) -> Step:
         """The step for a voter with these outputs[leaf, output], from the weights sums[leaf, label]."""
+        ...
+
+    def perfect(self, step: Step) -> bool:
+        """Whether the voter was never wrong, so that nothing can be added."""
         ...
 
     def gains(self, step: Step, outputs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -144,6 +144,19 @@ class Bins:
         flags[list(self.categories)] = False
         return flags
 
+    def same_as(self, other: "Bins") -> bool:
+        """Whether the columns are cut at the same places."""
+        return (
+            len(self.edges) == len(other.edges)
+            and all(map(np.array_equal, self.edges, other.edges))
+            and np.array_equal(self.has_missing, other.has_missing)
+            and self.categories.keys() == other.categories.keys()
+            and all(
+                np.array_equal(mine.levels, other.categories[column].levels)
+                for column, mine in self.categories.items()
+            )
+        )
+
     def threshold(self, column: int, cut: int) -> float:
         """x <= threshold for the bins up to `cut`; infinite after the last one: everything but missing."""
         edges = self.edges[column]

@@ -44,8 +44,7 @@ class Weights:
 
 
 def read_weights(weight: NDArray[np.float64]) -> Weights:
-    """Checked weights, as the sums want them."""
-    _refuse_bad(weight)
+    """Weights, finite and not negative and not all 0, as the sums want them."""
     given = float(np.sum(weight))
     times, each = _as_whole(weight)
     if times is not None:
@@ -54,15 +53,6 @@ def read_weights(weight: NDArray[np.float64]) -> Weights:
     real = np.ldexp(weight, -int(power))
     positive = (weight > 0).astype(np.int64)
     return Weights(positive, real, _bits(int(positive.sum())), given)
-
-
-def _refuse_bad(weight: NDArray[np.float64]) -> None:
-    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
-    if bad.size:
-        row = int(bad[0])
-        raise ValueError(f"sample_weight of row {row} is {weight[row]!r}: weights must be finite and not negative")
-    if not np.any(weight > 0):
-        raise ValueError("sample_weight is 0 for every row (after class_weight): nothing is left to fit")
 
 
 def _as_whole(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, float]:

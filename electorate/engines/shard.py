@@ -28,8 +28,13 @@ class Elementwise(Protocol):
     @property
     def n_states(self) -> int: ...
 
+    @property
+    def floor_row(self) -> int:
+        """The row of the state that the floor is under."""
+        ...
+
     def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-        """The number whose sums steer the search; within [-1, 1], given that state[0] >= floor."""
+        """The number whose sums steer the search; within [-1, 1], given that state[floor_row] >= floor."""
         ...
 
     def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
@@ -76,11 +81,20 @@ class Shard:
         self.state = np.empty((0, codes.shape[1]))
         self.root_histogram: NDArray[np.int64] | None = None
         self.growth: Growth | None = None
+        self.group = np.arange(len(starts) - 1)
 
     # ------------------------------------------------------------ a round
 
-    def start(self, booster: Elementwise) -> None:
+    def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
+        """Forget all voters. group[label]: labels that the booster is to see as one."""
+        self.group = np.arange(len(self.starts) - 1) if group is None else group
         self.state = np.zeros((booster.n_states, self.codes.shape[1]))
+
+    def replay(self, booster: Elementwise, changes: list[Change]) -> float:
+        """Apply changes without summing; the lowest number of the floor's row after them."""
+        for change in changes:
+            self.apply(change)
+        return self._lowest(booster)
 
     def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool) -> Sums:
         """Apply a change, then sum. Without `search` the histogram stays empty."""
@@ -91,21 +105,23 @@ class Shard:
         if self.real is not None:
             channel *= self.real
             times = ONCE
-        totals = np.empty(len(self.starts) - 1, dtype=np.int64)
-        kernels.quantise(channel, times, self.scale, self.starts, self.grid, totals)
+        by_label = np.empty(len(self.starts) - 1, dtype=np.int64)
+        kernels.quantise(channel, times, self.scale, self.starts, self.grid, by_label)
+        totals = np.zeros(self.n_groups, dtype=np.int64)
+        np.add.at(totals, self.group, by_label)
         self.root_histogram = self.histogram(self.grid) if search else None
-        lowest = float(self.state[0].min()) if len(self.grid) else np.inf
         histogram = NOTHING if self.root_histogram is None else self.root_histogram
-        return Sums(histogram, totals, self.wrong(booster), lowest)
+        return Sums(histogram, totals, self.wrong(booster), self._lowest(booster))
 
     def apply(self, change: Change) -> None:
         """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""
+        all_gains = change.gains[:, self.group]
         if self.growth is None and len(change.questions) <= 1:
             leaf_of_bin = np.zeros(self.width, dtype=np.uint8)
             if change.questions:
                 leaf_of_bin[~change.questions[0].on_left] = 1
             column = self.column(change.questions[0].column if change.questions else 0)
-            kernels.add_gains(column, leaf_of_bin, change.gains, self.starts, self.state)
+            kernels.add_gains(column, leaf_of_bin, all_gains, self.starts, self.state)
             return
         growth = self._growth()
         for question in change.questions:
@@ -113,14 +129,17 @@ class Shard:
                 self._part(growth, question)
         for number, leaf in enumerate(change.leaves):
             node = growth.nodes[leaf]
-            gains = np.ascontiguousarray(change.gains[:, :, number])
+            gains = np.ascontiguousarray(all_gains[:, :, number])
             kernels.add_gains_of(growth.order, node.low, node.starts, gains, self.state)
         self.growth = None
+
+    def _lowest(self, booster: Elementwise) -> float:
+        return float(self.state[booster.floor_row].min()) if len(self.grid) else np.inf
 
     def wrong(self, booster: Elementwise) -> int:
         total = 0
         for label, (low, high) in enumerate(pairwise(self.starts)):
-            missed = booster.wrong(self.state[:, low:high], label)
+            missed = booster.wrong(self.state[:, low:high], int(self.group[label]))
             if len(self.counts):
                 total += int(self.counts[low:high][missed].sum())
             else:
@@ -163,7 +182,7 @@ class Shard:
         return of_left
 
     def _part(self, growth: Growth, question: Question) -> tuple[Node, Node]:
-        node = growth.nodes.pop(question.node)
+        node = growth.nodes[question.node] = replace(growth.nodes[question.node], histogram=None)
         starts = np.empty_like(node.starts)
         n_left = kernels.part(
             growth.order, node.low, node.starts, self.column(question.column), question.on_left, growth.spare, starts
@@ -180,7 +199,7 @@ class Shard:
         for label, (first, last) in enumerate(pairwise(node.starts)):
             low, high = node.low + int(first), node.low + int(last)
             kernels.gather(grid, growth.order, low, high, picked)
-            fill(packed, picked, growth.order, low, high, sums[label])
+            fill(packed, picked, growth.order, low, high, sums[self.group[label]])
         return sums
 
     # ------------------------------------------------------------ sums over all rows
@@ -196,8 +215,12 @@ class Shard:
         rows = max(1, CELLS_PER_HISTOGRAM // max(1, sums.shape[1]))
         for label, (low, high) in enumerate(pairwise(self.starts)):
             for at in range(low, high, rows):
-                fill(packed, grid, at, min(at + rows, high), sums[label])
+                fill(packed, grid, at, min(at + rows, high), sums[self.group[label]])
         return sums
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.group.max(initial=0)) + 1
 
     def column(self, j: int) -> NDArray[Any]:
         per_group = self.codes.shape[2]
@@ -208,7 +231,7 @@ class Shard:
 
     def _empty_histogram(self) -> NDArray[np.int64]:
         columns = self.codes.shape[0] * self.codes.shape[2]
-        return np.zeros((len(self.starts) - 1, columns, self.width), dtype=np.int64)
+        return np.zeros((self.n_groups, columns, self.width), dtype=np.int64)
 
 
 def counts_of(weights: Weights) -> NDArray[np.int64]:

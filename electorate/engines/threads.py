@@ -20,15 +20,23 @@ class Threads:
     def __init__(self, examples: Examples, bins: Bins, pool: Pool, n_shards: int) -> None:
         ends = [examples.table.n_rows * k // n_shards for k in range(n_shards + 1)]
         self.pool = pool
+        self.n_labels = examples.n_labels
+        self.unit = examples.weights.unit
+        self.n_examples = examples.weights.given
         self.shards = pool.map(lambda part: build_shard(examples, bins, *part), pairwise(ends))
 
-    def start(self, booster: Elementwise) -> None:
+    def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
+        """Forget all voters. group[label]: labels that the booster is to see as one."""
         for shard in self.shards:
-            shard.start(booster)
+            shard.start(booster, group)
 
     def counts(self) -> NDArray[np.int64]:
         """[label, column, bin] of the sample weights."""
         return reduce(add, self.pool.map(lambda shard: shard.count(), self.shards))
+
+    def replay(self, booster: Elementwise, changes: list[Change]) -> float:
+        """Apply changes without summing; the lowest number of the floor's row after them."""
+        return min(self.pool.map(lambda shard: shard.replay(booster, changes), self.shards))
 
     def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool = True) -> Sums:
         """One exchange: every shard applies the change and sums."""

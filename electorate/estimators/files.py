@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from electorate import modelfile
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
-from electorate.ensemble import ARRAYS, Ensemble
+from electorate.ensemble import ARRAYS, SET_WIDTH, Ensemble
 from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 
-ESTIMATORS = {"AdaBoostClassifier": "electorate.estimators.adaboost"}
-FAMILIES = {"Stumps": "electorate.voters.trees"}
+ESTIMATORS = {
+    "AdaBoostClassifier": "electorate.estimators.classifiers",
+    "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "RealAdaBoostClassifier": "electorate.estimators.classifiers",
+}
+FAMILIES = {"Stumps": "electorate.voters.trees", "Trees": "electorate.voters.trees"}
 ARRAY_TYPES = {
     "offsets": ("<i8", (None,)),
     "column": ("<i4", (None,)),
@@ -28,7 +32,9 @@ ARRAY_TYPES = {
     "children": ("<i4", (None, 2)),
     "value": ("<f8", (None, None)),
     "steps": ("<f8", (None,)),
-    "sets": ("|b1", (None, 256)),
+    "rounds": ("<i4", (None,)),
+    "about": ("<i4", (None,)),
+    "sets": ("|b1", (None, SET_WIDTH)),
 }
 HISTORY = "history."
 KINDS_OF_LABELS = ("<U", "<i", "<u", "|i", "|u", "|b", "<f")
@@ -41,6 +47,14 @@ def save(model: Any, path: Any) -> None:
     arrays = {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
     modelfile.write(path, type(model).__name__, _meta(model), arrays)
+
+
+def identity(model: Any) -> str:
+    """What a model is by its parameters, but for those that may change when training goes on."""
+    parameters = {name: _out(value) for name, value in model.get_params(deep=False).items()}
+    for name in ("n_estimators", "n_jobs", "warm_start"):
+        parameters.pop(name, None)
+    return json.dumps([type(model).__name__, parameters], sort_keys=True)
 
 
 def digest(model: Any) -> str:
@@ -63,6 +77,8 @@ def _meta(model: Any) -> dict[str, Any]:
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": int(model.n_features_in_),
         "stop_reason": model.stop_reason_,
+        "best_round": getattr(model, "best_round_", None),
+        "validation_seed": getattr(model, "_validation_seed", None),
     }
 
 
@@ -140,8 +156,17 @@ def _rebuild(contents: Contents) -> Any:
     _check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
     model.history_ = _read_history(contents, model.ensemble_.n_voters)
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
+    _read_validation(contents, model)
     model.estimator_ = model._family()
     return model
+
+
+def _read_validation(contents: Contents, model: Any) -> None:
+    for key, attribute in (("best_round", "best_round_"), ("validation_seed", "_validation_seed")):
+        value = contents.meta.get(key)
+        _expect(value is None or (type(value) is int and 0 <= value < 2**31), f"{key} is not a number in range")
+        if value is not None:
+            setattr(model, attribute, value)
 
 
 def _expect(holds: bool, otherwise: str) -> None:
@@ -233,31 +258,35 @@ def _check_ensemble(e: Ensemble, bins: Bins, n_classes: int) -> None:
     nodes = len(e.column)
     same = (e.threshold, e.members, e.missing_left, e.children, e.value)
     _expect(all(len(array) == nodes for array in same), "node arrays differ in length")
-    _expect(
-        _partition(e.offsets, nodes) and bool(np.all(np.diff(e.offsets) > 0)),
-        "offsets do not divide the nodes",
-    )
+    _expect(len(e.offsets) > 0 and _partition(e.offsets, nodes), "offsets do not divide the nodes")
+    _expect(bool(np.all(np.diff(e.offsets) > 0)), "a voter has no nodes")
     _expect(len(e.offsets) == len(e.steps) + 1, "steps do not fit the voters")
     _expect(e.n_outputs == (1 if n_classes == 2 else n_classes), "values do not fit the classes")
-    _expect(bool(np.all((e.column >= -1) & (e.column < e.n_columns))), "a column is out of range")
-    _check_tests(e, bins)
+    _check_rounds(e, n_classes)
+    _check_questions(e, bins)
     _check_numbers(e)
 
 
-def _check_tests(e: Ensemble, bins: Bins) -> None:
-    tests = np.flatnonzero(e.column >= 0)
-    sizes = np.repeat(np.diff(e.offsets), np.diff(e.offsets))
-    own = np.arange(len(e.column)) - np.repeat(e.offsets[:-1], np.diff(e.offsets))
-    child = e.children[tests]
-    inside = (child > own[tests, None]) & (child < sizes[tests, None])
+def _check_rounds(e: Ensemble, n_classes: int) -> None:
+    _expect(len(e.rounds) == len(e.about) == len(e.steps), "rounds do not fit the voters")
+    if len(e.rounds):
+        steps = np.diff(e.rounds)
+        _expect(bool(e.rounds[0] == 1 and np.all((steps == 0) | (steps == 1))), "rounds do not count up from 1")
+    _expect(bool(np.all((e.about >= -1) & (e.about < n_classes))), "a voter is about no class")
+
+
+def _check_questions(e: Ensemble, bins: Bins) -> None:
+    _expect(bool(np.all((e.column >= -1) & (e.column < e.n_columns))), "a column is out of range")
+    asked = np.flatnonzero(e.column >= 0)
+    sizes = np.diff(e.offsets)
+    own = np.arange(len(e.column)) - np.repeat(e.offsets[:-1], sizes)
+    child = e.children[asked].astype(np.int64)
+    inside = (child > own[asked, None]) & (child < np.repeat(sizes, sizes)[asked, None])
     _expect(bool(np.all(inside)), "a child is out of range or before its parent")
-    _expect(bool(np.all(np.isin(np.diff(e.offsets), (1, 3)))), "a voter is not a stump")
-    _expect(
-        bool(np.all(own[tests] == 0)) and len(tests) == np.count_nonzero(np.diff(e.offsets) == 3),
-        "a voter is not a stump",
-    )
+    reached = np.repeat(e.offsets[:-1], sizes)[asked, None] + child
+    _expect(len(np.unique(reached)) == reached.size == len(e.column) - len(e.steps), "a voter is not a tree")
     by_category = np.isin(e.column, list(bins.categories))
-    _expect(bool(np.all((e.members >= 0) == by_category)), "a test does not fit its column")
+    _expect(bool(np.all((e.members >= 0) == by_category)), "a question does not fit its column")
     _expect(bool(np.all((e.members >= -1) & (e.members < len(e.sets)))), "a set is out of range")
     _expect(not np.any(np.isnan(e.threshold)), "a threshold is not a number")
 
@@ -272,7 +301,6 @@ def _check_numbers(e: Ensemble) -> None:
 def _read_history(contents: Contents, rounds: int) -> dict[str, NDArray[Any]]:
     names = [name for name in contents.arrays if name.startswith(HISTORY)]
     columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
-    _expect("error" in columns, "the history lacks the errors")
     _expect(
         all(column.shape == (rounds,) for column in columns.values()),
         "the history does not fit the rounds",

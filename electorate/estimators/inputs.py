@@ -97,6 +97,25 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
     return np.array(weight)
 
 
+def refuse_bad_weight(weight: Weight) -> None:
+    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+    if bad.size:
+        row = int(bad[0])
+        raise ValueError(f"sample_weight of row {row} is {weight[row]!r}: weights must be finite and not negative")
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight is 0 for every row (after class_weight): nothing is left to fit")
+
+
+def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, name: str) -> NDArray[np.int64]:
+    """Labels as positions in `classes`; a row of weight 0 may have any label."""
+    codes = np.minimum(np.searchsorted(classes, given), len(classes) - 1).astype(np.int64)
+    unknown = np.flatnonzero((classes[codes] != given) & (weight > 0))
+    if unknown.size:
+        row = int(unknown[0])
+        raise ValueError(f"{name} has the label {given[row]!r} in row {row}, which is not one of {classes.tolist()!r}")
+    return codes
+
+
 def times_class_weight(weight: Weight, labels: NDArray[Any], class_weight: Any) -> Weight:
     """Weights times the weight of their class. "balanced" gives every class the same total."""
     if class_weight is None:

@@ -5,14 +5,17 @@ histograms of the left children; the right ones are what is left of the parents'
 """
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from numbers import Integral, Real
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.data.bins import Bins
 from electorate.engines.messages import ROOT, Sums, Question
+from electorate.voters.leaves import leaf_outputs
 from electorate.voters.questions import ANY_ROWS, Finder, Found
 
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
@@ -128,20 +131,13 @@ def _mixed(weights: NDArray[np.int64]) -> bool:
     return int(np.count_nonzero(weights)) > 1
 
 
-def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Each leaf votes for its heaviest label (of equals, the first): h = +-1, or 1 for one of K labels."""
-    n_labels = sums.shape[1]
-    votes = np.eye(n_labels)[np.argmax(sums, axis=1)]
-    return votes[:, 1:] * 2 - 1 if n_labels == 2 else votes
-
-
 class Stumps(BaseEstimator):
     """The family of all stumps: one test of one column, each side votes for a label.
 
     A stump tests whether a column is at most a threshold, or whether it is in a set of categories; missing
     values go to the side that fits better, or to the heavier side if training had none in that column. The
     search is exhaustive, by the weight on which the vote is right; where no test does better, the stump is the
-    constant voter.
+    constant voter. Boosters of real-valued voters give its sides their half log-odds.
 
     Examples
     --------
@@ -153,5 +149,60 @@ class Stumps(BaseEstimator):
     def best(self, search: Search) -> Voter:
         return grow(search, "edge", Limits(max_depth=1))
 
-    def outputs(self, sums: NDArray[np.int64], n_examples: float) -> NDArray[np.float64]:
-        return label_outputs(sums)
+    def outputs(self, sums: NDArray[np.int64], n_examples: float, wanted: str) -> NDArray[np.float64]:
+        return leaf_outputs(wanted, sums, 1.0 / n_examples)
+
+
+class Trees(BaseEstimator):
+    """The family of trees, grown greedily, level by level.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=3
+        The most questions on a path; None: until every leaf is pure or no question helps.
+    min_samples_leaf, min_samples_split : int, default=1 and 2
+        The fewest rows in a leaf, and in a node that is split. A row of whole weight k counts k times.
+    criterion : {"gini", "edge", "matsushita"}, default="gini"
+        What a question is chosen by: the Gini index, the weight on which the vote is right, or Matsushita's
+        error 2 sqrt(p (1 - p)).
+    leaves : {"auto", "label", "log_odds", "gentle"}, default="auto"
+        What a leaf says: its heaviest label (+-1), half the log-odds of its label weights, or p(+) - p(-).
+        "auto": what the booster is made for.
+    smoothing : float or "auto", default="auto"
+        Added to each label's share of the weight before log-odds are taken; "auto" is 1 / n. With 0 the
+        outputs of pure leaves are infinite, which only AdaBoost_R can use.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_split": [Interval(Integral, 2, None, closed="left")],
+        "criterion": [StrOptions({"gini", "edge", "matsushita"})],
+        "leaves": [StrOptions({"auto", "label", "log_odds", "gentle"})],
+        "smoothing": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        max_depth: int | None = 3,
+        *,
+        min_samples_leaf: int = 1,
+        min_samples_split: int = 2,
+        criterion: str = "gini",
+        leaves: str = "auto",
+        smoothing: float | str = "auto",
+    ) -> None:
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.criterion = criterion
+        self.leaves = leaves
+        self.smoothing = smoothing
+
+    def best(self, search: Search) -> Voter:
+        limits = Limits(self.max_depth, self.min_samples_leaf, self.min_samples_split)
+        return grow(search, self.criterion, limits)
+
+    def outputs(self, sums: NDArray[np.int64], n_examples: float, wanted: str) -> NDArray[np.float64]:
+        smoothing = 1.0 / n_examples if self.smoothing == "auto" else float(self.smoothing)
+        return leaf_outputs(wanted if self.leaves == "auto" else self.leaves, sums, smoothing)

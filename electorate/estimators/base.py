@@ -1,0 +1,279 @@
+"""What all boosted classifiers share: from the user's table to the loop and back to a fitted model.
+
+A classifier adds its booster and how votes become decisions and probabilities; nothing here knows the algorithm.
+"""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from electorate import kernels
+from electorate.boosting.booster import Booster
+from electorate.data.bins import read_block, refuse_infinite
+from electorate.data.table import Table
+from electorate.engines.pool import Pool, count_jobs
+from electorate.ensemble import Read
+from electorate.estimators import files, inputs, training
+from electorate.estimators.training import Problem
+from electorate.estimators.voter_view import Voters
+from electorate.voters.trees import Stumps, Trees
+
+
+class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Subclasses set the parameters below in their constructors and define `_booster` and `_probabilities`."""
+
+    estimator: Any
+    n_estimators: int
+    class_weight: Any
+    max_bins: int | str
+    categorical_features: Any
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    tol: float
+    scoring: str
+    warm_start: bool
+    n_jobs: int | None
+    random_state: Any
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "predict"]), Stumps, Trees, None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "scoring": [StrOptions({"loss", "error"})],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    # ------------------------------------------------------------ what a classifier adds
+
+    _one_vs_rest = False  # one binary problem per class, where the algorithm knows only two labels
+
+    def _booster(self, n_labels: int) -> Booster:
+        raise NotImplementedError
+
+    def _default_family(self) -> Any:
+        return Stumps()
+
+    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ fitting
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Fit to rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe
+        y : array-like of labels
+        sample_weight : array-like, optional
+            A whole weight k is the row k times; rows of weight 0 are left out.
+        X_val, y_val, sample_weight_val : optional
+            Rows to stop by when ``early_stopping=True``, instead of a part of X.
+        """
+        self._validate_family()
+        context = self._init_callback_context(max_subtasks=self.n_estimators)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        going_on = self.warm_start and hasattr(self, "ensemble_")
+        table = inputs.check_table(self, X, reset=not going_on)
+        problem = self._problem(table, y, sample_weight, going_on)
+        if self.early_stopping:
+            problem = self._with_validation(problem, X_val, y_val, sample_weight_val)
+        elif X_val is not None:
+            raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
+        training.run(self, problem, context, (X, y))
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _validate_family(self) -> None:
+        if isinstance(self._family(), Trees):
+            self._family()._validate_params()
+
+    def _family(self) -> Any:
+        return self.estimator if self.estimator is not None else self._default_family()
+
+    def _problem(self, table: Table, y: Any, sample_weight: Any, going_on: bool) -> Problem:
+        """Labels 0..K-1 and weights of the rows; when going on, with the classes there were."""
+        given = inputs.check_labels(self, y, table.n_rows)
+        weight = inputs.check_weight(sample_weight, table.n_rows)
+        weight = inputs.times_class_weight(weight, given, self.class_weight)
+        inputs.refuse_bad_weight(weight)
+        classes = self.classes_ if going_on else np.unique(given[weight > 0])
+        labels = inputs.encode_labels(given, classes, weight, "y")
+        return Problem(table, labels, weight, classes)
+
+    def _with_validation(self, problem: Problem, X: Any, y: Any, sample_weight: Any) -> Problem:
+        if X is None:
+            seed = training.validation_seed(self)
+            return training.set_aside(problem, self.validation_fraction, seed)
+        table = inputs.check_table(self, X, reset=False)
+        given = inputs.check_labels(self, y, table.n_rows)
+        weight = inputs.check_weight(sample_weight, table.n_rows)
+        inputs.refuse_bad_weight(weight)
+        labels = inputs.encode_labels(given, problem.classes, weight, "y_val")
+        return replace(problem, validation=Problem(table, labels, weight, problem.classes))
+
+    _n_shards: int | None = None  # for tests: the model must not depend on it
+
+    # ------------------------------------------------------------ attributes
+
+    @property
+    def steps_(self) -> NDArray[np.float64]:
+        """The papers' alpha, one per voter."""
+        return self.ensemble_.steps
+
+    @property
+    def estimator_weights_(self) -> NDArray[np.float64]:
+        return self.ensemble_.steps
+
+    @property
+    def estimator_errors_(self) -> NDArray[np.float64]:
+        return self.history_["error"][: self.ensemble_.n_voters]
+
+    @property
+    def estimators_(self) -> Any:
+        return Voters(self)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.ensemble_.importances()
+
+    @property
+    def digest_(self) -> str:
+        """SHA-256 of the model: equal digests are equal models."""
+        check_is_fitted(self)
+        return files.digest(self)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
+        check_is_fitted(self)
+        files.save(self, path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "ensemble_")
+
+    # ------------------------------------------------------------ prediction
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The votes: one number per row for two classes, positive for the second; else a column per class."""
+        check_is_fitted(self)
+        return self._decision(self._votes(X), float(np.abs(self.steps_).sum()))
+
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """The decision function after every round."""
+        check_is_fitted(self)
+        totals = np.cumsum(np.abs(self.steps_))
+        for n_voters, votes in self._staged_votes(X):
+            yield self._decision(votes, float(totals[n_voters - 1]))
+
+    def _votes(self, X: Any) -> NDArray[np.int64]:
+        table = inputs.check_table(self, X, reset=False)
+        with Pool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
+            return self.ensemble_.votes(table.n_rows, self._reader(table), pool)
+
+    def _staged_votes(self, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        table = inputs.check_table(self, X, reset=False)
+        return self.ensemble_.staged_votes(table.n_rows, self._reader(table))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the most votes; of equals, the first."""
+        return self._classes_of(self.decision_function(X))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """The predictions after every round."""
+        for decision in self.staged_decision_function(X):
+            yield self._classes_of(decision)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes; not calibrated."""
+        return self._checked_probabilities(self.decision_function(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """The probabilities after every round."""
+        for decision in self.staged_decision_function(X):
+            yield self._checked_probabilities(decision)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The accuracy after every round."""
+        for predicted in self.staged_predict(X):
+            yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def _reader(self, table: Table) -> Read:
+        """Blocks of a table as the ensemble wants them: categories as codes, nothing infinite."""
+        categories = self.bins_.categories
+
+        def read(low: int, high: int) -> NDArray[np.float64]:
+            block = read_block(table, categories, low, high)
+            column, row = kernels.first_infinite(block)
+            refuse_infinite(table, column, low + row)
+            return block
+
+        return read
+
+    def _classes_of(self, decision: NDArray[np.float64]) -> NDArray[Any]:
+        best = decision > 0 if self.n_classes_ == 2 else np.argmax(decision, axis=1)
+        return np.asarray(self.classes_.take(best, axis=0))
+
+    def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.n_classes_ == 1:
+            return np.ones((len(decision), 1))
+        both = np.stack([-decision, decision], axis=1) if self.n_classes_ == 2 else decision
+        return _keep_winner(self._probabilities(both), both)
+
+    def _snapshot(self, **fitted: Any) -> Self:
+        """A copy with these attributes, as if fit had ended now."""
+        model = copy.copy(self)
+        model.__dict__.update(fitted)
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _keep_winner(proba: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where rounding made equal what was not, the winner keeps the larger number: argmax agrees with predict."""
+    winner = np.argmax(decision, axis=1)
+    lost = np.flatnonzero(np.argmax(proba, axis=1) != winner)
+    proba[lost, winner[lost]] = np.nextafter(proba[lost].max(axis=1, initial=0.0), 2.0)
+    return proba

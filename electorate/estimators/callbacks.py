@@ -1,0 +1,185 @@
+"""Callbacks in scikit-learn's protocol: a progress line, a time limit, checkpoints to resume from.
+
+`model.set_callbacks(ProgressBar(), TimeLimit(60), Checkpoint("model.ckpt"))`. scikit-learn's own callbacks work too.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TextIO
+
+from electorate.boosting.loop import Cast, Outcome, Row
+from electorate.engines.messages import Change
+from electorate.modelfile import ModelFormatError
+
+
+class Hooks:
+    """The loop's watcher on behalf of the model's callbacks; when fit breaks off, they can save what there is."""
+
+    def __init__(
+        self, model: Any, context: Any, data: tuple[Any, Any], make: Callable[[list[Outcome]], dict[str, Any]]
+    ) -> None:
+        self.model = model
+        self.context = context
+        self.data = data
+        self.make = make
+        self.finished: list[Outcome] = []
+        self.now: Outcome = Outcome()
+
+    @property
+    def callbacks(self) -> list[Any]:
+        return getattr(self.model, "_skl_callbacks", [])
+
+    @property
+    def wanted(self) -> bool:
+        return bool(self.callbacks)
+
+    def snapshot(self) -> Any:
+        """The model as if fit ended now."""
+        done = self.finished if self.now in self.finished else [*self.finished, self.now]
+        return self.model._snapshot(**self.make(done))
+
+    def replay(self, past: list[Cast], rows: list[Row]) -> None:
+        self.now = Outcome(list(past), list(rows))
+
+    def after(self, change: Change, outcome: Outcome) -> str | None:
+        self.now = outcome
+        X, y = self.data
+        task = self.context.subcontext(task_name="round")
+        task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
+        stop = task.call_on_fit_task_end(
+            estimator=self.model, X=X, y=y, reconstruction_attributes=lambda: self.make([*self.finished, self.now])
+        )
+        if not stop:
+            return None
+        reasons = (getattr(callback, "stop_reason", None) for callback in self.callbacks)
+        return next(filter(None, reasons), "callback")
+
+    def __enter__(self) -> "Hooks":
+        if self.wanted:
+            self.model._hooks = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for callback in self.callbacks:
+            if isinstance(callback, Callback):
+                callback.leave(self)
+        self.model.__dict__.pop("_hooks", None)
+        self.model.__dict__.pop("_resume", None)
+
+
+class Callback:
+    """The hooks of scikit-learn's protocol, doing nothing."""
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        return False
+
+    def leave(self, hooks: Hooks) -> None:
+        """Training ends, or breaks off: the last look at what there is."""
+
+
+class TimeLimit(Callback):
+    """Stop after the round in which `seconds` have passed; `stop_reason_` is then "time_limit"."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.stop_reason: str | None = None
+        self._end = 0.0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.stop_reason = None
+        self._end = time.monotonic() + self.seconds
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        if context.max_subtasks == 0 and time.monotonic() >= self._end:
+            self.stop_reason = "time_limit"
+        return self.stop_reason is not None
+
+
+class ProgressBar(Callback):
+    """One line that is rewritten: rounds, training error, validation score, time left."""
+
+    def __init__(self, file: TextIO | None = None, every: float = 0.1) -> None:
+        self.file = file
+        self.every = every
+        self._started = self._shown = 0.0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self._started = time.monotonic()
+        self._shown = 0.0
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        now = time.monotonic()
+        hooks = getattr(estimator, "_hooks", None)
+        if hooks is not None and hooks.now.rows and now - self._shown >= self.every:
+            self._shown = now
+            self._write("\r" + self._line(estimator, hooks.now.rows[-1]))
+        return False
+
+    def leave(self, hooks: Hooks) -> None:
+        if hooks.now.rows:
+            self._write("\r" + self._line(hooks.model, hooks.now.rows[-1]) + "\n")
+
+    def _line(self, estimator: Any, row: Row) -> str:
+        done, total = int(row["n_voters"]), estimator.n_estimators
+        passed = time.monotonic() - self._started
+        left = passed / done * (total - done)
+        filled = int(24 * done / total)
+        heard = f"  validation {row['validation']:.4f}" if "validation" in row else ""
+        bar = "#" * filled + "." * (24 - filled)
+        return f"[{bar}] round {done}/{total}  error {row['train_error']:.4f}{heard}  {left:.0f} s left "
+
+    def _write(self, text: str) -> None:
+        print(text, end="", file=self.file or sys.stderr, flush=True)
+
+
+class Checkpoint(Callback):
+    """Save the model every so many rounds and when fit ends early; a later fit with the same data goes on from it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. If it exists when fit starts, training resumes from it and ends with the same model, digest for
+        digest, as one that was never interrupted. Delete it to start anew.
+    every : int, default=10
+        Rounds between two saves.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: int = 10) -> None:
+        self.path = path
+        self.every = every
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        from electorate.estimators import files
+
+        if os.path.exists(self.path):
+            model = files.load(self.path)
+            if files.identity(model) != files.identity(estimator):
+                raise ModelFormatError(
+                    f"{os.fspath(self.path)!r} is a checkpoint of a model with other parameters: {model}; "
+                    "delete it, or give another path"
+                )
+            estimator._resume = model
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        hooks = getattr(estimator, "_hooks", None)
+        if hooks is not None and context.max_subtasks == 0 and len(hooks.now.rows) % self.every == 0:
+            hooks.snapshot().save(self.path)
+        return False
+
+    def leave(self, hooks: Hooks) -> None:
+        if hooks.now.rows:
+            hooks.snapshot().save(self.path)

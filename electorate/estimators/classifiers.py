@@ -1,0 +1,314 @@
+"""The classifiers: AdaBoost in scikit-learn's place, Real AdaBoost (SAMME.R), AdaBoost_R.
+
+Each is its parameters, its booster, and how votes become decisions and probabilities.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.utils._param_validation import Options
+
+from electorate.boosting.adaboost import AdaBoost, AdaBoostR, RealAdaBoost
+from electorate.boosting.booster import Booster
+from electorate.boosting.grid import UNITS
+from electorate.estimators.base import BoostedClassifier
+from electorate.voters.trees import Trees
+
+
+class AdaBoostClassifier(BoostedClassifier):
+    """Discrete AdaBoost; SAMME for more than two classes. In the place of scikit-learn's class.
+
+    Takes NumPy arrays, SciPy sparse matrices and dataframes (pandas, polars, pyarrow); missing values and
+    categories need no preparation. The fitted model is the same to the bit for any ``n_jobs``.
+
+    Parameters
+    ----------
+    estimator : Stumps, Trees, a scikit-learn classifier or None, default=None
+        What votes. None means :class:`Stumps`.
+    n_estimators : int, default=50
+        The largest number of rounds.
+    learning_rate : float, default=1.0
+        Every step is multiplied by it. The theorems hold at 1.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the sample weights by class; "balanced" gives each class the same total weight.
+    max_bins : int or "exact", default=255
+        Bins per column, besides one for missing values. A column with no more distinct values is searched
+        exactly. "exact" uses 16 bits and is exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like of positions, names or a mask, or None
+        Columns to treat as categories. "from_dtype" takes the text, category and enum columns of a dataframe.
+    early_stopping : bool, default=False
+        Stop when the score on rows that take no part in training has not improved for ``n_iter_no_change`` rounds
+        by more than ``tol``, and keep the rounds up to the best one.
+    validation_fraction : float, default=0.1
+        The part of every class set aside, unless ``fit`` is given ``X_val`` and ``y_val``.
+    n_iter_no_change, tol : int, default=10, and float, default=0
+        See ``early_stopping``.
+    scoring : {"loss", "error"}, default="loss"
+        The score to stop by: the mean of exp(-margin), or the error.
+    warm_start : bool, default=False
+        Go on from the fitted model with the same data: 50 rounds and then 100 are 100, digest for digest.
+    n_jobs : int or None, default=None
+        Threads. None: all CPUs this process may use, one for small work. Never changes the result.
+    random_state : int, RandomState or None
+        For the rows set aside, and for wrapped estimators. Stumps and trees use no randomness.
+
+    Attributes
+    ----------
+    classes_, n_classes_, n_features_in_, feature_names_in_
+        As in scikit-learn. ``classes_`` holds the classes of positive weight.
+    estimators_ : sequence of voters
+        A read-only view; each has ``predict`` and ``to_text``.
+    steps_ : ndarray
+        The papers' alpha, one per round.
+    estimator_weights_, estimator_errors_ : ndarray
+        scikit-learn's weight (twice the step) and the weighted error of each voter.
+    history_ : dict of ndarray
+        Per round: step, edge, error (of the voter), objective (mean exp(-margin)), train_error, n_voters, seconds,
+        and validation if early stopping listens.
+    stop_reason_ : str
+        ``n_estimators``, ``no_edge``, ``perfect_voter``, ``validation``, ``time_limit`` or ``callback``.
+    best_round_ : int
+        With early stopping, the rounds kept.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Equal digests are equal models.
+
+    Notes
+    -----
+    A decision of exactly 0 is ``classes_[0]``. Ties between tests go to the first column, then the first
+    threshold. ``decision_function`` and ``predict_proba`` are scikit-learn's: for two classes the votes divided by the
+    sum of the weights, times 2; the probabilities are a softmax of that and not calibrated.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=100).fit(X, y)
+    >>> model.stop_reason_
+    'n_estimators'
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        class_weight: Any = None,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        scoring: str = "loss",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.scoring = scoring
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _booster(self, n_labels: int) -> Booster:
+        return AdaBoost(n_labels, self.learning_rate)
+
+    @property
+    def estimator_weights_(self) -> NDArray[np.float64]:
+        return 2 * self.ensemble_.steps
+
+    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+        if self.n_classes_ == 1 or total == 0:
+            return np.zeros(votes.shape[1] if self.n_classes_ == 2 else (votes.shape[1], self.n_classes_))
+        f = votes / (UNITS * total)
+        if self.n_classes_ == 2:
+            return np.asarray(2 * f[0])
+        others = self.n_classes_ - 1
+        return np.ascontiguousarray((f * (self.n_classes_ / others) - 1 / others).T)
+
+    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        factor = 2 if self.n_classes_ == 2 else self.n_classes_ - 1
+        return np.asarray(softmax(decision / factor, axis=1))
+
+
+class RealAdaBoostClassifier(BoostedClassifier):
+    """Real AdaBoost (Schapire and Singer) for voters with real outputs; SAMME.R with ``step=1``.
+
+    The other parameters, the methods and the attributes are those of :class:`AdaBoostClassifier`.
+
+    Parameters
+    ----------
+    estimator : Stumps, Trees, a scikit-learn classifier with predict_proba, or None, default=None
+        What votes. None means stumps chosen by Matsushita's error, ``Trees(1, criterion="matsushita")``. Leaves say half
+        the log-odds of their labels; a classifier says the same of its ``predict_proba``.
+    step : "search" or 1, default="search"
+        How far to go along a voter: as far as the exponential loss falls, or always 1. With ``step=1`` this is SAMME.R,
+        which scikit-learn removed in 1.6, for any number of classes.
+
+    Notes
+    -----
+    ``decision_function`` is the sum of steps times outputs, f; for two classes the probabilities are 1 / (1 + exp(-2 f)),
+    for more a softmax of f / (K - 1) with ``step=1``. With ``step="search"`` more than two classes are fitted one against the
+    rest. Probabilities are not calibrated.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from electorate import RealAdaBoostClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RealAdaBoostClassifier(step=1, n_estimators=20).fit(X, y).predict_proba(X).shape
+    (150, 3)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **BoostedClassifier._parameter_constraints,
+        "step": [Options(object, {"search", 1})],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        step: str | int = "search",
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        class_weight: Any = None,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        scoring: str = "loss",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.step = step
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.scoring = scoring
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def _one_vs_rest(self) -> bool:  # type: ignore[override]
+        """The step that is searched for is unbounded where no leaf is wrong, which for K > 2 proves nothing."""
+        return self.step == "search"
+
+    def _booster(self, n_labels: int) -> Booster:
+        return RealAdaBoost(n_labels, self.learning_rate, self.step == "search")
+
+    def _default_family(self) -> Trees:
+        return Trees(1, criterion="matsushita")
+
+    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+        f = votes / UNITS
+        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
+
+    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self._one_vs_rest:
+            return one_vs_rest_probabilities(decision)
+        return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))
+
+
+class AdaBoostRClassifier(BoostedClassifier):
+    """AdaBoost_R (Nock and Nielsen): real-valued voters, weights without exponentials, steps in closed form.
+
+    Equations 6 to 8 of "A Real generalization of discrete AdaBoost". The parameters, methods and attributes are those of
+    :class:`RealAdaBoostClassifier`, but for ``step``. More than two classes are fitted one against the rest.
+
+    Notes
+    -----
+    ``history_["edge"]`` is the paper's mu; ``objective`` is the mean of the unnormalised weights, prod (1 - mu^2) at
+    learning_rate 1 (eq. 13). A negative mu votes with a negative step. With ``Trees(..., smoothing=0)`` pure leaves say
+    infinity: such a voter has the step 0, and its round only moves the weights. Probabilities are 1 / (1 + exp(-2 f)),
+    for more than two classes divided by their sum; they are not calibrated.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostRClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> AdaBoostRClassifier(n_estimators=20).fit(X, y).stop_reason_
+    'n_estimators'
+    """
+
+    _one_vs_rest = True
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        class_weight: Any = None,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        scoring: str = "loss",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.scoring = scoring
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _booster(self, n_labels: int) -> Booster:
+        return AdaBoostR(self.learning_rate)
+
+    def _default_family(self) -> Trees:
+        return Trees(1, criterion="matsushita")
+
+    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+        f = votes / UNITS
+        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
+
+    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        return one_vs_rest_probabilities(decision)
+
+
+def one_vs_rest_probabilities(decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / (1 + exp(-2 f)) of each class, divided by their sum; for two classes the sum is 1."""
+    alone = expit(2 * decision)
+    total = alone.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(alone, total, out=np.full_like(alone, 1 / alone.shape[1]), where=total > 0))

@@ -1,0 +1,209 @@
+"""From a problem to a fitted ensemble: bins, shards, watchers, the loop, once or once per class.
+
+Everything here serves all classifiers; the model is only asked for its booster, family and options.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from electorate.boosting.loop import Outcome, Row, Setting, Watcher, boost, history_of
+from electorate.boosting.stopping import Validation
+from electorate.data.bins import Bins, find_bins
+from electorate.data.table import Table
+from electorate.data.weights import read_weights
+from electorate.engines.pool import Pool, count_jobs
+from electorate.engines.shard import Examples
+from electorate.engines.threads import Threads
+from electorate.ensemble import casts_of, from_casts
+from electorate.estimators import inputs
+from electorate.estimators.callbacks import Hooks
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows with labels 0..K-1 and weights; rows to stop by, if any."""
+
+    table: Table
+    labels: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    classes: NDArray[Any]
+    validation: "Problem | None" = None
+
+    @property
+    def examples(self) -> Examples:
+        return Examples(self.table, self.labels, len(self.classes), read_weights(self.weight))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where a model is made: its problem as binned shards, and those of the rows to stop by."""
+
+    model: Any
+    problem: Problem
+    bins: Bins
+    engine: Threads
+    judge: Threads | None
+
+
+def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> None:
+    """Fit the model. Nothing of it changes before all is done."""
+    past = past_of(model, len(problem.classes))
+    inputs.refuse_too_large(_bytes_needed(model, problem))
+    with Pool(count_jobs(model.n_jobs, problem.table.n_rows * problem.table.n_columns)) as pool:
+        categorical = inputs.category_columns(problem.table, model.categorical_features)
+        weights = problem.examples.weights.whole
+        bins = find_bins(problem.table, weights, categorical, model.max_bins, pool)
+        _refuse_other_data(model, past, bins)
+        with Hooks(model, context, data, lambda outcomes: fitted(model, problem, bins, outcomes)) as hooks:
+            if len(problem.classes) == 1:
+                hooks.finished.append(Outcome(stop_reason="no_edge"))
+            else:
+                bench = _set_up(model, problem, bins, pool)
+                for group, before in zip(_groups(model, problem), past, strict=True):
+                    hooks.finished.append(_run_one(bench, group, before, hooks))
+            model.__dict__.update(fitted(model, problem, bins, hooks.finished))
+
+
+def _set_up(model: Any, problem: Problem, bins: Bins, pool: Pool) -> Bench:
+    n_shards = model._n_shards or pool.n_jobs
+    heard = problem.validation
+    judge = Threads(heard.examples, bins, pool, n_shards) if heard is not None else None
+    return Bench(model, problem, bins, Threads(problem.examples, bins, pool, n_shards), judge)
+
+
+def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome | None, hooks: Hooks) -> Outcome:
+    """One run of the loop: all labels, or one against the rest."""
+    model, engine = bench.model, bench.engine
+    booster = model._booster(engine.n_labels if group is None else 2)
+    engine.start(booster, group)
+    watchers: list[Watcher] = []
+    if bench.judge is not None:
+        bench.judge.start(booster, group)
+        watchers.append(Validation(bench.judge, booster, model.scoring, model.tol, model.n_iter_no_change))
+    if hooks.wanted:
+        watchers.append(hooks)
+    setting = Setting(engine, model._family(), booster, bench.bins)
+    return boost(setting, model.n_estimators, past, watchers)
+
+
+def _groups(model: Any, problem: Problem) -> list[NDArray[np.int64] | None]:
+    """How the labels are grouped in each run: as they are, or one against the rest, one by one."""
+    n_labels = len(problem.classes)
+    if not model._one_vs_rest or n_labels <= 2:
+        return [None]
+    return [(np.arange(n_labels) == label).astype(np.int64) for label in range(n_labels)]
+
+
+def _bytes_needed(model: Any, problem: Problem) -> int:
+    """Binned copy, state and working vectors of the shards."""
+    n_rows, n_columns = problem.table.n_rows, problem.table.n_columns
+    per_cell = 2 if model.max_bins == "exact" else 1
+    n_states = max(2, 1 + len(problem.classes))
+    return n_rows * (per_cell * (n_columns + 3) + 8 * (n_states + 6))
+
+
+# ---------------------------------------------------------------- the fitted model
+
+
+def fitted(model: Any, problem: Problem, bins: Bins, outcomes: list[Outcome]) -> dict[str, Any]:
+    """The attributes of the model these outcomes make."""
+    n_labels = len(problem.classes)
+    attributes = {
+        "classes_": problem.classes,
+        "n_classes_": n_labels,
+        "estimator_": model._family(),
+        "bins_": bins,
+        "ensemble_": from_casts([outcome.kept for outcome in outcomes], bins, 1 if n_labels == 2 else n_labels),
+        "history_": _history(outcomes),
+        "stop_reason_": _reason(outcomes),
+    }
+    if problem.validation is not None:
+        attributes["best_round_"] = max(len(outcome.kept) for outcome in outcomes)
+    return attributes
+
+
+def _history(outcomes: list[Outcome]) -> dict[str, NDArray[Any]]:
+    """Round by round; where classes were fitted one by one, with the label each row is about."""
+    if len(outcomes) == 1:
+        return history_of(outcomes[0].rows)
+    rows: list[Row] = []
+    for number in range(max(len(outcome.rows) for outcome in outcomes)):
+        for label, outcome in enumerate(outcomes):
+            if number < len(outcome.rows):
+                rows.append({**outcome.rows[number], "label": label})
+    return history_of(rows)
+
+
+def _reason(outcomes: list[Outcome]) -> str:
+    """Of several runs, the reason of the longest."""
+    return max(outcomes, key=lambda outcome: len(outcome.rows)).stop_reason
+
+
+# ---------------------------------------------------------------- going on
+
+
+def past_of(model: Any, n_labels: int) -> list[Outcome | None]:
+    """What the runs have behind them: nothing, or what a warm start or a checkpoint brings."""
+    n_runs = n_labels if model._one_vs_rest and n_labels > 2 else 1
+    before = getattr(model, "_resume", None)
+    if before is None and model.warm_start and hasattr(model, "ensemble_"):
+        before = model
+    if before is None:
+        return [None] * n_runs
+    if before.ensemble_.n_voters and before.ensemble_.rounds[-1] > model.n_estimators:
+        raise ValueError(
+            f"n_estimators={model.n_estimators} is less than the {before.ensemble_.rounds[-1]} rounds there are: "
+            "a warm start can only add"
+        )
+    return [_past_run(before, label if n_runs > 1 else None) for label in range(n_runs)]
+
+
+def _past_run(before: Any, label: int | None) -> Outcome:
+    history, ensemble = before.history_, before.ensemble_
+    mine = np.arange(len(history["step"])) if label is None else np.flatnonzero(history["label"] == label)
+    names = [name for name in history if name != "label"]
+    rows: list[Row] = [{name: history[name][k].item() for name in names} for k in mine]
+    casts = casts_of(ensemble, before.bins_, label, rows)
+    return Outcome(casts, rows[: len(casts)])
+
+
+def _refuse_other_data(model: Any, past: list[Outcome | None], bins: Bins) -> None:
+    """Voters can only go on over the bins they were made on."""
+    before = getattr(model, "_resume", None) or model
+    if past[0] is not None and not before.bins_.same_as(bins):
+        raise ValueError(
+            "the rows are not those the model was fitted on (their bins differ): a warm start or a checkpoint goes on "
+            "with the same X, y and weights; set warm_start=False, or remove the checkpoint, to start anew"
+        )
+
+
+# ---------------------------------------------------------------- rows to stop by
+
+
+def validation_seed(model: Any) -> int:
+    """The seed of the split, kept so that a warm start sets the same rows aside."""
+    before = getattr(model, "_resume", None) or model
+    if model.warm_start or before is not model:
+        model._validation_seed = getattr(before, "_validation_seed", None)
+    if getattr(model, "_validation_seed", None) is None or not (model.warm_start or before is not model):
+        model._validation_seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    return int(model._validation_seed)
+
+
+def set_aside(problem: Problem, fraction: float, seed: int) -> Problem:
+    """A part of the rows of every class goes to validation; rows only change sides, nothing is copied."""
+    random = np.random.RandomState(seed)
+    aside = np.zeros(len(problem.labels), dtype=np.bool_)
+    for label in range(len(problem.classes)):
+        rows = np.flatnonzero((problem.labels == label) & (problem.weight > 0))
+        count = min(int(np.ceil(fraction * len(rows))), len(rows) - 1)
+        aside[random.permutation(rows)[: max(count, 0)]] = True
+    if not np.any(aside):
+        raise ValueError("early_stopping=True, but no class has a second row to set aside for validation")
+    kept = np.where(aside, 0.0, problem.weight)
+    heard = np.where(aside, problem.weight, 0.0)
+    return replace(problem, weight=kept, validation=replace(problem, weight=heard))

@@ -1,0 +1,45 @@
+"""What the leaves of a voter say, from the weight of each label in them.
+
+Two labels: one output, positive for label 1. K > 2 labels: one output per label.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def leaf_outputs(kind: str, sums: NDArray[np.int64], smoothing: float) -> NDArray[np.float64]:
+    """outputs[leaf, output] from sums[leaf, label]. smoothing: added to each share of the total weight."""
+    if kind == "label":
+        return label_outputs(sums)
+    share = sums / max(int(sums.sum()), 1) + smoothing
+    if kind == "log_odds":
+        return log_odds_outputs(share)
+    return gentle_outputs(share)
+
+
+def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The heaviest label of each leaf (of equals, the first): h = +-1, or 1 for one of K labels."""
+    votes = np.eye(sums.shape[1])[np.argmax(sums, axis=1)]
+    return votes[:, 1:] * 2 - 1 if sums.shape[1] == 2 else votes
+
+
+def log_odds_outputs(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Half the log-odds; for K > 2 SAMME.R's (K-1) (log p_k - mean log p). A leaf without weight says 0."""
+    n_labels = share.shape[1]
+    empty = share.sum(axis=1) == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.log(share)
+        outputs = 0.5 * (log[:, 1:] - log[:, :1]) if n_labels == 2 else (n_labels - 1) * _centred(log)
+    outputs[empty] = 0.0
+    return np.asarray(outputs)
+
+
+def gentle_outputs(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """p(+) - p(-); for K > 2 p_k - 1/K."""
+    total = share.sum(axis=1, keepdims=True)
+    p = np.divide(share, total, out=np.full_like(share, 1 / share.shape[1]), where=total > 0)
+    return p[:, 1:] - p[:, :1] if share.shape[1] == 2 else p - 1 / share.shape[1]
+
+
+def _centred(log: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(log - log.mean(axis=1, keepdims=True))
