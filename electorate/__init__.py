@@ -15,13 +15,27 @@ _HOMES = {
     "ModelFormatError": "electorate.modelfile",
     "ProgressBar": "electorate.estimators.callbacks",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
+    "Resampled": "electorate.voters.wrapped",
     "Stumps": "electorate.voters.trees",
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "load": "electorate.estimators.files",
 }
 
-__all__ = [*sorted(_HOMES), "__version__"]
+__all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRClassifier",
+    "Checkpoint",
+    "ModelFormatError",
+    "ProgressBar",
+    "RealAdaBoostClassifier",
+    "Resampled",
+    "Stumps",
+    "TimeLimit",
+    "Trees",
+    "__version__",
+    "load",
+]
 
 if TYPE_CHECKING:
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
@@ -33,6 +47,7 @@ if TYPE_CHECKING:
     from electorate.estimators.files import load
     from electorate.modelfile import ModelFormatError
     from electorate.voters.trees import Stumps, Trees
+    from electorate.voters.wrapped import Resampled
 
 
 def __getattr__(name: str) -> Any:

@@ -99,9 +99,7 @@ class Ensemble:
                 self._walk_cells(cells, part, first, min(first + VOTERS_AT_ONCE, self.n_voters))
             votes[:, at:end] = part
 
-    def _walk_cells(
-        self, cells: NDArray[np.int32], votes: NDArray[np.int64], first: int, last: int
-    ) -> None:
+    def _walk_cells(self, cells: NDArray[np.int32], votes: NDArray[np.int64], first: int, last: int) -> None:
         offsets = self.offsets[first : last + 1]
         nodes = (self.cells.place, self.cells.cut, self.members, self.missing_left, self.children)
         kernels.walk(cells, offsets, *nodes, self.sets, self.units, votes)
@@ -154,13 +152,13 @@ class Cells:
         columns = np.unique(ensemble.column[asked]).astype(np.int64)
         place = np.where(asked, np.searchsorted(columns, ensemble.column), LEAF).astype(np.int32)
         cut = np.zeros(len(place), dtype=np.int32)
-        edges = []
+        edges: list[NDArray[np.float64]] = []
         for number in range(len(columns)):
             nodes = np.flatnonzero(place == number)
             if ensemble.members[nodes[0]] >= 0:
                 edges.append(np.arange(SET_WIDTH - 2) + 0.5)
             else:
-                edges.append(np.unique(ensemble.threshold[nodes]))
+                edges.append(np.unique(np.asarray(ensemble.threshold[nodes], dtype=np.float64)))
                 cut[nodes] = np.searchsorted(edges[-1], ensemble.threshold[nodes])
         return cls(columns, edges, place, cut)
 
@@ -229,9 +227,15 @@ def _blocks(low: int, high: int, n_columns: int) -> Iterator[tuple[int, int]]:
         yield at, min(at + rows, high)
 
 
+def in_rounds(runs: list[list[Cast]]) -> list[tuple[int, int]]:
+    """(place in its run, run) of every voter, round by round."""
+    longest = max(map(len, runs), default=0)
+    return [(t, run) for t in range(longest) for run in range(len(runs)) if t < len(runs[run])]
+
+
 def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
     """Voters over bins, as arrays over values. Several runs: one per label, against the rest."""
-    order = [(t, run) for t in range(max(map(len, runs), default=0)) for run in range(len(runs)) if t < len(runs[run])]
+    order = in_rounds(runs)
     casts = [runs[run][t] for t, run in order]
     parts = [_nodes(cast, bins) for cast in casts]
     nodes = {name: np.concatenate([empty, *(p[name] for p in parts)]) for name, empty in _EMPTY.items()}
@@ -264,7 +268,7 @@ def _spread(value: NDArray[np.float64], label: int, n_outputs: int) -> NDArray[n
 
 def casts_of(ensemble: Ensemble, bins: Bins, label: int | None, rows: list[Row]) -> list[Cast]:
     """Back again: the voters (of one label's run) over the bins they were made on, to go on from."""
-    mine = range(ensemble.n_voters) if label is None else np.flatnonzero(ensemble.about == label)
+    mine = np.flatnonzero((ensemble.about == label) | (label is None)).tolist()
     casts = []
     for voter, row in zip(mine, rows, strict=False):
         low, high = int(ensemble.offsets[voter]), int(ensemble.offsets[voter + 1])

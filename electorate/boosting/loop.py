@@ -46,7 +46,7 @@ class Family(Protocol):
 
     def best(self, search: Search) -> Voter: ...
 
-    def outputs(self, sums: NDArray[np.int64], n_examples: float, wanted: str) -> NDArray[np.float64]: ...
+    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]: ...
 
 
 class Watcher(Protocol):
@@ -67,7 +67,8 @@ class Cast:
 
     def change(self, booster: Booster) -> Change:
         gains = booster.gains(self.step, self.outputs)
-        return Change(self.voter.questions, self.voter.leaves, gains)
+        outside = None if self.voter.fitted is None else (self.voter.fitted, self.step)
+        return Change(self.voter.questions, self.voter.leaves, gains, outside)
 
 
 @dataclass
@@ -104,9 +105,7 @@ class Setting:
     bins: Bins
 
 
-def boost(
-    setting: Setting, rounds: int, past: Outcome | None = None, watchers: Sequence[Watcher] = ()
-) -> Outcome:
+def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: Sequence[Watcher] = ()) -> Outcome:
     """Go on from `past`, or start, until there are `rounds` rounds, or fewer with a reason."""
     started = time.perf_counter()
     engine, booster = setting.engine, setting.booster
@@ -121,7 +120,7 @@ def boost(
         watcher.replay(outcome.casts, outcome.rows)
     for number in range(len(outcome.casts) + 1, rounds + 1):
         voter = setting.family.best(Search(sums, setting.bins, counts, engine))
-        outputs = setting.family.outputs(voter.sums, engine.n_examples, booster.leaves)
+        outputs = setting.family.outputs(voter, engine.n_examples, booster.leaves)
         step = booster.step(voter.sums, outputs)
         if step.stop == "no_edge":
             outcome.stop_reason = step.stop

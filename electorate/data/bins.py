@@ -152,8 +152,7 @@ class Bins:
             and np.array_equal(self.has_missing, other.has_missing)
             and self.categories.keys() == other.categories.keys()
             and all(
-                np.array_equal(mine.levels, other.categories[column].levels)
-                for column, mine in self.categories.items()
+                np.array_equal(mine.levels, other.categories[column].levels) for column, mine in self.categories.items()
             )
         )
 
@@ -244,10 +243,8 @@ def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins
     """Between the bins: midpoints of neighbours, or the left one where the midpoint rounds up to the right one."""
     if len(values) < 2:
         return np.empty(0)
-    if len(values) > max_bins:
-        left = kernels.cuts(weights, max_bins)[:-1]
-    else:
-        left = np.arange(len(values) - 1)
+    few = len(values) <= max_bins
+    left = np.arange(len(values) - 1) if few else kernels.cuts(weights, max_bins)[:-1]
     low, high = values[left], values[left + 1]
     middle = low * 0.5 + high * 0.5
     return np.where((middle >= high) | (middle < low), low, middle)

@@ -74,7 +74,8 @@ class ArrayTable:
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array
         self.names: list[str] = []
-        self.n_rows, self.n_columns = array.shape
+        self.n_rows: int = array.shape[0]
+        self.n_columns: int = array.shape[1]
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
         picked = self.array[low:high, _as_slice(columns)]

@@ -1,6 +1,7 @@
 """What the driver and the shards say to each other: questions and changes one way, exact sums the other."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ class Change:
     questions: list[Question]
     leaves: list[int]
     gains: NDArray[np.float64]  # [state, label, leaf]
+    outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from electorate import kernels
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block
 from electorate.data.table import Table
 from electorate.data.weights import Weights
-from electorate.engines.messages import ROOT, Change, Sums, Question
+from electorate.engines.messages import ROOT, Change, Question, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
@@ -67,9 +67,7 @@ class Growth:
 class Shard:
     """codes[group, row, column of group]; label k has the rows starts[k]..starts[k+1]."""
 
-    def __init__(
-        self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int
-    ) -> None:
+    def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int) -> None:
         self.codes = codes
         self.starts = starts
         self.width = width
@@ -253,7 +251,9 @@ class Examples:
 
 def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
     """The shard of the rows low..high; rows of weight 0 are left out."""
-    order, dest = _by_label(examples, low, high)
+    order, starts, weights = sort_by_label(examples, low, high)
+    dest = np.full(high - low, -1, dtype=np.int64)
+    dest[order - low] = np.arange(len(order))
     n_columns = examples.table.n_columns
     per_group = 4 if bins.code_type is np.uint8 else 1
     codes = np.zeros((-(-n_columns // per_group), len(order), per_group), dtype=bins.code_type)
@@ -264,18 +264,15 @@ def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
         end = min(at + rows, high)
         block = read_block(examples.table, bins.categories, at, end)
         kernels.encode(block, edges, depths, bins.missing, dest[at - low : end - low], codes, scratch)
+    return Shard(codes, starts, weights, bins.width)
+
+
+def sort_by_label(examples: Examples, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights]:
+    """Rows of positive weight in the order of their labels, where each label starts, and their weights."""
+    kept = low + np.flatnonzero(examples.weights.times[low:high])
+    order = kept[np.argsort(examples.labels[kept].astype(np.uint16), kind="stable")]
     counts = np.bincount(examples.labels[order], minlength=examples.n_labels)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     weights = examples.weights
     real = weights.real[order] if weights.real is not None else None
-    sorted_weights = replace(weights, times=weights.times[order], real=real)
-    return Shard(codes, starts, sorted_weights, bins.width)
-
-
-def _by_label(examples: Examples, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of the shard in the order of their labels, and the place of every row in that order (-1: none)."""
-    kept = low + np.flatnonzero(examples.weights.times[low:high])
-    order = kept[np.argsort(examples.labels[kept].astype(np.uint16), kind="stable")]
-    dest = np.full(high - low, -1, dtype=np.int64)
-    dest[order - low] = np.arange(len(order))
-    return order, dest
+    return order, starts, replace(weights, times=weights.times[order], real=real)

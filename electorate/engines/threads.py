@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
-from electorate.engines.messages import Change, Sums, Question
+from electorate.engines.messages import Change, Question, Sums
 from electorate.engines.pool import Pool
 from electorate.engines.shard import Elementwise, Examples, build_shard
 
@@ -40,9 +40,7 @@ class Threads:
 
     def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool = True) -> Sums:
         """One exchange: every shard applies the change and sums."""
-        return reduce(
-            add, self.pool.map(lambda shard: shard.advance(booster, change, floor, search), self.shards)
-        )
+        return reduce(add, self.pool.map(lambda shard: shard.advance(booster, change, floor, search), self.shards))
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         """One exchange: every shard parts its rows; histograms [question, label, column, bin] of the left children."""

@@ -29,7 +29,7 @@ from electorate.estimators.voter_view import Voters
 from electorate.voters.trees import Stumps, Trees
 
 
-class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Subclasses set the parameters below in their constructors and define `_booster` and `_probabilities`."""
 
     estimator: Any
@@ -107,13 +107,17 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  
         context = self._init_callback_context(max_subtasks=self.n_estimators)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         going_on = self.warm_start and hasattr(self, "ensemble_")
-        table = inputs.check_table(self, X, reset=not going_on)
+        table = self._check_rows(X, reset=not going_on)
         problem = self._problem(table, y, sample_weight, going_on)
+        table_val = table if X_val is None else self._check_rows(X_val, reset=False)
         if self.early_stopping:
-            problem = self._with_validation(problem, X_val, y_val, sample_weight_val)
+            problem = self._with_validation(problem, X_val, table_val, y_val, sample_weight_val)
         elif X_val is not None:
             raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
-        training.run(self, problem, context, (X, y))
+        if self._is_native:
+            training.run(self, problem, context, (X, y))
+        else:
+            training.run_wrapped(self, table, problem, table_val, context, (X, y))
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
@@ -121,26 +125,38 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  
         if isinstance(self._family(), Trees):
             self._family()._validate_params()
 
+    @property
+    def _is_native(self) -> bool:
+        """Whether voters are searched over bins; other estimators are fitted anew every round."""
+        return hasattr(self._family(), "best")
+
+    def _check_rows(self, X: Any, reset: bool) -> Any:
+        """X as a table, or for a wrapped estimator as scikit-learn's AdaBoost would give it."""
+        if self._is_native:
+            return inputs.check_table(self, X, reset=reset)
+        return inputs.check_array_like(self, X, reset=reset)
+
     def _family(self) -> Any:
         return self.estimator if self.estimator is not None else self._default_family()
 
-    def _problem(self, table: Table, y: Any, sample_weight: Any, going_on: bool) -> Problem:
+    def _problem(self, table: Any, y: Any, sample_weight: Any, going_on: bool) -> Problem:
         """Labels 0..K-1 and weights of the rows; when going on, with the classes there were."""
-        given = inputs.check_labels(self, y, table.n_rows)
-        weight = inputs.check_weight(sample_weight, table.n_rows)
+        n_rows = table.n_rows if self._is_native else table.shape[0]
+        given = inputs.check_labels(self, y, n_rows)
+        weight = inputs.check_weight(sample_weight, n_rows)
         weight = inputs.times_class_weight(weight, given, self.class_weight)
         inputs.refuse_bad_weight(weight)
         classes = self.classes_ if going_on else np.unique(given[weight > 0])
         labels = inputs.encode_labels(given, classes, weight, "y")
         return Problem(table, labels, weight, classes)
 
-    def _with_validation(self, problem: Problem, X: Any, y: Any, sample_weight: Any) -> Problem:
+    def _with_validation(self, problem: Problem, X: Any, table: Any, y: Any, sample_weight: Any) -> Problem:
         if X is None:
             seed = training.validation_seed(self)
             return training.set_aside(problem, self.validation_fraction, seed)
-        table = inputs.check_table(self, X, reset=False)
-        given = inputs.check_labels(self, y, table.n_rows)
-        weight = inputs.check_weight(sample_weight, table.n_rows)
+        n_rows = table.n_rows if self._is_native else table.shape[0]
+        given = inputs.check_labels(self, y, n_rows)
+        weight = inputs.check_weight(sample_weight, n_rows)
         inputs.refuse_bad_weight(weight)
         labels = inputs.encode_labels(given, problem.classes, weight, "y_val")
         return replace(problem, validation=Problem(table, labels, weight, problem.classes))
@@ -164,7 +180,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  
 
     @property
     def estimators_(self) -> Any:
-        return Voters(self)
+        return Voters(self) if self._is_native else list(self.ensemble_.fitted)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -200,12 +216,16 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  
             yield self._decision(votes, float(totals[n_voters - 1]))
 
     def _votes(self, X: Any) -> NDArray[np.int64]:
-        table = inputs.check_table(self, X, reset=False)
+        table = self._check_rows(X, reset=False)
+        if not self._is_native:
+            return self.ensemble_.votes(table)
         with Pool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
             return self.ensemble_.votes(table.n_rows, self._reader(table), pool)
 
     def _staged_votes(self, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        table = inputs.check_table(self, X, reset=False)
+        table = self._check_rows(X, reset=False)
+        if not self._is_native:
+            return self.ensemble_.staged_votes(table)
         return self.ensemble_.staged_votes(table.n_rows, self._reader(table))
 
     def predict(self, X: Any) -> NDArray[Any]:

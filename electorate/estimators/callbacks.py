@@ -34,18 +34,21 @@ class Hooks:
 
     @property
     def wanted(self) -> bool:
-        return bool(self.callbacks)
+        """Whether anybody looks: a callback, or a voter from elsewhere that may fail in some round."""
+        return bool(self.callbacks) or not hasattr(self.model._family(), "best")
 
     def snapshot(self) -> Any:
         """The model as if fit ended now."""
-        done = self.finished if self.now in self.finished else [*self.finished, self.now]
-        return self.model._snapshot(**self.make(done))
+        done = any(outcome is self.now for outcome in self.finished)
+        return self.model._snapshot(**self.make(self.finished if done else [*self.finished, self.now]))
 
     def replay(self, past: list[Cast], rows: list[Row]) -> None:
         self.now = Outcome(list(past), list(rows))
 
     def after(self, change: Change, outcome: Outcome) -> str | None:
         self.now = outcome
+        if not self.callbacks:
+            return None
         X, y = self.data
         task = self.context.subcontext(task_name="round")
         task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
@@ -68,6 +71,11 @@ class Hooks:
         for callback in self.callbacks:
             if isinstance(callback, Callback):
                 callback.leave(self)
+        if error is None:
+            self.model.__dict__.update(self.make(self.finished))
+        elif self.now.casts and isinstance(error, Exception):
+            self.model.__dict__.update(self.make([*self.finished, self.now]))
+            error.add_note(f"in round {len(self.now.rows) + 1}; the model holds the rounds before it")
         self.model.__dict__.pop("_hooks", None)
         self.model.__dict__.pop("_resume", None)
 

@@ -154,17 +154,17 @@ class RealAdaBoostClassifier(BoostedClassifier):
     Parameters
     ----------
     estimator : Stumps, Trees, a scikit-learn classifier with predict_proba, or None, default=None
-        What votes. None means stumps chosen by Matsushita's error, ``Trees(1, criterion="matsushita")``. Leaves say half
-        the log-odds of their labels; a classifier says the same of its ``predict_proba``.
+        What votes. None means stumps chosen by Matsushita's error, ``Trees(1, criterion="matsushita")``. Leaves say
+        half the log-odds of their labels; a classifier says the same of its ``predict_proba``.
     step : "search" or 1, default="search"
         How far to go along a voter: as far as the exponential loss falls, or always 1. With ``step=1`` this is SAMME.R,
         which scikit-learn removed in 1.6, for any number of classes.
 
     Notes
     -----
-    ``decision_function`` is the sum of steps times outputs, f; for two classes the probabilities are 1 / (1 + exp(-2 f)),
-    for more a softmax of f / (K - 1) with ``step=1``. With ``step="search"`` more than two classes are fitted one against the
-    rest. Probabilities are not calibrated.
+    ``decision_function`` is the sum of steps times outputs, f; for two classes the probabilities are
+    1 / (1 + exp(-2 f)). For more, ``step=1`` gives a softmax of f / (K - 1); with ``step="search"`` classes are fitted
+    one against the rest. Probabilities are not calibrated.
 
     Examples
     --------
@@ -239,8 +239,8 @@ class RealAdaBoostClassifier(BoostedClassifier):
 class AdaBoostRClassifier(BoostedClassifier):
     """AdaBoost_R (Nock and Nielsen): real-valued voters, weights without exponentials, steps in closed form.
 
-    Equations 6 to 8 of "A Real generalization of discrete AdaBoost". The parameters, methods and attributes are those of
-    :class:`RealAdaBoostClassifier`, but for ``step``. More than two classes are fitted one against the rest.
+    Equations 6 to 8 of "A Real generalization of discrete AdaBoost". The parameters, methods and attributes are those
+    of :class:`RealAdaBoostClassifier`, but for ``step``. More than two classes are fitted one against the rest.
 
     Notes
     -----

@@ -6,6 +6,7 @@ Class names go through a fixed table; nothing is unpickled. The file format itse
 import hashlib
 import json
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ KINDS_OF_LABELS = ("<U", "<i", "<u", "|i", "|u", "|b", "<f")
 
 
 def save(model: Any, path: Any) -> None:
+    _refuse_wrapped(model)
     arrays = {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
     modelfile.write(path, type(model).__name__, _meta(model), arrays)
@@ -59,6 +61,7 @@ def identity(model: Any) -> str:
 
 def digest(model: Any) -> str:
     """SHA-256 over the ensemble, the classes, the categories and the edges."""
+    _refuse_wrapped(model)
     digest = hashlib.sha256()
     for name, array in {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}.items():
         digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
@@ -66,6 +69,14 @@ def digest(model: Any) -> str:
     said = [_labels_out(model.classes_), _categories_out(model.bins_.categories)]
     digest.update(json.dumps(said, sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def _refuse_wrapped(model: Any) -> None:
+    if not isinstance(model.ensemble_, Ensemble):
+        raise TypeError(
+            f"a model of {type(model.estimator_).__name__} voters has no file format and no digest of ours: "
+            "use Stumps or Trees, or keep it by skops or pickle"
+        )
 
 
 def _meta(model: Any) -> dict[str, Any]:
@@ -215,7 +226,7 @@ def _read_bins(contents: Contents, n_columns: int) -> Bins:
     n_bins = require(contents, "n_bins", "<i8", (n_columns,))
     has_missing = require(contents, "has_missing", "|b1", (n_columns,))
     _expect(_partition(offsets, len(edges)), "edge_offsets do not divide the edges")
-    parts = [edges[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    parts = [edges[a:b] for a, b in pairwise(offsets)]
     sizes = np.diff(offsets) + 1
     _expect(
         bool(np.all((n_bins == sizes) | ((n_bins == 0) & (sizes == 1)))),
@@ -301,10 +312,11 @@ def _check_numbers(e: Ensemble) -> None:
 def _read_history(contents: Contents, rounds: int) -> dict[str, NDArray[Any]]:
     names = [name for name in contents.arrays if name.startswith(HISTORY)]
     columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
-    _expect(
-        all(column.shape == (rounds,) for column in columns.values()),
-        "the history does not fit the rounds",
-    )
+    _expect({"step", "edge", "error", "n_voters", "seconds"} <= set(columns), "the history lacks columns")
+    shapes = {column.shape for column in columns.values()}
+    _expect(len(shapes) == 1 and len(min(shapes)) == 1, "the columns of the history differ in length")
+    _expect(min(shapes)[0] >= rounds, "the history does not fit the rounds")
+    _expect(all(column.dtype.kind in "if" for column in columns.values()), "the history is not made of numbers")
     return columns
 
 

@@ -40,6 +40,19 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     return read_table(checked)
 
 
+def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    """X for a wrapped estimator: an array or sparse matrix, missing values left for the estimator to judge."""
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=["csr", "csc"],
+        allow_nd=True,
+        dtype=None,
+        ensure_all_finite="allow-nan",
+    )
+
+
 def _refuse_empty(rows: int, columns: int) -> None:
     if rows == 0:
         raise ValueError("Found array with 0 sample(s): X has no rows")
@@ -186,15 +199,14 @@ def free_memory() -> int | None:
     limits = []
     try:
         with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    limits.append(int(line.split()[1]) * 1024)
+            lines = dict(line.split(":") for line in file)
+        limits.append(int(lines["MemAvailable"].split()[0]) * 1024)
         with (
             open("/sys/fs/cgroup/memory.max") as most,
             open("/sys/fs/cgroup/memory.current") as now,
         ):
             limits.append(int(most.read()) - int(now.read()))
-    except (OSError, ValueError):
+    except (OSError, ValueError, KeyError):
         pass
     if not limits and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

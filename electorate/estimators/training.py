@@ -3,6 +3,7 @@
 Everything here serves all classifiers; the model is only asked for its booster, family and options.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,24 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from electorate.boosting.loop import Outcome, Row, Setting, Watcher, boost, history_of
+from electorate.boosting.adaboost import RealAdaBoost
+from electorate.boosting.loop import Cast, Family, Outcome, Row, Setting, Watcher, boost, history_of
 from electorate.boosting.stopping import Validation
+from electorate.committee import Committee
 from electorate.data.bins import Bins, find_bins
 from electorate.data.table import Table
 from electorate.data.weights import read_weights
 from electorate.engines.pool import Pool, count_jobs
+from electorate.engines.rows import Rows
 from electorate.engines.shard import Examples
 from electorate.engines.threads import Threads
 from electorate.ensemble import casts_of, from_casts
 from electorate.estimators import inputs
 from electorate.estimators.callbacks import Hooks
+from electorate.voters.wrapped import Speech, Wrapped
+
+NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class Problem:
     """Rows with labels 0..K-1 and weights; rows to stop by, if any."""
 
-    table: Table
+    table: Table  # of wrapped voters: nobody looks at it
     labels: NDArray[np.int64]
     weight: NDArray[np.float64]
     classes: NDArray[Any]
@@ -43,36 +50,77 @@ class Bench:
     """Where a model is made: its problem as binned shards, and those of the rows to stop by."""
 
     model: Any
-    problem: Problem
+    family: Family
     bins: Bins
-    engine: Threads
-    judge: Threads | None
+    engine: Any
+    judge: Any
 
 
 def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> None:
-    """Fit the model. Nothing of it changes before all is done."""
-    past = past_of(model, len(problem.classes))
+    """Fit the model by its family. Nothing of it changes before all is done."""
+    before = _before(model)
     inputs.refuse_too_large(_bytes_needed(model, problem))
     with Pool(count_jobs(model.n_jobs, problem.table.n_rows * problem.table.n_columns)) as pool:
         categorical = inputs.category_columns(problem.table, model.categorical_features)
         weights = problem.examples.weights.whole
         bins = find_bins(problem.table, weights, categorical, model.max_bins, pool)
-        _refuse_other_data(model, past, bins)
-        with Hooks(model, context, data, lambda outcomes: fitted(model, problem, bins, outcomes)) as hooks:
+        if before is not None:
+            _refuse_other_data(before.bins_, bins)
+        n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
+
+        def make(outcomes: list[Outcome]) -> dict[str, Any]:
+            ensemble = from_casts([outcome.kept for outcome in outcomes], bins, n_outputs)
+            return {"bins_": bins, **fitted(model, problem, ensemble, outcomes)}
+
+        with Hooks(model, context, data, make) as hooks:
             if len(problem.classes) == 1:
                 hooks.finished.append(Outcome(stop_reason="no_edge"))
             else:
                 bench = _set_up(model, problem, bins, pool)
-                for group, before in zip(_groups(model, problem), past, strict=True):
-                    hooks.finished.append(_run_one(bench, group, before, hooks))
-            model.__dict__.update(fitted(model, problem, bins, hooks.finished))
+                for label, group in _groups(model, problem):
+                    past = _past(before, label, lambda rows: casts_of(before.ensemble_, bins, label, rows))  # noqa: B023
+                    hooks.finished.append(_run_one(bench, group, past, hooks))
+
+
+def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, data: tuple[Any, Any]) -> None:
+    """Fit the model by a classifier that is fitted anew every round, on X as it was given."""
+    before = _before(model)
+    speech = _speech(model, problem)
+
+    def make(outcomes: list[Outcome]) -> dict[str, Any]:
+        return fitted(model, problem, Committee([outcome.kept for outcome in outcomes], speech), outcomes)
+
+    with Hooks(model, context, data, make) as hooks:
+        engine = Rows(problem.examples, lambda voter: speech.of(voter, X))
+        judge = None
+        if problem.validation is not None:
+            judge = Rows(problem.validation.examples, lambda voter: speech.of(voter, X_val))
+        for label, group in _groups(model, problem):
+            labels = problem.classes[problem.labels] if group is None else group[problem.labels]
+            family = Wrapped(model._family(), X, labels, speech, model.random_state)
+            past = _past(before, label, lambda rows: before.ensemble_.casts(label, rows, X))  # noqa: B023
+            family.skip(len(past.casts) if past is not None else 0)
+            bench = Bench(model, family, NO_BINS, engine, judge)
+            hooks.finished.append(_run_one(bench, group, past, hooks))
+        if not any(outcome.casts for outcome in hooks.finished):
+            raise ValueError(
+                f"BaseClassifier in {type(model).__name__} ensemble is worse than random, ensemble can not be fit."
+            )
+
+
+def _speech(model: Any, problem: Problem) -> Speech:
+    booster = model._booster(len(problem.classes))
+    exact = isinstance(booster, RealAdaBoost) and not booster.search
+    smoothing = float(np.finfo(np.float64).eps) if exact else 1.0 / float(problem.weight.sum())
+    one_vs_rest = model._one_vs_rest and len(problem.classes) > 2
+    return Speech(np.arange(2) if one_vs_rest else problem.classes, booster.leaves, smoothing)
 
 
 def _set_up(model: Any, problem: Problem, bins: Bins, pool: Pool) -> Bench:
     n_shards = model._n_shards or pool.n_jobs
     heard = problem.validation
     judge = Threads(heard.examples, bins, pool, n_shards) if heard is not None else None
-    return Bench(model, problem, bins, Threads(problem.examples, bins, pool, n_shards), judge)
+    return Bench(model, model._family(), bins, Threads(problem.examples, bins, pool, n_shards), judge)
 
 
 def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome | None, hooks: Hooks) -> Outcome:
@@ -86,16 +134,16 @@ def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome | None
         watchers.append(Validation(bench.judge, booster, model.scoring, model.tol, model.n_iter_no_change))
     if hooks.wanted:
         watchers.append(hooks)
-    setting = Setting(engine, model._family(), booster, bench.bins)
+    setting = Setting(engine, bench.family, booster, bench.bins)
     return boost(setting, model.n_estimators, past, watchers)
 
 
-def _groups(model: Any, problem: Problem) -> list[NDArray[np.int64] | None]:
-    """How the labels are grouped in each run: as they are, or one against the rest, one by one."""
+def _groups(model: Any, problem: Problem) -> list[tuple[int | None, NDArray[np.int64] | None]]:
+    """The runs: all labels as they are, or each label against the rest."""
     n_labels = len(problem.classes)
     if not model._one_vs_rest or n_labels <= 2:
-        return [None]
-    return [(np.arange(n_labels) == label).astype(np.int64) for label in range(n_labels)]
+        return [(None, None)]
+    return [(label, (np.arange(n_labels) == label).astype(np.int64)) for label in range(n_labels)]
 
 
 def _bytes_needed(model: Any, problem: Problem) -> int:
@@ -109,15 +157,13 @@ def _bytes_needed(model: Any, problem: Problem) -> int:
 # ---------------------------------------------------------------- the fitted model
 
 
-def fitted(model: Any, problem: Problem, bins: Bins, outcomes: list[Outcome]) -> dict[str, Any]:
+def fitted(model: Any, problem: Problem, ensemble: Any, outcomes: list[Outcome]) -> dict[str, Any]:
     """The attributes of the model these outcomes make."""
-    n_labels = len(problem.classes)
     attributes = {
         "classes_": problem.classes,
-        "n_classes_": n_labels,
+        "n_classes_": len(problem.classes),
         "estimator_": model._family(),
-        "bins_": bins,
-        "ensemble_": from_casts([outcome.kept for outcome in outcomes], bins, 1 if n_labels == 2 else n_labels),
+        "ensemble_": ensemble,
         "history_": _history(outcomes),
         "stop_reason_": _reason(outcomes),
     }
@@ -146,35 +192,34 @@ def _reason(outcomes: list[Outcome]) -> str:
 # ---------------------------------------------------------------- going on
 
 
-def past_of(model: Any, n_labels: int) -> list[Outcome | None]:
-    """What the runs have behind them: nothing, or what a warm start or a checkpoint brings."""
-    n_runs = n_labels if model._one_vs_rest and n_labels > 2 else 1
+def _before(model: Any) -> Any:
+    """The model to go on from: a checkpoint's, the fitted one for a warm start, or None."""
     before = getattr(model, "_resume", None)
     if before is None and model.warm_start and hasattr(model, "ensemble_"):
         before = model
-    if before is None:
-        return [None] * n_runs
-    if before.ensemble_.n_voters and before.ensemble_.rounds[-1] > model.n_estimators:
+    if before is not None and before.ensemble_.n_voters and before.ensemble_.rounds[-1] > model.n_estimators:
         raise ValueError(
             f"n_estimators={model.n_estimators} is less than the {before.ensemble_.rounds[-1]} rounds there are: "
             "a warm start can only add"
         )
-    return [_past_run(before, label if n_runs > 1 else None) for label in range(n_runs)]
+    return before
 
 
-def _past_run(before: Any, label: int | None) -> Outcome:
-    history, ensemble = before.history_, before.ensemble_
+def _past(before: Any, label: int | None, casts: Callable[[list[Row]], list[Cast]]) -> Outcome | None:
+    """What a run (of one label) has behind it. casts: the voters that belong to rows of history."""
+    if before is None:
+        return None
+    history = before.history_
     mine = np.arange(len(history["step"])) if label is None else np.flatnonzero(history["label"] == label)
     names = [name for name in history if name != "label"]
     rows: list[Row] = [{name: history[name][k].item() for name in names} for k in mine]
-    casts = casts_of(ensemble, before.bins_, label, rows)
-    return Outcome(casts, rows[: len(casts)])
+    voters = casts(rows)
+    return Outcome(voters, rows[: len(voters)])
 
 
-def _refuse_other_data(model: Any, past: list[Outcome | None], bins: Bins) -> None:
+def _refuse_other_data(old: Bins, new: Bins) -> None:
     """Voters can only go on over the bins they were made on."""
-    before = getattr(model, "_resume", None) or model
-    if past[0] is not None and not before.bins_.same_as(bins):
+    if not old.same_as(new):
         raise ValueError(
             "the rows are not those the model was fitted on (their bins differ): a warm start or a checkpoint goes on "
             "with the same X, y and weights; set warm_start=False, or remove the checkpoint, to start anew"

@@ -303,12 +303,12 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, f
                     if there > most_right:
                         most_right = there
                         at_right = k
-                if at_left != at_right and most_left + most_right > most:
-                    if rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows):
-                        most = most_left + most_right
-                        found[0] = j
-                        found[1] = cut
-                        found[2] = 1 - side
+                better = at_left != at_right and most_left + most_right > most
+                if better and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
+                    most = most_left + most_right
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
     return most
 
 
@@ -372,9 +372,7 @@ def purest_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows,
                 for k in range(labels):
                     here[k] = left[k] + (sums[k, j, miss] if side == 0 else 0)
                 score = purity(criterion, here, totals)
-                if score > most and (
-                    rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)
-                ):
+                if score > most and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
                     most = score
                     found[0] = j
                     found[1] = cut

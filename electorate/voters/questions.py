@@ -1,4 +1,4 @@
-"""Questions: the best test of one node, from its exact sums: a threshold with missing values on a side, or a set of categories.
+"""Questions: the best test of one node, from its exact sums: a threshold, or a set of categories.
 
 Ties: the larger score, then the first column (ordered ones before categories), the first cut, missing on the left.
 """
@@ -62,9 +62,7 @@ class Finder:
                 best = self._test(histogram, column, -1, histogram[left, column] > histogram[right, column])
         return best
 
-    def _purest(
-        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64]
-    ) -> Found | None:
+    def _purest(self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64]) -> Found | None:
         bins, found = self.bins, np.zeros(3, dtype=np.int64)
         number = CRITERIA[self.criterion]
         most = kernels.purity(number, np.zeros_like(totals), totals)
@@ -90,9 +88,7 @@ class Finder:
         on_left[self.bins.missing] = missing_left
         return self._test(histogram, column, cut, on_left)
 
-    def _test(
-        self, histogram: NDArray[np.int64], column: int, cut: int, on_left: NDArray[np.bool_]
-    ) -> Found:
+    def _test(self, histogram: NDArray[np.int64], column: int, cut: int, on_left: NDArray[np.bool_]) -> Found:
         """Where training saw no missing value in the column, the heavier side takes those that come later."""
         if not self.bins.has_missing[column]:
             seen = self.counts[column]

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.data.bins import Bins
-from electorate.engines.messages import ROOT, Sums, Question
+from electorate.engines.messages import ROOT, Question, Sums
 from electorate.voters.leaves import leaf_outputs
 from electorate.voters.questions import ANY_ROWS, Finder, Found
 
@@ -23,11 +23,16 @@ BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper tre
 
 @dataclass(frozen=True)
 class Voter:
-    """A voter over bins: questions, parents first, and leaves with the weight of each label in them."""
+    """A voter over bins: questions, parents first, and leaves with the weight of each label in them.
+
+    fitted, said: a voter that was fitted elsewhere asks no questions; its leaves say what it says.
+    """
 
     questions: list[Question]
     leaves: list[int]
     sums: NDArray[np.int64]  # [leaf, label]
+    fitted: Any = None
+    said: NDArray[np.float64] | None = None
 
 
 class Splitter(Protocol):
@@ -100,9 +105,7 @@ def grow(search: Search, criterion: str, limits: Limits) -> Voter:
     return grown.voter()
 
 
-def _split(
-    batch: list[_Open], search: Search, finder: Finder, limits: Limits, grown: _Grown
-) -> list[_Open]:
+def _split(batch: list[_Open], search: Search, finder: Finder, limits: Limits, grown: _Grown) -> list[_Open]:
     """Split what can be split; the children that are still open, with their histograms."""
     rows = search.engine.count_rows([node.number for node in batch]) if limits.count_rows else None
     to_ask: list[tuple[_Open, Question]] = []
@@ -149,8 +152,8 @@ class Stumps(BaseEstimator):
     def best(self, search: Search) -> Voter:
         return grow(search, "edge", Limits(max_depth=1))
 
-    def outputs(self, sums: NDArray[np.int64], n_examples: float, wanted: str) -> NDArray[np.float64]:
-        return leaf_outputs(wanted, sums, 1.0 / n_examples)
+    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]:
+        return leaf_outputs(wanted, voter.sums, 1.0 / n_examples)
 
 
 class Trees(BaseEstimator):
@@ -203,6 +206,6 @@ class Trees(BaseEstimator):
         limits = Limits(self.max_depth, self.min_samples_leaf, self.min_samples_split)
         return grow(search, self.criterion, limits)
 
-    def outputs(self, sums: NDArray[np.int64], n_examples: float, wanted: str) -> NDArray[np.float64]:
+    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]:
         smoothing = 1.0 / n_examples if self.smoothing == "auto" else float(self.smoothing)
-        return leaf_outputs(wanted if self.leaves == "auto" else self.leaves, sums, smoothing)
+        return leaf_outputs(wanted if self.leaves == "auto" else self.leaves, voter.sums, smoothing)

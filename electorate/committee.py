@@ -1,0 +1,73 @@
+"""What stands in for the ensemble when fitted scikit-learn classifiers vote: each is asked for every row.
+
+Their votes are added on the same grid; what they predict is their own affair: no digest, no model file.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.boosting.booster import Step
+from electorate.boosting.grid import UNITS
+from electorate.boosting.loop import Cast, Row
+from electorate.ensemble import in_rounds
+from electorate.voters.trees import Voter
+from electorate.voters.wrapped import Speech
+
+
+class Committee:
+    """Steps, fitted classifiers, and how they are heard."""
+
+    def __init__(self, runs: list[list[Cast]], speech: Speech) -> None:
+        order = in_rounds(runs)
+        casts = [runs[run][t] for t, run in order]
+        self.fitted = [cast.voter.fitted for cast in casts]
+        self.steps = np.array([cast.step.size for cast in casts], dtype=np.float64)
+        self.rounds = np.array([t + 1 for t, _ in order], dtype=np.int32)
+        self.about = np.array([run if len(runs) > 1 else -1 for _, run in order], dtype=np.int32)
+        self.speech = speech
+        n_labels = len(speech.classes)
+        self.n_outputs = len(runs) if len(runs) > 1 else (1 if n_labels == 2 else n_labels)
+
+    @property
+    def n_voters(self) -> int:
+        return len(self.steps)
+
+    def votes(self, X: Any) -> NDArray[np.int64]:
+        """[output, row] of the summed votes, in units of the grid."""
+        votes = np.zeros((self.n_outputs, X.shape[0]), dtype=np.int64)
+        for _, after in self.staged_votes(X):
+            votes = after
+        return votes
+
+    def staged_votes(self, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        votes = np.zeros((self.n_outputs, X.shape[0]), dtype=np.int64)
+        for voter in range(self.n_voters):
+            leaf, outputs = self.speech.of(self.fitted[voter], X)
+            units = np.rint(self.steps[voter] * outputs * UNITS).astype(np.int64)
+            rows = slice(None) if self.about[voter] < 0 else [self.about[voter]]
+            votes[rows] += units[leaf].T
+            if voter + 1 == self.n_voters or self.rounds[voter + 1] > self.rounds[voter]:
+                yield voter + 1, votes
+
+    def importances(self) -> NDArray[np.float64]:
+        try:
+            each = [fitted.feature_importances_ for fitted in self.fitted]
+        except AttributeError as error:
+            raise AttributeError(
+                "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
+            ) from error
+        return np.asarray(np.average(each, axis=0, weights=np.abs(self.steps)))
+
+    def casts(self, label: int | None, rows: list[Row], X: Any) -> list[Cast]:
+        """The voters (of one label's run) and what they say of X, to go on from."""
+        mine = np.flatnonzero((self.about == label) | (label is None)).tolist()
+        casts = []
+        for voter, row in zip(mine, rows, strict=False):
+            _, outputs = self.speech.of(self.fitted[voter], X)
+            step = Step(float(self.steps[voter]), row["edge"], row["error"])
+            nobody = np.zeros((len(outputs), 0), dtype=np.int64)
+            casts.append(Cast(Voter([], [], nobody, self.fitted[voter], outputs), outputs, step))
+        return casts

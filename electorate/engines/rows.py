@@ -1,0 +1,72 @@
+"""The engine for voters that are fitted elsewhere: one shard without bins, asked by row.
+
+It keeps the order in which the rows were given, because the voters see them so.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import kernels
+from electorate.engines.messages import Change, Question, Sums
+from electorate.engines.shard import Elementwise, Examples, Shard, sort_by_label
+
+
+class Rows:
+    """say(fitted): the leaf of every row, and [leaf, output], of a voter that was fitted elsewhere."""
+
+    def __init__(self, examples: Examples, say: Any) -> None:
+        self.n_labels = examples.n_labels
+        self.unit = examples.weights.unit
+        self.n_examples = examples.weights.given
+        self.order, starts, weights = sort_by_label(examples, 0, len(examples.labels))
+        self.n_rows = len(examples.labels)
+        self.shard = Shard(np.zeros((1, len(self.order), 1), dtype=np.uint16), starts, weights, 1)
+        self.say = say
+
+    def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
+        self.shard.start(booster, group)
+
+    def counts(self) -> NDArray[np.int64]:
+        return self.shard.count()
+
+    def weights(self) -> NDArray[np.float64]:
+        """Of all rows, summing to 1; rows that are left out have weight 0."""
+        weights = np.zeros(self.n_rows)
+        weights[self.order] = self.shard.grid / int(self.shard.grid.sum())
+        return weights
+
+    def leaf_sums(self, leaf: NDArray[np.int32], n_leaves: int) -> NDArray[np.int64]:
+        """[leaf, label] of the weights."""
+        here = leaf[self.order][None, :]
+        shard = self.shard
+        sums = np.zeros((shard.n_groups, 1, n_leaves), dtype=np.int64)
+        for label in range(len(shard.starts) - 1):
+            low, high = shard.starts[label : label + 2]
+            kernels.histogram16(here, shard.grid, low, high, sums[shard.group[label]])
+        return np.ascontiguousarray(sums[:, 0].T)
+
+    def replay(self, booster: Elementwise, changes: list[Change]) -> float:
+        for change in changes:
+            self._apply(booster, change)
+        return self.shard.replay(booster, [])
+
+    def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool = True) -> Sums:
+        if change is not None:
+            self._apply(booster, change)
+        return self.shard.advance(booster, None, floor, search)
+
+    def _apply(self, booster: Any, change: Change) -> None:
+        """What the voter says of these rows, whatever rows it was fitted on."""
+        fitted, step = change.outside
+        leaf, outputs = self.say(fitted)
+        gains = getattr(booster, "booster", booster).gains(step, outputs)[:, self.shard.group]
+        leaves = np.arange(len(outputs), dtype=np.int32)
+        kernels.add_gains(leaf[self.order], leaves, gains, self.shard.starts, self.shard.state)
+
+    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+        raise TypeError("wrapped voters ask no questions")
+
+    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+        raise TypeError("wrapped voters have no nodes")

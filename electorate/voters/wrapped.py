@@ -1,0 +1,131 @@
+"""Any scikit-learn classifier as a voter.
+
+Wrapped voters see X as they were given it and are fitted one after another in this process. Their sums are exact like
+all others, but what they predict is their own affair: no digest, no model file.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.ensemble._base import _set_random_states
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
+
+from electorate.voters.leaves import label_outputs, log_odds_outputs
+from electorate.voters.trees import Search, Voter
+
+Said = tuple[NDArray[np.int32], NDArray[np.float64]]  # the leaf of every row, and [leaf, output]
+
+
+@dataclass(frozen=True)
+class Speech:
+    """How a classifier, fitted on these classes, is heard: by label, or by the half log-odds of its probabilities."""
+
+    classes: NDArray[Any]
+    kind: str  # "label" or "log_odds"
+    smoothing: float
+
+    def of(self, fitted: Any, X: Any) -> Said:
+        """Rows that are told the same share a leaf."""
+        n_labels = len(self.classes)
+        if self.kind == "label":
+            leaf = self._codes(fitted, fitted.predict(X))
+            return leaf, label_outputs(np.eye(n_labels, dtype=np.int64))
+        proba = np.zeros((X.shape[0], n_labels))
+        proba[:, self._codes(fitted, fitted.classes_)] = fitted.predict_proba(X)
+        if not np.all(np.isfinite(proba)):
+            raise ValueError(f"{type(fitted).__name__} gave probabilities that are not finite")
+        proba = np.clip(proba, self.smoothing, None)
+        distinct, place = np.unique(proba, axis=0, return_inverse=True)
+        return place.astype(np.int32).ravel(), log_odds_outputs(distinct)
+
+    def _codes(self, fitted: Any, labels: Any) -> NDArray[np.int32]:
+        """Labels as positions in `classes`."""
+        given = np.asarray(labels)
+        codes = np.minimum(np.searchsorted(self.classes, given), len(self.classes) - 1)
+        known = self.classes[codes] == given
+        if not np.all(known):
+            raise ValueError(f"{type(fitted).__name__} predicted {given[~known][0]!r}, which is not a class")
+        return codes.astype(np.int32)
+
+
+class Wrapped:
+    """The family of one classifier, fitted anew to the weights of every round."""
+
+    def __init__(self, estimator: Any, X: Any, labels: NDArray[Any], speech: Speech, random_state: Any) -> None:
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(f"{type(estimator).__name__} doesn't support sample_weight.")
+        if speech.kind == "log_odds" and not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(estimator).__name__} has no predict_proba, and a booster of real-valued voters needs it: "
+                "use AdaBoostClassifier"
+            )
+        self.estimator = estimator
+        self.X = X
+        self.labels = labels
+        self.speech = speech
+        self.random = check_random_state(random_state)
+
+    def skip(self, rounds: int) -> None:
+        """Draw the seeds of rounds that are already there."""
+        for _ in range(rounds):
+            _set_random_states(clone(self.estimator), self.random)
+
+    def best(self, search: Search) -> Voter:
+        weights = search.engine.weights()  # type: ignore[attr-defined]
+        fitted = clone(self.estimator)
+        _set_random_states(fitted, self.random)
+        fitted.fit(self.X, self.labels, sample_weight=weights)
+        leaf, outputs = self.speech.of(fitted, self.X)
+        sums = search.engine.leaf_sums(leaf, len(outputs))  # type: ignore[attr-defined]
+        return Voter([], list(range(len(outputs))), sums, fitted, outputs)
+
+    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]:
+        assert voter.said is not None
+        return voter.said
+
+
+class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Boost a classifier that takes no sample_weight: each is fitted to rows drawn with the weights as odds.
+
+    Parameters
+    ----------
+    estimator : classifier
+    random_state : int, RandomState or None
+        For the draw. A booster sets it anew for every voter.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from electorate import AdaBoostClassifier, Resampled
+    >>> AdaBoostClassifier(Resampled(KNeighborsClassifier())).estimator
+    Resampled(estimator=KNeighborsClassifier())
+    """
+
+    def __init__(self, estimator: Any = None, random_state: Any = None) -> None:
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Resampled":
+        random = check_random_state(self.random_state)
+        n_rows = X.shape[0]
+        odds = np.full(n_rows, 1 / n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        rows = random.choice(n_rows, size=n_rows, p=odds / odds.sum())
+        for label in np.unique(y[odds > 0]):  # a class that was not drawn still gets a row
+            if not np.any(y[rows] == label):
+                rows[random.randint(n_rows)] = np.flatnonzero((y == label) & (odds > 0))[0]
+        self.estimator_ = clone(self.estimator).fit(X[rows], y[rows])
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return np.asarray(self.estimator_.predict(X))
+
+    @property
+    def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
+        fitted = getattr(self, "estimator_", self.estimator)
+        return fitted.predict_proba
