@@ -67,6 +67,10 @@ class Ensemble:
         return Cells.of(self)
 
     @cached_property
+    def ladder(self) -> "Ladder":
+        return Ladder.of(self)
+
+    @cached_property
     def lookup(self) -> "Lookup | None":
         """Tables by column, if every voter asks at most one question."""
         return Lookup.of(self) if np.all(np.diff(self.offsets) <= 3) else None
@@ -101,8 +105,14 @@ class Ensemble:
 
     def _walk_cells(self, cells: NDArray[np.int32], votes: NDArray[np.int64], first: int, last: int) -> None:
         offsets = self.offsets[first : last + 1]
-        nodes = (self.cells.place, self.cells.cut, self.members, self.missing_left, self.children)
-        kernels.walk(cells, offsets, *nodes, self.sets, self.units, votes)
+        if len(self.sets):
+            nodes = (self.cells.place, self.cells.cut, self.members, self.missing_left, self.children)
+            kernels.walk(cells, offsets, *nodes, self.sets, self.units, votes)
+        else:
+            scratch = np.empty(cells.shape[1], dtype=np.int32)
+            depths = self.ladder.depths[first:last]
+            nodes = (self.ladder.place, self.ladder.low, self.ladder.cut, self.ladder.kids)
+            kernels.walk_ordered(cells, offsets, depths, *nodes, self.units, votes, scratch)
 
     def only(self, voter: int) -> "Ensemble":
         """The ensemble of one voter, with a step of 1."""
@@ -173,6 +183,34 @@ class Cells:
         scratch = np.empty(rows, dtype=np.int32)
         kernels.encode(block[self.columns], *self.padded, -1, np.arange(rows), cells, scratch)
         return cells[:, :, 0]
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Nodes laid out for going down without branches: a leaf leads to itself."""
+
+    depths: NDArray[np.int32]  # of each voter
+    place: NDArray[np.int32]
+    low: NDArray[np.int32]  # a cell goes left if low <= cell <= cut; a missing one is -1
+    cut: NDArray[np.int32]
+    kids: NDArray[np.int32]  # [node, 1 if left], counted from the first node of all
+
+    @classmethod
+    def of(cls, ensemble: Ensemble) -> "Ladder":
+        asked = ensemble.column != LEAF
+        roots = np.repeat(ensemble.offsets[:-1], np.diff(ensemble.offsets))
+        itself = np.arange(len(asked))
+        kids = np.where(asked[:, None], roots[:, None] + ensemble.children[:, ::-1], itself[:, None])
+        depth = np.zeros(len(asked), dtype=np.int32)
+        for node in np.flatnonzero(asked)[::-1]:  # children come after their parent
+            depth[node] = 1 + depth[kids[node]].max()
+        return cls(
+            depth[ensemble.offsets[:-1]],
+            np.where(asked, ensemble.cells.place, 0).astype(np.int32),
+            np.where(ensemble.missing_left, -1, 0).astype(np.int32),
+            np.where(asked, ensemble.cells.cut, -2).astype(np.int32),
+            np.ascontiguousarray(kids, dtype=np.int32),
+        )
 
 
 @dataclass(frozen=True)

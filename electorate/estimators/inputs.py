@@ -106,7 +106,7 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
     if weight.ndim == 0:
         return np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight has the shape {weight.shape}, expected ({n_rows},)")
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight per row of X")
     return np.array(weight)
 
 
@@ -114,7 +114,8 @@ def refuse_bad_weight(weight: Weight) -> None:
     bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     if bad.size:
         row = int(bad[0])
-        raise ValueError(f"sample_weight of row {row} is {weight[row]!r}: weights must be finite and not negative")
+        what = "Negative values in data passed to `sample_weight`" if weight[row] < 0 else "A weight that is no number"
+        raise ValueError(f"{what}: row {row} has {float(weight[row])!r}; weights must be finite and not negative")
     if not np.any(weight > 0):
         raise ValueError("sample_weight is 0 for every row (after class_weight): nothing is left to fit")
 
