@@ -19,7 +19,8 @@ contender once in each. Before anything is timed every contender, and with it ou
 is warmed up on at most 40,000 rows. Errors are on rows held out. The gradient boosters' learning rate is
 0.5, except with default parameters: their defaults learn less in 100 stumps, and time does not
 depend on it. Ratios are of medians. Memory: the peak of a fresh process during fit, less its
-memory just before, plus the input; default threads."""
+memory just before, plus the input; default threads. Believe only figures of an idle machine: the
+load average before a row should be near 0 for the first, near 1 or 2 (the run itself) after."""
 QUICK = "**A quick run on tiny data: it shows that everything runs; its figures mean nothing.**"
 
 
@@ -75,7 +76,8 @@ def _met(met: bool | None) -> str:
 
 
 def _details(row: Row) -> list[str]:
-    parts = [f"Run {row['date']}."]
+    load = f"{row['load before']:.1f} before, {row['load after']:.1f} after"
+    parts = [f"Run {row['date']}; load average of the machine {load}."]
     parts += [_times(group, row[group]) for group in TIMED if group in row]
     if "memory" in row:
         lines = [(name, f"{mib:.0f}") for name, mib in row["memory"]["MiB"].items()]

@@ -6,6 +6,7 @@ other rows of an earlier run in the same folder are kept, each with its date.
 
 import argparse
 import json
+import os
 import platform
 import time
 from datetime import date
@@ -25,8 +26,9 @@ def main() -> None:
     results |= {"quick": arguments.quick, "machine": _machine(), "versions": versions()}
     for name in arguments.only or ROWS:
         start = time.perf_counter()
+        taken = {"date": date.today().isoformat(), "load before": os.getloadavg()[0]}
         row = ROWS[name](Size(arguments.quick))
-        results["rows"][name] = {"date": date.today().isoformat(), **row}
+        results["rows"][name] = {**taken, **row, "load after": os.getloadavg()[0]}
         results["rows"] = {key: results["rows"][key] for key in ROWS if key in results["rows"]}
         _write(results, arguments.out)
         print(f"{row['title']}: {time.perf_counter() - start:.0f} s", flush=True)
