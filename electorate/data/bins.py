@@ -6,6 +6,7 @@ hashes), so that edges do not depend on the order of rows, on chunks or on who r
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,12 +134,12 @@ class Bins:
     has_missing: NDArray[np.bool_]  # in training
     n_bins: NDArray[np.int64]  # one more than edges; 0 for a column without any value
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Bins per column with the missing one: 256, or more in exact mode."""
         return max(256, 1 + int(self.n_bins.max(initial=0)))
 
-    @property
+    @cached_property
     def ordered(self) -> NDArray[np.bool_]:
         flags = np.ones(len(self.edges), dtype=np.bool_)
         flags[list(self.categories)] = False

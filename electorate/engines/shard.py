@@ -80,12 +80,14 @@ class Shard:
         self.root_histogram: NDArray[np.int64] | None = None
         self.growth: Growth | None = None
         self.group = np.arange(len(starts) - 1)
+        self.n_groups = len(self.group)
 
     # ------------------------------------------------------------ a round
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
         """Forget all voters. group[label]: labels that the booster is to see as one."""
         self.group = np.arange(len(self.starts) - 1) if group is None else group
+        self.n_groups = int(self.group.max(initial=0)) + 1
         self.state = np.zeros((booster.n_states, self.codes.shape[1]))
 
     def replay(self, booster: Elementwise, changes: list[Change]) -> float:
@@ -105,15 +107,17 @@ class Shard:
             times = ONCE
         by_label = np.empty(len(self.starts) - 1, dtype=np.int64)
         kernels.quantise(channel, times, self.scale, self.starts, self.grid, by_label)
-        totals = np.zeros(self.n_groups, dtype=np.int64)
-        np.add.at(totals, self.group, by_label)
+        totals = by_label
+        if self.n_groups < len(by_label):
+            totals = np.zeros(self.n_groups, dtype=np.int64)
+            np.add.at(totals, self.group, by_label)
         self.root_histogram = self.histogram(self.grid) if search else None
         histogram = NOTHING if self.root_histogram is None else self.root_histogram
         return Sums(histogram, totals, self.wrong(booster), self._lowest(booster))
 
     def apply(self, change: Change) -> None:
         """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""
-        all_gains = change.gains[:, self.group]
+        all_gains = change.gains[:, self.group] if self.n_groups < len(self.group) else change.gains
         if self.growth is None and len(change.questions) <= 1:
             leaf_of_bin = np.zeros(self.width, dtype=np.uint8)
             if change.questions:
@@ -215,10 +219,6 @@ class Shard:
             for at in range(low, high, rows):
                 fill(packed, grid, at, min(at + rows, high), sums[self.group[label]])
         return sums
-
-    @property
-    def n_groups(self) -> int:
-        return int(self.group.max(initial=0)) + 1
 
     def column(self, j: int) -> NDArray[Any]:
         per_group = self.codes.shape[2]
