@@ -96,7 +96,7 @@ class Sketch:
             np.concatenate([values for values, _ in self.parts]),
             np.concatenate([weights for _, weights in self.parts]),
         )
-        hashes = hash_values(values)
+        hashes = kernels.hash_values(values)
         if len(values) > self.capacity:
             self.limit = min(self.limit, np.partition(hashes, self.capacity - 1)[self.capacity - 1])
         within = hashes <= self.limit
@@ -114,14 +114,6 @@ def _distinct(values: NDArray[np.float64], weights: NDArray[np.int64]) -> tuple[
     values = values[order]
     starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
     return values[starts], np.add.reduceat(weights[order], starts)
-
-
-def hash_values(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """`kernels.mix` for an array."""
-    z = values.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 @dataclass(frozen=True)
@@ -231,13 +223,10 @@ def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins
     """Between the bins: midpoints of neighbours, or the left one where the midpoint rounds up to the right one."""
     if len(values) < 2:
         return np.empty(0)
-    if len(values) > max_bins:
-        left = kernels.cuts(weights, max_bins)[:-1]
-    else:
-        left = np.arange(len(values) - 1)
+    left = kernels.cuts(weights, max_bins)[:-1] if len(values) > max_bins else np.arange(len(values) - 1)
     low, high = values[left], values[left + 1]
     middle = low * 0.5 + high * 0.5
-    return np.where((middle >= high) | (middle < low), low, middle)
+    return np.asarray(np.where((middle >= high) | (middle < low), low, middle))
 
 
 def find_categories(table: Table, column: int, weights: NDArray[np.int64]) -> tuple[Categories, bool]:

@@ -21,6 +21,15 @@ def mix(value):
 
 
 @kernel
+def hash_values(values):
+    """`mix` of every value."""
+    hashes = np.empty(values.shape[0], dtype=np.uint64)
+    for i in range(values.shape[0]):
+        hashes[i] = mix(values[i])
+    return hashes
+
+
+@kernel
 def tally(values, weights, start, keys, totals, info, room):
     """Add values[start:] with their integer weights to a small open table of distinct values.
 
