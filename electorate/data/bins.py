@@ -35,6 +35,7 @@ class Sketch:
 
     def __init__(self, capacity: int, limit: int = NO_LIMIT) -> None:
         self.capacity = capacity
+        self.room = min(TALLIED, capacity)
         self.limit = np.uint64(limit)
         self.info = np.array([0, 0, -1])  # distinct values tallied, missing weight, first infinite row
         self.keys = np.zeros(4 * TALLIED)
@@ -46,7 +47,7 @@ class Sketch:
     def add(self, values: NDArray[np.float64], weights: NDArray[np.int64]) -> None:
         row = 0
         if self.tallying:
-            row = kernels.tally(values, weights, 0, self.keys, self.totals, self.info, TALLIED)
+            row = kernels.tally(values, weights, 0, self.keys, self.totals, self.info, self.room)
             if row == len(values):
                 return
             self._stop_tallying()
@@ -57,9 +58,10 @@ class Sketch:
     def merge(self, other: "Sketch") -> None:
         """Add what another sketch of the same capacity holds."""
         values, weights = other.result()
-        self._stop_tallying()
         self.limit = min(self.limit, other.limit)
-        self._select(values, weights, 0)
+        if not other.tallying:
+            self._stop_tallying()  # the other may lack values that a tally would hold
+        self.add(values, weights)
         self.info[1] += other.info[1]
 
     @property
@@ -106,6 +108,8 @@ class Sketch:
 
 def _distinct(values: NDArray[np.float64], weights: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Sorted distinct values and their total weights."""
+    if len(values) == 0:
+        return values, weights
     if np.all(weights == 1):
         values = np.sort(values)
         starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
