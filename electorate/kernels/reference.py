@@ -61,16 +61,25 @@ def select(values, weights, start, limit, kept, kept_weights, info):
 
 
 def cuts(weights, max_bins):
-    last: list[int] = []
-    first = 0
-    while first < len(weights):
-        inside = np.cumsum(weights[first:])
-        bins_left = max_bins - len(last)
-        # the bin ends with the value that brings it to its share of what is left
-        full = np.flatnonzero(inside * bins_left >= inside[-1])
-        last.append(first + full[0] if bins_left > 1 else len(weights) - 1)
-        first = last[-1] + 1
-    return np.array(last, dtype=np.int64)
+    light = weights <= weights.sum() // max_bins
+    changes = np.flatnonzero(np.diff(light, prepend=False, append=False))
+    runs = changes.reshape(-1, 2).tolist()  # first position of each run of light values, and the one after it
+    extra = max_bins - np.count_nonzero(~light) - len(runs)
+    rest = weights[light].sum()
+    last = np.flatnonzero(~light).tolist()
+    for first, stop in runs:
+        if extra < 0 and stop < len(weights):
+            extra += 1  # into the group of the heavy value
+            continue
+        while first < stop:
+            inside = np.cumsum(weights[first:stop])
+            full = np.flatnonzero(inside * (extra + 1) >= rest)
+            size = full[0] + 1 if extra > 0 and len(full) else stop - first
+            last.append(first + size - 1)
+            rest -= inside[size - 1]
+            first += size
+            extra -= first < stop
+    return np.sort(np.array(last, dtype=np.int64))
 
 
 def encode(block, edges, depths, missing, dest, out, scratch):
