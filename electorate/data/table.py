@@ -61,6 +61,8 @@ def read_table(X: Any) -> Table:
 def numeric_codes(values: NDArray[np.float64], categories: Categories) -> NDArray[np.float64]:
     """Codes of number categories; NaN for values that were not seen."""
     known = np.concatenate([categories.levels, np.asarray(categories.rest, dtype=np.float64)])
+    if not len(known):
+        return np.full(len(values), np.nan)
     order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known[order], values), len(known) - 1)
     code = order[place]
