@@ -186,7 +186,9 @@ class FrameTable:
 
     def _refuse_unreadable(self) -> None:
         for j, dtype in enumerate(self._types):
-            if dtype.is_temporal() or dtype.is_nested() or str(dtype) in ("Binary", "Unknown"):
+            if str(dtype) == "Unknown" and self.frame[:, j].null_count() == self.n_rows:
+                self._factors[j] = Factors([], np.full(self.n_rows, -1, dtype=np.int32))
+            elif dtype.is_temporal() or dtype.is_nested() or str(dtype) in ("Binary", "Unknown"):
                 raise ValueError(
                     f"column {self.names[j]!r} has the type {dtype}, which has no order and no categories here: "
                     "turn it into numbers (for a date: the days since some day) or drop it"
@@ -194,7 +196,7 @@ class FrameTable:
 
     def _numbers(self, column: int, low: int, high: int, strict: bool = False) -> NDArray[np.float64]:
         """Where strict, what is neither a number nor missing is refused; else it is missing."""
-        if not self._is_text(column):
+        if not self._is_text(column) and column not in self._factors:
             return np.asarray(self.frame[low:high, column].cast(self._float).to_numpy(), dtype=np.float64)
         factors = self._factored(column)
         if strict and factors.not_a_number is not None:
