@@ -154,6 +154,7 @@ class FrameTable:
         self._factors: dict[int, Factors] = {}  # by column, as they are asked for
         self._codes: dict[int, tuple[Categories, NDArray[np.float64]]] = {}  # of the factors' values
         self._refuse_unreadable()
+        self._views = [_view(self.frame[:, j]) for j in range(self.n_columns)]
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
         block = np.empty((len(columns), high - low))
@@ -196,6 +197,9 @@ class FrameTable:
 
     def _numbers(self, column: int, low: int, high: int, strict: bool = False) -> NDArray[np.float64]:
         """Where strict, what is neither a number nor missing is refused; else it is missing."""
+        view = self._views[column]
+        if view is not None:
+            return np.asarray(view[low:high], dtype=np.float64)
         if not self._is_text(column) and column not in self._factors:
             return np.asarray(self.frame[low:high, column].cast(self._float).to_numpy(), dtype=np.float64)
         factors = self._factored(column)
@@ -215,6 +219,20 @@ class FrameTable:
                     f"column {self.names[column]!r} holds values that are neither numbers nor texts: {error}"
                 ) from error
         return self._factors[column]
+
+
+def _view(series: Any) -> NDArray[Any] | None:
+    """A column of numbers as an array on the dataframe's own memory, where it is one: blocks then cost no calls."""
+    if not series.dtype.is_numeric() or series.dtype.is_decimal() or "128" in str(series.dtype):
+        return None
+    native, library = series.to_native(), series.implementation
+    if library.is_pandas():
+        return np.asarray(native.to_numpy()) if isinstance(native.dtype, np.dtype) else None
+    if library.is_polars():
+        return np.asarray(native.to_numpy()) if native.n_chunks() == 1 and not native.null_count() else None
+    if library.is_pyarrow():
+        return np.asarray(native.chunk(0).to_numpy()) if native.num_chunks == 1 and not native.null_count else None
+    return None
 
 
 def _codes_of_values(factors: Factors, categories: Categories) -> NDArray[np.float64]:
