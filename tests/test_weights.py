@@ -172,5 +172,5 @@ def test_bad_weights_are_refused_by_row(bad: float) -> None:
 
 @pytest.mark.parametrize("none", [np.zeros(3), np.empty(0), -np.zeros(2)])
 def test_no_weight_at_all_is_refused(none: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="0 for every row"):
+    with pytest.raises(ValueError, match="weight is zero for every row"):
         read_weights(none)

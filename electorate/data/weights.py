@@ -62,7 +62,7 @@ def _refuse_bad(weight: NDArray[np.float64]) -> None:
             f"sample_weight of row {row} is {float(weight[row])!r}: weights must be finite and not negative"
         )
     if not np.any(weight > 0):
-        raise ValueError("sample_weight is 0 for every row (after class_weight): nothing is left to fit")
+        raise ValueError("sample_weight is zero for every row (after class_weight): nothing is left to fit")
 
 
 def _as_whole(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], float] | None:
