@@ -36,6 +36,7 @@ class Sketch:
 
     def __init__(self, capacity: int, limit: int = NO_LIMIT) -> None:
         self.capacity = capacity
+        self.room = min(TALLIED, capacity)
         self.limit = np.uint64(limit)
         self.info = np.array([0, 0, -1])  # distinct values tallied, missing weight, first infinite row
         self.keys = np.zeros(4 * TALLIED)
@@ -47,7 +48,7 @@ class Sketch:
     def add(self, values: NDArray[np.float64], weights: NDArray[np.int64]) -> None:
         row = 0
         if self.tallying:
-            row = kernels.tally(values, weights, 0, self.keys, self.totals, self.info, TALLIED)
+            row = kernels.tally(values, weights, 0, self.keys, self.totals, self.info, self.room)
             if row == len(values):
                 return
             self._stop_tallying()
@@ -58,9 +59,10 @@ class Sketch:
     def merge(self, other: "Sketch") -> None:
         """Add what another sketch of the same capacity holds."""
         values, weights = other.result()
-        self._stop_tallying()
         self.limit = min(self.limit, other.limit)
-        self._select(values, weights, 0)
+        if not other.tallying:
+            self._stop_tallying()  # the other may lack values that a tally would hold
+        self.add(values, weights)
         self.info[1] += other.info[1]
 
     @property
@@ -97,7 +99,7 @@ class Sketch:
             np.concatenate([values for values, _ in self.parts]),
             np.concatenate([weights for _, weights in self.parts]),
         )
-        hashes = hash_values(values)
+        hashes = kernels.hash_values(values)
         if len(values) > self.capacity:
             self.limit = min(self.limit, np.partition(hashes, self.capacity - 1)[self.capacity - 1])
         within = hashes <= self.limit
@@ -107,6 +109,8 @@ class Sketch:
 
 def _distinct(values: NDArray[np.float64], weights: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Sorted distinct values and their total weights."""
+    if len(values) == 0:
+        return values, weights
     if np.all(weights == 1):
         values = np.sort(values)
         starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
@@ -115,14 +119,6 @@ def _distinct(values: NDArray[np.float64], weights: NDArray[np.int64]) -> tuple[
     values = values[order]
     starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
     return values[starts], np.add.reduceat(weights[order], starts)
-
-
-def hash_values(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """`kernels.mix` for an array."""
-    z = values.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 @dataclass(frozen=True)
@@ -248,7 +244,7 @@ def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins
     left = np.arange(len(values) - 1) if few else kernels.cuts(weights, max_bins)[:-1]
     low, high = values[left], values[left + 1]
     middle = low * 0.5 + high * 0.5
-    return np.where((middle >= high) | (middle < low), low, middle)
+    return np.asarray(np.where((middle >= high) | (middle < low), low, middle))
 
 
 def find_categories(table: Table, column: int, weights: NDArray[np.int64]) -> tuple[Categories, bool]:

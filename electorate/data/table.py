@@ -5,12 +5,15 @@ NumPy arrays, SciPy sparse matrices and dataframes (pandas, polars, pyarrow, thr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 
 Block = NDArray[np.float64]
 
@@ -29,6 +32,24 @@ class Categories:
     @property
     def n_codes(self) -> int:
         return len(self.levels) + bool(self.rest)
+
+    @cached_property
+    def code_of(self) -> dict[str, float]:
+        """The codes of the known texts."""
+        codes = {level: float(code) for code, level in enumerate(self.levels.tolist())}
+        codes.update(dict.fromkeys(self.rest, float(self.n_codes - 1)))
+        return codes
+
+    @cached_property
+    def by_number(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The known numbers, sorted, and their codes."""
+        known = np.concatenate([self.levels, np.array(self.rest, dtype=np.float64)])
+        codes = np.minimum(np.arange(len(known)), self.n_codes - 1)
+        order = np.argsort(known)
+        return known[order], codes[order].astype(np.float64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # not what is derived from them
 
 
 class Table(Protocol):
@@ -60,12 +81,16 @@ def read_table(X: Any) -> Table:
 
 def numeric_codes(values: NDArray[np.float64], categories: Categories) -> NDArray[np.float64]:
     """Codes of number categories; NaN for values that were not seen."""
-    known = np.concatenate([categories.levels, np.asarray(categories.rest, dtype=np.float64)])
-    order = np.argsort(known, kind="stable")
-    place = np.minimum(np.searchsorted(known[order], values), len(known) - 1)
-    code = order[place]
-    seen = known[code] == values
-    return np.where(seen, np.minimum(code, categories.n_codes - 1), np.nan)
+    known, codes = categories.by_number
+    if not len(known):
+        return np.full(len(values), np.nan)
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[place] == values, codes[place], np.nan)
+
+
+def _finite_levels(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sorted and distinct; -0.0 is 0.0."""
+    return np.unique(values[np.isfinite(values)] + 0.0)
 
 
 class ArrayTable:
@@ -82,8 +107,7 @@ class ArrayTable:
         return np.array(picked.T, dtype=np.float64, order="C")
 
     def levels(self, column: int) -> NDArray[Any]:
-        values = np.unique(np.asarray(self.array[:, column], dtype=np.float64))
-        return np.asarray(values[np.isfinite(values)])
+        return _finite_levels(np.asarray(self.array[:, column], dtype=np.float64))
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
         return numeric_codes(self.numbers(low, high, [column])[0], categories)
@@ -110,8 +134,7 @@ class SparseTable(ArrayTable):
         return np.array(part.toarray().T, dtype=np.float64, order="C")
 
     def levels(self, column: int) -> NDArray[Any]:
-        values = np.unique(self.by_column[:, [column]].toarray())
-        return np.asarray(values[np.isfinite(values)], dtype=np.float64)
+        return _finite_levels(self.by_column[:, [column]].toarray().astype(np.float64))
 
 
 class FrameTable:
@@ -120,80 +143,107 @@ class FrameTable:
     def __init__(self, frame: Any) -> None:
         import narwhals.stable.v2 as nw
 
-        native = nw.from_native(frame)
-        self.frame = native.collect() if isinstance(native, nw.LazyFrame) else native
+        native: Any = nw.from_native(frame)
+        self.frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
         self.names = [str(name) for name in self.frame.columns]
+        self.n_rows: int
+        self.n_columns: int
         self.n_rows, self.n_columns = self.frame.shape
+        self._types: list[Any] = list(self.frame.schema.values())
+        self._texts = (nw.Categorical, nw.Enum, nw.String, nw.Object)
+        self._float = nw.Float64
+        self._factors: dict[int, Factors] = {}  # by column, as they are asked for
+        self._codes: dict[int, tuple[Categories, NDArray[np.float64]]] = {}  # of the factors' values
         self._refuse_unreadable()
+        self._views = [_view(self.frame[:, j]) for j in range(self.n_columns)]
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
         block = np.empty((len(columns), high - low))
         for place, column in enumerate(columns):
-            block[place] = self._column_numbers(column, low, high)
+            block[place] = self._numbers(column, low, high, strict=True)
         return block
 
     def levels(self, column: int) -> NDArray[Any]:
-        values = self._series(column).drop_nulls().unique().to_numpy()
-        if _holds_numbers(values):
-            numbers = np.unique(values.astype(np.float64))
-            return numbers[np.isfinite(numbers)]
-        return np.array(sorted({str(value) for value in values}), dtype=object)
+        if self._is_text(column):
+            present = self._factored(column).present
+            if not hold_numbers(present):
+                return np.array(sorted(set(map(str, present))), dtype=object)
+            return _finite_levels(as_numbers(present))
+        return _finite_levels(self._numbers(column, 0, self.n_rows))
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
-        if not categories.is_text:
-            return numeric_codes(self._as_floats(column, low, high), categories)
-        return self._text_codes(column, low, high, categories)
+        if not (categories.is_text or self._is_text(column)):
+            return numeric_codes(self._numbers(column, low, high), categories)
+        known, codes = self._codes.get(column, (None, np.empty(0)))
+        if known is not categories:
+            codes = _codes_of_values(self._factored(column), categories)
+            self._codes[column] = categories, codes
+        return np.asarray(codes[self._factored(column).rows[low:high]])
 
     def category_columns(self) -> list[int]:
-        import narwhals.stable.v2 as nw
+        return [j for j in range(self.n_columns) if self._is_text(j)]
 
-        kinds = (nw.Categorical, nw.Enum, nw.String, nw.Object)
-        schema = list(self.frame.schema.values())
-        return [j for j, dtype in enumerate(schema) if isinstance(dtype, kinds)]
-
-    def _series(self, column: int) -> Any:
-        return self.frame[:, column]
+    def _is_text(self, column: int) -> bool:
+        return isinstance(self._types[column], self._texts)
 
     def _refuse_unreadable(self) -> None:
-        for name, dtype in self.frame.schema.items():
-            if dtype.is_temporal() or dtype.is_nested() or str(dtype) in ("Binary", "Unknown"):
+        for j, dtype in enumerate(self._types):
+            if str(dtype) == "Unknown" and self.frame[:, j].null_count() == self.n_rows:
+                self._factors[j] = Factors([], np.full(self.n_rows, -1, dtype=np.int32))
+            elif dtype.is_temporal() or dtype.is_nested() or str(dtype) in ("Binary", "Unknown"):
                 raise ValueError(
-                    f"column {str(name)!r} has the type {dtype}, which has no order and no categories here: "
+                    f"column {self.names[j]!r} has the type {dtype}, which has no order and no categories here: "
                     "turn it into numbers (for a date: the days since some day) or drop it"
                 )
 
-    def _column_numbers(self, column: int, low: int, high: int) -> NDArray[np.float64]:
-        try:
-            return self._as_floats(column, low, high, strict=True)
-        except (ValueError, TypeError) as error:
+    def _numbers(self, column: int, low: int, high: int, strict: bool = False) -> NDArray[np.float64]:
+        """Where strict, what is neither a number nor missing is refused; else it is missing."""
+        view = self._views[column]
+        if view is not None:
+            return np.asarray(view[low:high], dtype=np.float64)
+        if not self._is_text(column) and column not in self._factors:
+            return np.asarray(self.frame[low:high, column].cast(self._float).to_numpy(), dtype=np.float64)
+        factors = self._factored(column)
+        if strict and factors.not_a_number is not None:
             raise ValueError(
                 f"column {self.names[column]!r} was numbers when the model was fitted and now holds "
-                f"something else: {error}"
-            ) from error
+                f"something else: {factors.not_a_number!r} is not a number"
+            )
+        return np.asarray(factors.numbers[factors.rows[low:high]])
 
-    def _as_floats(self, column: int, low: int, high: int, strict: bool = False) -> NDArray[np.float64]:
-        import narwhals.stable.v2 as nw
-
-        series = self._series(column)[low:high]
-        if isinstance(series.dtype, nw.Categorical | nw.Enum | nw.String | nw.Object):
-            return _floats_of_objects(series.to_numpy(), strict)
-        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-
-    def _text_codes(self, column: int, low: int, high: int, categories: Categories) -> NDArray[np.float64]:
-        """One look-up per distinct text, not per row."""
-        series = self._series(column)[low:high]
-        values = series.to_numpy()
-        known = {level: float(code) for code, level in enumerate(categories.levels)}
-        known.update(dict.fromkeys(categories.rest, float(categories.n_codes - 1)))
-        table: dict[Any, float] = {}
-        out = np.empty(len(values))
-        for i, value in enumerate(values.tolist()):
+    def _factored(self, column: int) -> Factors:
+        if column not in self._factors:
             try:
-                out[i] = table[value]
-            except KeyError:
-                code = np.nan if _is_missing(value) else known.get(str(value), np.nan)
-                table[value] = out[i] = code
-        return out
+                self._factors[column] = factorise(self.frame[:, column])
+            except TypeError as error:
+                raise ValueError(
+                    f"column {self.names[column]!r} holds values that are neither numbers nor texts: {error}"
+                ) from error
+        return self._factors[column]
+
+
+def _view(series: Any) -> NDArray[Any] | None:
+    """A column of numbers as an array on the dataframe's own memory, where it is one: blocks then cost no calls."""
+    if not series.dtype.is_numeric() or series.dtype.is_decimal() or "128" in str(series.dtype):
+        return None
+    native, library = series.to_native(), series.implementation
+    if library.is_pandas():
+        return np.asarray(native.to_numpy()) if isinstance(native.dtype, np.dtype) else None
+    if library.is_polars():
+        return np.asarray(native.to_numpy()) if native.n_chunks() == 1 and not native.null_count() else None
+    if library.is_pyarrow():
+        return np.asarray(native.chunk(0).to_numpy()) if native.num_chunks == 1 and not native.null_count else None
+    return None
+
+
+def _codes_of_values(factors: Factors, categories: Categories) -> NDArray[np.float64]:
+    """The code of each value; and one more, NaN, for rows where nothing is."""
+    if not categories.is_text:
+        return numeric_codes(factors.numbers, categories)
+    code_of, values = categories.code_of, factors.values
+    if not hold_texts(values):
+        values = [None if is_missing(value) else str(value) for value in values]
+    return np.array([*map(code_of.get, values), None], dtype=np.float64)  # None is NaN
 
 
 def _as_slice(columns: Sequence[int]) -> Any:
@@ -202,29 +252,3 @@ def _as_slice(columns: Sequence[int]) -> Any:
     if list(columns) == list(range(first, first + count)):
         return slice(first, first + count)
     return list(columns)
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and value != value
-
-
-def _holds_numbers(values: NDArray[Any]) -> bool:
-    if values.dtype.kind in "iufb":
-        return True
-    return values.dtype == object and all(isinstance(value, int | float | np.number) for value in values.tolist())
-
-
-def _floats_of_objects(values: NDArray[Any], strict: bool) -> NDArray[np.float64]:
-    """Numbers out of an object column; what is no number is missing, or refused where strict."""
-    out = np.full(len(values), np.nan)
-    for i, value in enumerate(values.tolist()):
-        if _is_missing(value):
-            continue
-        try:
-            out[i] = float(value)
-        except (TypeError, ValueError):
-            if strict:
-                raise ValueError(f"{value!r} is not a number") from None
-    return out

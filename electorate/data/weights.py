@@ -44,27 +44,44 @@ class Weights:
 
 
 def read_weights(weight: NDArray[np.float64]) -> Weights:
-    """Weights, finite and not negative and not all 0, as the sums want them."""
-    given = float(np.sum(weight))
-    times, each = _as_whole(weight)
-    if times is not None:
-        return Weights(times, None, _bits(int(times.sum())), given, each)
+    """Checked weights, as the sums want them."""
+    weight = np.asarray(weight, dtype=np.float64)
+    refuse_bad(weight)
+    whole = _as_whole(weight)
+    if whole is not None:
+        times, unit = whole
+        total = int(times.sum())
+        return Weights(times, None, _bits(total), total * unit, unit)
     _, power = np.frexp(weight.max())
     real = np.ldexp(weight, -int(power))
     positive = (weight > 0).astype(np.int64)
-    return Weights(positive, real, _bits(int(positive.sum())), given)
+    bits = _bits(int(positive.sum()))
+    on_grid = int(np.rint(real * 2.0**bits).astype(np.int64).sum())
+    with np.errstate(over="ignore"):  # more than the largest float64 is inf
+        given = float(np.ldexp(on_grid * 2.0**-bits, int(power)))
+    return Weights(positive, real, bits, given)
 
 
-def _as_whole(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, float]:
+def refuse_bad(weight: NDArray[np.float64]) -> None:
+    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+    if bad.size:
+        row = int(bad[0])
+        what = "Negative values in data passed to `sample_weight`" if weight[row] < 0 else "A weight in `sample_weight` is not finite"
+        raise ValueError(f"{what}: row {row} has {float(weight[row])!r}; weights must be finite and not negative")
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight is zero for every row (after class_weight): nothing is left to fit")
+
+
+def _as_whole(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], float] | None:
     """Multiplicities and their unit, if one divides all weights exactly: a power of two, or the smallest weight."""
     positive = weight[weight > 0]
     for unit in (_power_of_two_unit(positive), float(positive.min())):
-        if positive.max() / unit > MOST_TIMES:
+        if float(positive.max()) > MOST_TIMES * unit:
             continue
         times = np.rint(weight / unit)
         if np.array_equal(times * unit, weight) and times.sum() <= MOST_TIMES:
             return times.astype(np.int64), unit
-    return None, 1.0
+    return None
 
 
 def _power_of_two_unit(positive: NDArray[np.float64]) -> float:

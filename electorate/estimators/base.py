@@ -21,6 +21,7 @@ from electorate import kernels
 from electorate.boosting.booster import Booster
 from electorate.data.bins import read_block, refuse_infinite
 from electorate.data.table import Table
+from electorate.data.weights import refuse_bad
 from electorate.engines.pool import Pool, count_jobs
 from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
@@ -145,7 +146,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         given = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)
         weight = inputs.times_class_weight(weight, given, self.class_weight)
-        inputs.refuse_bad_weight(weight)
+        refuse_bad(weight)
         classes = self.classes_ if going_on else np.unique(given[weight > 0])
         labels = inputs.encode_labels(given, classes, weight, "y")
         return Problem(table, labels, weight, classes)
@@ -157,7 +158,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         n_rows = table.n_rows if self._is_native else table.shape[0]
         given = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)
-        inputs.refuse_bad_weight(weight)
+        refuse_bad(weight)
         labels = inputs.encode_labels(given, problem.classes, weight, "y_val")
         return replace(problem, validation=Problem(table, labels, weight, problem.classes))
 

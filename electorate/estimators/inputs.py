@@ -110,16 +110,6 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
     return np.array(weight)
 
 
-def refuse_bad_weight(weight: Weight) -> None:
-    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
-    if bad.size:
-        row = int(bad[0])
-        what = "Negative values in data passed to `sample_weight`" if weight[row] < 0 else "A weight that is no number"
-        raise ValueError(f"{what}: row {row} has {float(weight[row])!r}; weights must be finite and not negative")
-    if not np.any(weight > 0):
-        raise ValueError("sample_weight is 0 for every row (after class_weight): nothing is left to fit")
-
-
 def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, name: str) -> NDArray[np.int64]:
     """Labels as positions in `classes`; a row of weight 0 may have any label."""
     codes = np.minimum(np.searchsorted(classes, given), len(classes) - 1).astype(np.int64)

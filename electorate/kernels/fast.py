@@ -21,6 +21,15 @@ def mix(value):
 
 
 @kernel
+def hash_values(values):
+    """`mix` of every value."""
+    hashes = np.empty(values.shape[0], dtype=np.uint64)
+    for i in range(values.shape[0]):
+        hashes[i] = mix(values[i])
+    return hashes
+
+
+@kernel
 def tally(values, weights, start, keys, totals, info, room):
     """Add values[start:] with their integer weights to a small open table of distinct values.
 
@@ -77,22 +86,45 @@ def select(values, weights, start, limit, kept, kept_weights, info):
 
 @kernel
 def cuts(weights, max_bins):
-    """Last positions of at most max_bins consecutive groups of about equal weight; a heavy value gets its own."""
+    """Last positions of at most max_bins consecutive groups of values.
+
+    A heavy value, one that weighs more than a bin's share of all, gets a group of its own; the light ones fill
+    the other groups about equally. Where there are too few, runs of light values join the heavy one after them.
+    """
     n = weights.shape[0]
+    total = np.int64(0)
+    for i in range(n):
+        total += weights[i]
+    heavy = total // max_bins
+    extra = max_bins  # groups beyond one for each heavy value and each run of light ones
+    rest = np.int64(0)  # weight of the light values that are in no group yet
+    for i in range(n):
+        if weights[i] > heavy:
+            extra -= 1
+        else:
+            rest += weights[i]
+            if i == n - 1 or weights[i + 1] > heavy:
+                extra -= 1
     last = np.empty(max_bins, dtype=np.int64)
-    rest = 0.0
-    for i in range(n):
-        rest += weights[i]
     used = 0
-    inside = 0.0
+    inside = np.int64(0)
+    share = -(-rest // max(extra + 1, 1))
     for i in range(n):
-        inside += weights[i]
-        bins_left = max_bins - used
-        if i == n - 1 or (bins_left > 1 and inside * bins_left >= rest):
-            last[used] = i
-            used += 1
+        if weights[i] <= heavy:
+            inside += weights[i]
+            if i < n - 1 and weights[i + 1] > heavy:
+                if extra < 0:
+                    extra += 1
+                    continue
+            elif i < n - 1:
+                if extra <= 0 or inside < share:
+                    continue
+                extra -= 1
             rest -= inside
-            inside = 0.0
+            share = -(-rest // max(extra + 1, 1))
+        last[used] = i
+        used += 1
+        inside = np.int64(0)
     return last[:used]
 
 
