@@ -17,6 +17,7 @@ from electorate.boosting.grid import on_grid
 
 Array = NDArray[np.float64]
 ALL = 1 - 1e-15  # a mu this close to 1 is 1
+FARTHEST = 64.0  # nats that one searched step may move an example: e^-64 of a weight is nothing
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,9 @@ class RealAdaBoost(Exponential):
             return Step(float(on_grid(self.learning_rate)), edge, error, "perfect_voter")
         if np.all(award[sums > 0] <= 0):
             return Step(-float(on_grid(self.learning_rate)), edge, 1.0, "perfect_voter")
-        size = float(on_grid(self.learning_rate * least_exponential(weight.ravel(), award.ravel())))
+        far = FARTHEST / float(np.abs(award).max())
+        best = min(max(least_exponential(weight.ravel(), award.ravel()), -far), far)
+        size = float(on_grid(self.learning_rate * best))
         return Step(size, edge, error, None if size != 0 else "no_edge")
 
     def perfect(self, step: Step) -> bool:

@@ -22,12 +22,12 @@ class Step:
 
 class Booster(Protocol):
     leaves: ClassVar[str]  # the outputs it prefers: "label", "log_odds"
-    floor_row: ClassVar[int]  # of the state: never below the floor that `channel` is given
+    floor_row: ClassVar[int]  # of the state: minus the logarithm of an example's weight
     margin_row: ClassVar[int]  # of the state: y f
 
     @property
     def n_states(self) -> int:
-        """Numbers carried per example; the first one is never below the loop's floor."""
+        """Numbers carried per example."""
         ...
 
     def step(self, sums: NDArray[np.int64], outputs: NDArray[np.float64]) -> Step:
@@ -43,7 +43,7 @@ class Booster(Protocol):
         ...
 
     def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-        """The number whose sums steer the search; within [-1, 1], given that state[0] >= floor."""
+        """The number whose sums steer the search, exp(floor - state) say; the loop sees to it that sums fit."""
         ...
 
     def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:

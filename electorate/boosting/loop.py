@@ -4,6 +4,7 @@ The loop knows none of the three. It ends with a reason: the rounds are done, th
 or nothing is left to gain.
 """
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 
 from electorate.boosting.adaboost import coded
 from electorate.boosting.booster import Booster, Step
+from electorate.boosting.grid import LONGEST
 from electorate.data.bins import Bins
 from electorate.engines.messages import Change, Question, Sums
 from electorate.voters.trees import Search, Voter
 
 Row = dict[str, float]
-FAR = 4.0  # nats, of the 30 that the grid has
+COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds")
 
 
 class Engine(Protocol):
@@ -27,6 +29,8 @@ class Engine(Protocol):
 
     unit: float
     n_examples: float
+    count: int  # how many rows count, repetitions included
+    full: int  # what sums on the grid may come to
 
     def start(self, booster: Booster, group: NDArray[np.int64] | None = None) -> None: ...
 
@@ -39,6 +43,8 @@ class Engine(Protocol):
     def split(self, questions: list[Question]) -> NDArray[np.int64]: ...
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
+
+    def leaf_rows(self, voter: Voter) -> NDArray[np.int64]: ...
 
 
 class Family(Protocol):
@@ -65,6 +71,11 @@ class Cast:
     outputs: NDArray[np.float64]  # [leaf, output]
     step: Step
 
+    @property
+    def reach(self) -> float:
+        """The most it can add to a vote."""
+        return abs(self.step.size) * float(np.abs(self.outputs).max(initial=0.0))
+
     def change(self, booster: Booster) -> Change:
         gains = booster.gains(self.step, self.outputs)
         outside = None if self.voter.fitted is None else (self.voter.fitted, self.step)
@@ -89,7 +100,7 @@ class Outcome:
 
 def history_of(rows: list[Row]) -> dict[str, NDArray[Any]]:
     """Rows of history as columns."""
-    names = rows[0] if rows else ("step", "edge", "error", "objective", "train_error", "n_voters", "seconds")
+    names = rows[0] if rows else COLUMNS
     columns = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in names}
     columns["n_voters"] = columns["n_voters"].astype(np.int64)
     return columns
@@ -115,19 +126,23 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     before = outcome.rows[-1]["seconds"] if outcome.rows else 0.0
     if outcome.casts and booster.perfect(outcome.casts[-1].step):
         return replace(outcome, stop_reason="perfect_voter", done=True)
-    sums = _start(setting, outcome.casts)
+    sums, floor = _start(setting, outcome)
+    reach = sum(cast.reach for cast in outcome.casts)
     for watcher in watchers:
         watcher.replay(outcome.casts, outcome.rows)
     for number in range(len(outcome.casts) + 1, rounds + 1):
         voter = setting.family.best(Search(sums, setting.bins, counts, engine))
         outputs = setting.family.outputs(voter, engine.n_examples, booster.leaves)
-        step = booster.step(voter.sums, outputs)
+        step = _judge(setting, voter, outputs)
         if step.stop == "no_edge":
             outcome.stop_reason = step.stop
             break
         cast = Cast(voter, coded(outputs), step)
+        reach += cast.reach
+        _refuse_far(reach, number)
         change = cast.change(booster)
-        sums, floor = _exchange(setting, change, sums.lowest, step.stop is None and number < rounds)
+        floor = next_floor(engine, floor, voter.sums, change.gains[booster.floor_row])
+        sums, floor = exchange(engine, booster, change, floor, step.stop is None and number < rounds)
         outcome.casts.append(cast)
         outcome.rows.append(
             {
@@ -137,6 +152,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
                 "objective": booster.objective(int(sums.totals.sum()) / (mass * engine.unit), floor),
                 "train_error": sums.wrong / mass,
                 "n_voters": number,
+                "floor": floor,
                 "seconds": before + time.perf_counter() - started,
             }
         )
@@ -149,24 +165,57 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     return outcome
 
 
-def _start(setting: Setting, casts: list[Cast]) -> Sums:
-    """The sums after the voters so far, with the floor they had when the last of them came."""
+def _start(setting: Setting, outcome: Outcome) -> tuple[Sums, float]:
+    """The sums after the voters so far, on the grid they had when the last of them came."""
     engine, booster = setting.engine, setting.booster
-    if not casts:
-        return engine.advance(booster, None, 0.0)
-    *changes, last = [cast.change(booster) for cast in casts]
-    return _exchange(setting, last, engine.replay(booster, changes), True)[0]
+    if not outcome.casts:
+        return exchange(engine, booster, None, 0.0, True)
+    engine.replay(booster, [cast.change(booster) for cast in outcome.casts])
+    floor = outcome.rows[-1]["floor"]
+    return engine.advance(booster, None, floor), floor
 
 
-def _exchange(setting: Setting, change: Change, lowest: float, search: bool) -> tuple[Sums, float]:
-    """The sums after a change, and their floor: what the lowest state can have fallen to.
+def _refuse_far(reach: float, number: int) -> None:
+    if reach >= LONGEST:
+        raise ValueError(
+            f"after {number} rounds votes can come to {reach:.3g}, more than can be summed exactly ({LONGEST:.3g}): "
+            "use a lower learning_rate, or fewer n_estimators"
+        )
 
-    Where all rose far above it, the grid would be coarse: the sums are then taken again with the floor raised.
-    """
-    booster = setting.booster
-    floor = lowest + float(change.gains[booster.floor_row].min())
-    sums = setting.engine.advance(booster, change, floor, search)
-    if sums.lowest - floor > FAR:
-        floor = sums.lowest
-        sums = setting.engine.advance(booster, None, floor, search)
+
+def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step:
+    """The booster's step. Weight too light for the grid is not none: a perfect voter must be right on every row."""
+    step = setting.booster.step(voter.sums, outputs)
+    if step.stop == "perfect_voter":
+        rows = setting.engine.leaf_rows(voter)
+        if setting.booster.step(rows, outputs).stop != "perfect_voter":
+            return setting.booster.step(np.maximum(voter.sums, np.minimum(rows, 1)), outputs)
+    return step
+
+
+# ---------------------------------------------------------------- the grid of a round
+#
+# A channel is exp(floor - state), and a unit of the grid 2^-bits of it. The floor is set before the sums are known, from
+# the sums before them and what the voter does to each leaf and label, so that the total comes as near to what fits as
+# a bound on it allows: rounding is then small against the total, whatever the weights. The same rule on every engine.
+
+
+def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64]) -> float:
+    """The floor for the sums after a voter with these gains[label, leaf] on the weights sums[leaf, label]."""
+    most = np.log(sums + 0.5 * engine.count).T - gains  # rounding may have taken half a unit from every row
+    return floor + math.log(engine.full / 2) - float(np.logaddexp.reduce(most, axis=None))
+
+
+def exchange(
+    engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool
+) -> tuple[Sums, float]:
+    """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
+    sums = engine.advance(booster, change, floor, search)
+    total = int(sums.totals.sum())
+    while total < engine.full >> 8:
+        floor += math.log(engine.full / 2) - math.log(total + 0.5 * engine.count)
+        sums = engine.advance(booster, None, floor, search)
+        if int(sums.totals.sum()) <= total:  # no finer grid would show more
+            break
+        total = int(sums.totals.sum())
     return sums, floor

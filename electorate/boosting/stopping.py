@@ -46,19 +46,17 @@ class Validation:
         self.tol = tol
         self.patience = patience
         self.mass = int(engine.counts()[:, 0].sum())
-        self.lowest = 0.0
         self.best = math.inf
         self.best_round = 0
 
     def replay(self, past: list[Cast], rows: list[Row]) -> None:
-        self.lowest = self.engine.replay(self.judge, [cast.change(self.booster) for cast in past])  # type: ignore[arg-type]
+        self.engine.replay(self.judge, [cast.change(self.booster) for cast in past])  # type: ignore[arg-type]
         for number, row in enumerate(rows, start=1):
             self._compare(row["validation"], number)
 
     def after(self, change: Change, outcome: Outcome) -> str | None:
-        floor = self.lowest + float(change.gains[self.judge.floor_row].min())
-        sums = self.engine.advance(self.judge, change, floor, search=False)  # type: ignore[arg-type]
-        self.lowest = sums.lowest
+        floor = self.engine.replay(self.judge, [change])  # type: ignore[arg-type]
+        sums = self.engine.advance(self.judge, None, floor, search=False)  # type: ignore[arg-type]
         if self.scoring == "error":
             score = sums.wrong / self.mass
         else:

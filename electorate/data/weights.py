@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_BITS = 44  # more would not help: a float64 weight has 53, and sums of 2^18 rows must fit 62
+LEAST = 2.0**-960  # of a real weight: a channel grows up to the number of rows over it, and must stay finite
 MOST_TIMES = 2**30  # beyond this total multiplicity a row's own grid would get too coarse
 
 
@@ -53,7 +54,7 @@ def read_weights(weight: NDArray[np.float64]) -> Weights:
         total = int(times.sum())
         return Weights(times, None, _bits(total), total * unit, unit)
     _, power = np.frexp(weight.max())
-    real = np.ldexp(weight, -int(power))
+    real = np.where(weight > 0, np.maximum(np.ldexp(weight, -int(power)), LEAST), 0.0)
     positive = (weight > 0).astype(np.int64)
     bits = _bits(int(positive.sum()))
     on_grid = int(np.rint(real * 2.0**bits).astype(np.int64).sum())

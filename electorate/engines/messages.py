@@ -38,12 +38,10 @@ class Sums:
     histogram: NDArray[np.int64]  # [label, column, bin] of the channel on the grid
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
-    lowest: float  # the smallest state[0]
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(
             self.histogram + other.histogram,
             self.totals + other.totals,
             self.wrong + other.wrong,
-            min(self.lowest, other.lowest),
         )

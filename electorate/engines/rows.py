@@ -20,6 +20,8 @@ class Rows:
         self.n_labels = examples.n_labels
         self.unit = examples.weights.unit
         self.n_examples = examples.weights.given
+        self.count = int(examples.weights.times.sum())
+        self.full = self.count << examples.weights.bits
         self.order, starts, weights = sort_by_label(examples, 0, len(examples.labels))
         self.n_rows = len(examples.labels)
         self.shard = Shard(np.zeros((1, len(self.order), 1), dtype=np.uint16), starts, weights, 1)
@@ -37,14 +39,24 @@ class Rows:
         weights[self.order] = self.shard.grid / int(self.shard.grid.sum())
         return weights
 
+    def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
+        """[leaf, label]: how many rows a voter sends where."""
+        leaf, outputs = self.say(voter.fitted)
+        return self._sums(leaf, len(outputs), np.ones(len(self.order), dtype=np.int64))
+
     def leaf_sums(self, leaf: NDArray[np.int32], n_leaves: int) -> NDArray[np.int64]:
         """[leaf, label] of the weights."""
+        return self._sums(leaf, n_leaves, self.shard.grid)
+
+    def _sums(
+        self, leaf: NDArray[np.int32], n_leaves: int, grid: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         here = leaf[self.order][None, :]
         shard = self.shard
         sums = np.zeros((shard.n_groups, 1, n_leaves), dtype=np.int64)
         for label in range(len(shard.starts) - 1):
             low, high = shard.starts[label : label + 2]
-            kernels.histogram16(here, shard.grid, low, high, sums[shard.group[label]])
+            kernels.histogram16(here, grid, low, high, sums[shard.group[label]])
         return np.ascontiguousarray(sums[:, 0].T)
 
     def replay(self, booster: Elementwise, changes: list[Change]) -> float:

@@ -30,11 +30,11 @@ class Elementwise(Protocol):
 
     @property
     def floor_row(self) -> int:
-        """The row of the state that the floor is under."""
+        """The row of the state that the floor is for."""
         ...
 
     def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-        """The number whose sums steer the search; within [-1, 1], given that state[floor_row] >= floor."""
+        """The number whose sums steer the search: exp(floor - state), say; the loop sees to it that sums fit."""
         ...
 
     def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
@@ -94,7 +94,7 @@ class Shard:
         """Apply changes without summing; the lowest number of the floor's row after them."""
         for change in changes:
             self.apply(change)
-        return self._lowest(booster)
+        return float(self.state[booster.floor_row].min()) if len(self.grid) else np.inf
 
     def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool) -> Sums:
         """Apply a change, then sum. Without `search` the histogram stays empty."""
@@ -113,7 +113,7 @@ class Shard:
             np.add.at(totals, self.group, by_label)
         self.root_histogram = self.histogram(self.grid) if search else None
         histogram = NOTHING if self.root_histogram is None else self.root_histogram
-        return Sums(histogram, totals, self.wrong(booster), self._lowest(booster))
+        return Sums(histogram, totals, self.wrong(booster))
 
     def apply(self, change: Change) -> None:
         """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""
@@ -126,17 +126,12 @@ class Shard:
             kernels.add_gains(column, leaf_of_bin, all_gains, self.starts, self.state)
             return
         growth = self._growth()
-        for question in change.questions:
-            if question.left not in growth.nodes:
-                self._part(growth, question)
+        self._part_all(growth, change.questions)
         for number, leaf in enumerate(change.leaves):
             node = growth.nodes[leaf]
             gains = np.ascontiguousarray(all_gains[:, :, number])
             kernels.add_gains_of(growth.order, node.low, node.starts, gains, self.state)
         self.growth = None
-
-    def _lowest(self, booster: Elementwise) -> float:
-        return float(self.state[booster.floor_row].min()) if len(self.grid) else np.inf
 
     def wrong(self, booster: Elementwise) -> int:
         total = 0
@@ -163,6 +158,20 @@ class Shard:
         growth = self._growth()
         counts = [self._histogram_of(growth, growth.nodes[node], self.rows) for node in nodes]
         return np.stack(counts).sum(axis=1)
+
+    def leaf_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
+        """[leaf, label]: how many rows, of whatever weight."""
+        growth = self._growth()
+        self._part_all(growth, questions)
+        rows = np.zeros((len(leaves), self.n_groups), dtype=np.int64)
+        for number, leaf in enumerate(leaves):
+            np.add.at(rows[number], self.group, np.diff(growth.nodes[leaf].starts))
+        return rows
+
+    def _part_all(self, growth: Growth, questions: list[Question]) -> None:
+        for question in questions:
+            if question.left not in growth.nodes:
+                self._part(growth, question)
 
     def _growth(self) -> Growth:
         if self.growth is None:
@@ -233,9 +242,9 @@ class Shard:
 
 
 def counts_of(weights: Weights) -> NDArray[np.int64]:
-    """Integers in proportion to the weights, or ONCE."""
+    """Positive integers in proportion to the weights, or ONCE."""
     if weights.real is not None:
-        return np.rint(weights.real * 2.0**weights.bits).astype(np.int64)
+        return np.maximum(1, np.rint(weights.real * 2.0**weights.bits)).astype(np.int64)
     return weights.times if weights.times.max(initial=1) > 1 else ONCE
 
 

@@ -6,6 +6,7 @@ Sums are integers, so they are the same for any number of shards and threads.
 from functools import reduce
 from itertools import pairwise
 from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ class Threads:
         self.n_labels = examples.n_labels
         self.unit = examples.weights.unit
         self.n_examples = examples.weights.given
+        self.count = int(examples.weights.times.sum())
+        self.full = self.count << examples.weights.bits
         self.shards = pool.map(lambda part: build_shard(examples, bins, *part), pairwise(ends))
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
@@ -49,3 +52,7 @@ class Threads:
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         """[node, column, bin]: how many rows, in nodes of the growing tree."""
         return reduce(add, self.pool.map(lambda shard: shard.count_rows(nodes), self.shards))
+
+    def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
+        """[leaf, label]: how many rows a voter sends where."""
+        return reduce(add, self.pool.map(lambda shard: shard.leaf_rows(voter.questions, voter.leaves), self.shards))

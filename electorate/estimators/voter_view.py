@@ -57,7 +57,7 @@ class Voter:
         elif np.isinf(alone.threshold[0]):
             return f"{name} is not missing"
         else:
-            test = f"{name} <= {alone.threshold[0]:.6g}"
+            test = f"{name} <= {_number(alone.threshold[0])}"
         return f"{test} or {name} is missing" if alone.missing_left[0] else test
 
     def __repr__(self) -> str:
