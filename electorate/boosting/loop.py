@@ -206,9 +206,7 @@ def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDA
     return floor + math.log(engine.full / 2) - float(np.logaddexp.reduce(most, axis=None))
 
 
-def exchange(
-    engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool
-) -> tuple[Sums, float]:
+def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
     """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
     sums = engine.advance(booster, change, floor, search)
     total = int(sums.totals.sum())

@@ -67,7 +67,11 @@ def refuse_bad(weight: NDArray[np.float64]) -> None:
     bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     if bad.size:
         row = int(bad[0])
-        what = "Negative values in data passed to `sample_weight`" if weight[row] < 0 else "A weight in `sample_weight` is not finite"
+        what = (
+            "Negative values in data passed to `sample_weight`"
+            if weight[row] < 0
+            else "A weight in `sample_weight` is not finite"
+        )
         raise ValueError(f"{what}: row {row} has {float(weight[row])!r}; weights must be finite and not negative")
     if not np.any(weight > 0):
         raise ValueError("sample_weight is zero for every row (after class_weight): nothing is left to fit")

@@ -48,9 +48,7 @@ class Rows:
         """[leaf, label] of the weights."""
         return self._sums(leaf, n_leaves, self.shard.grid)
 
-    def _sums(
-        self, leaf: NDArray[np.int32], n_leaves: int, grid: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _sums(self, leaf: NDArray[np.int32], n_leaves: int, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         here = leaf[self.order][None, :]
         shard = self.shard
         sums = np.zeros((shard.n_groups, 1, n_leaves), dtype=np.int64)

@@ -79,3 +79,8 @@ class Voters(Sequence[Voter]):
 
     def __iter__(self) -> Iterator[Voter]:
         return (Voter(self._model, number) for number in range(len(self)))
+
+
+def _number(value: np.float64) -> str:
+    """The fewest digits that are this number and no other: a reader must get what the voter predicts."""
+    return repr(float(value)).removesuffix(".0")
