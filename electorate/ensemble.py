@@ -26,6 +26,7 @@ LEAF = -1
 NODE_ARRAYS = ("column", "threshold", "members", "missing_left", "children", "value")
 ARRAYS = ("offsets", *NODE_ARRAYS, "steps", "rounds", "about", "sets")
 SET_WIDTH = 256  # category codes; the last one stands for missing and is not used
+CLIMBED = 48  # edges up to which comparing with all of them beats a search
 VOTERS_AT_ONCE = 64  # walked over a block in one kernel call: stays far under 0.2 s
 
 Read = Callable[[int, int], NDArray[np.float64]]  # rows low..high as a block [column, row]
@@ -215,38 +216,78 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Votes by column: `tables` holds what all stumps on a column say in each of its cells."""
+    """Votes by column: what all stumps on a column say, as rises at its edges, or as a table of its cells.
 
-    cells: Cells
+    A column with few edges is climbed edge by edge; one with many is searched for its cell.
+    """
+
     n_columns: int
-    first: NDArray[np.int64]  # of each column's cells in `tables`; its last cell is for missing values
-    tables: NDArray[np.int64]  # [output, cell]
-    constant: NDArray[np.int64]  # [output]
+    constant: NDArray[np.int64]  # [output]: what is said below all edges
+    climbed: tuple[NDArray[Any], ...]  # columns, first, edges, rises, absent: see kernels.climb
+    searched: tuple[NDArray[Any], ...]  # columns, edges, depths, first, tables: see kernels.lookup
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Lookup":
         cells = ensemble.cells
+        tables = _tables(ensemble)
+        few = np.array([len(edges) <= CLIMBED for edges in cells.edges], dtype=np.bool_)
         roots = ensemble.offsets[:-1]
-        sizes = [len(edges) + 2 for edges in cells.edges]
-        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        tables = np.zeros((ensemble.n_outputs, int(first[-1])), dtype=np.int64)
         constant = ensemble.units[roots[ensemble.column[roots] == LEAF]].sum(axis=0)
-        for root in roots[ensemble.column[roots] != LEAF]:
-            at = cells.place[root]
-            part = tables[:, first[at] : first[at + 1]]
-            on_left = _left_cells(ensemble, int(root), part.shape[1])
-            left, right = ensemble.units[root + ensemble.children[root]]
-            part += np.where(on_left, left[:, None], right[:, None])
-        return cls(cells, ensemble.n_columns, first, tables, constant)
+        for table in (tables[j] for j in np.flatnonzero(few)):
+            constant = constant + table[:, 0]
+        return cls(
+            ensemble.n_columns,
+            constant,
+            _climbed(cells, tables, np.flatnonzero(few), ensemble.n_outputs),
+            _searched(cells, tables, np.flatnonzero(~few), ensemble.n_outputs),
+        )
 
     def fill(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
         """votes[:, low:high], block by block."""
         for at, end in _blocks(low, high, self.n_columns):
+            block = read(at, end)
             part = np.repeat(self.constant[:, None], end - at, axis=1)
-            scratch = np.empty(end - at, dtype=np.int32)
-            cells = (self.cells.columns, *self.cells.padded)
-            kernels.lookup(read(at, end), *cells, self.first, self.tables, part, scratch)
+            kernels.climb(block, *self.climbed, part)
+            if len(self.searched[0]):
+                kernels.lookup(block, *self.searched, part, np.empty(end - at, dtype=np.int32))
             votes[:, at:end] = part
+
+
+def _tables(ensemble: Ensemble) -> list[NDArray[np.int64]]:
+    """For every column of `cells`, [output, cell] of what its stumps say; the last cell is for missing values."""
+    cells, roots = ensemble.cells, ensemble.offsets[:-1]
+    tables = [np.zeros((ensemble.n_outputs, len(edges) + 2), dtype=np.int64) for edges in cells.edges]
+    for root in roots[ensemble.column[roots] != LEAF]:
+        table = tables[cells.place[root]]
+        on_left = _left_cells(ensemble, int(root), table.shape[1])
+        left, right = ensemble.units[root + ensemble.children[root]]
+        table += np.where(on_left, left[:, None], right[:, None])
+    return tables
+
+
+def _climbed(
+    cells: Cells, tables: list[NDArray[np.int64]], chosen: NDArray[np.int64], n_outputs: int
+) -> tuple[NDArray[Any], ...]:
+    edges, rises, sizes = [np.empty(0)], [np.empty(0, dtype=np.int64)], [0]
+    absent = np.zeros(len(chosen) * n_outputs, dtype=np.int64)
+    for n, (j, output) in enumerate((j, output) for j in chosen for output in range(n_outputs)):
+        said = tables[j][output]
+        rise = np.diff(said[:-1])
+        edges.append(cells.edges[j][rise != 0])
+        rises.append(rise[rise != 0])
+        sizes.append(len(rises[-1]))
+        absent[n] = said[-1] - said[0]
+    return cells.columns[chosen], np.cumsum(sizes), np.concatenate(edges), np.concatenate(rises), absent
+
+
+def _searched(
+    cells: Cells, tables: list[NDArray[np.int64]], chosen: NDArray[np.int64], n_outputs: int
+) -> tuple[NDArray[Any], ...]:
+    edges, depths = pad_edges([cells.edges[j] for j in chosen])
+    first = np.concatenate([[0], np.cumsum([tables[j].shape[1] for j in chosen])]).astype(np.int64)
+    empty = np.empty((n_outputs, 0), dtype=np.int64)
+    together = np.ascontiguousarray(np.concatenate([empty, *(tables[j] for j in chosen)], axis=1))
+    return cells.columns[chosen], edges, depths, first, together
 
 
 def _left_cells(ensemble: Ensemble, root: int, n_cells: int) -> NDArray[np.bool_]:

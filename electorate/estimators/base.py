@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.metrics import accuracy_score
@@ -77,7 +78,10 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
         raise NotImplementedError
 
+    _log_odds_factor = 2.0  # of two classes: how the decision becomes log-odds
+
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of more than two classes."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ fitting
@@ -276,8 +280,9 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.n_classes_ == 1:
             return np.ones((len(decision), 1))
-        both = np.stack([-decision, decision], axis=1) if self.n_classes_ == 2 else decision
-        return _keep_winner(self._probabilities(both), both)
+        if self.n_classes_ == 2:
+            return _two_probabilities(expit(self._log_odds_factor * decision), decision)
+        return _keep_winner(self._probabilities(decision), decision)
 
     def _snapshot(self, **fitted: Any) -> Self:
         """A copy with these attributes, as if fit had ended now."""
@@ -290,6 +295,15 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _two_probabilities(second: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Both probabilities; where rounding made a positive decision an even chance, the second stays the larger."""
+    np.maximum(second, np.nextafter(0.5, 1.0), out=second, where=decision > 0)
+    proba = np.empty((len(second), 2))
+    proba[:, 1] = second
+    np.subtract(1.0, second, out=proba[:, 0])
+    return proba
 
 
 def _keep_winner(proba: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -125,6 +125,8 @@ class AdaBoostClassifier(BoostedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _log_odds_factor = 1.0
+
     def _booster(self, n_labels: int) -> Booster:
         return AdaBoost(n_labels, self.learning_rate)
 
@@ -142,8 +144,7 @@ class AdaBoostClassifier(BoostedClassifier):
         return np.ascontiguousarray((f * (self.n_classes_ / others) - 1 / others).T)
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        factor = 2 if self.n_classes_ == 2 else self.n_classes_ - 1
-        return np.asarray(softmax(decision / factor, axis=1))
+        return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))
 
 
 class RealAdaBoostClassifier(BoostedClassifier):

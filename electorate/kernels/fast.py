@@ -525,7 +525,7 @@ def lookup(block, columns, edges, depths, first, tables, votes, scratch):
     """votes[output, row] += tables[output, first[j] + cell] for every column j that has a table.
 
     A cell is the number of edges below the value; the last cell of a column's table is for missing values.
-    tables[output, cell]; first has one entry more than columns.
+    first has one entry more than columns.
     """
     rows = block.shape[1]
     for j in range(columns.shape[0]):
@@ -547,6 +547,42 @@ def lookup(block, columns, edges, depths, first, tables, votes, scratch):
             table = tables[k, first[j] : first[j + 1]]
             for i in range(rows):
                 total[i] += table[scratch[i]]
+
+
+@kernel
+def climb(block, columns, first, edges, rises, absent, votes):
+    """votes[output, row] += the rises at all edges below a value, or `absent` where it is missing.
+
+    For (column, output) number n = j * outputs + output: edges and rises first[n]..first[n+1], and absent[n]. Every edge
+    is compared with all rows of a block, four at a time: without look-ups this is the fastest way for few edges.
+    """
+    outputs = votes.shape[0]
+    rows = block.shape[1]
+    zero = np.int64(0)
+    for j in range(columns.shape[0]):
+        x = block[columns[j]]
+        for k in range(outputs):
+            n = j * outputs + k
+            total = votes[k]
+            at = first[n]
+            while at + 4 <= first[n + 1]:
+                a, b, c, d = edges[at], edges[at + 1], edges[at + 2], edges[at + 3]
+                e, f, g, h = rises[at], rises[at + 1], rises[at + 2], rises[at + 3]
+                for i in range(rows):
+                    v = x[i]
+                    total[i] += (
+                        (e if v > a else zero) + (f if v > b else zero) + (g if v > c else zero) + (h if v > d else zero)
+                    )
+                at += 4
+            while at < first[n + 1]:
+                a, e = edges[at], rises[at]
+                for i in range(rows):
+                    total[i] += e if x[i] > a else zero
+                at += 1
+            gone = absent[n]
+            if gone != 0:
+                for i in range(rows):
+                    total[i] += gone if x[i] != x[i] else zero
 
 
 @kernel
