@@ -43,6 +43,9 @@ class Exponential:
         """The mean of exp(-margin); for two labels it bounds the training error."""
         return mean * math.exp(min(-floor, 700.0))
 
+    def spoken(self, outputs: Array) -> Array:
+        return outputs
+
     def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
         """A tie is the first label."""
         if self.n_labels == 2:
@@ -160,6 +163,9 @@ class AdaBoostR:
         size = float(on_grid(size)) if math.isfinite(largest) else 0.0
         moves = size != 0 or (math.isinf(largest) and mu != 0)
         return Step(size, mu, error, None if moves else "no_edge")
+
+    def spoken(self, outputs: Array) -> Array:
+        return coded(outputs)
 
     def perfect(self, step: Step) -> bool:
         return abs(step.edge) >= ALL

@@ -34,6 +34,10 @@ class Booster(Protocol):
         """The step for a voter with these outputs[leaf, output], from the weights sums[leaf, label]."""
         ...
 
+    def spoken(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The outputs as the ensemble keeps them: finite."""
+        ...
+
     def perfect(self, step: Step) -> bool:
         """Whether the voter was never wrong, so that nothing can be added."""
         ...

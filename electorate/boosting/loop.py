@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.adaboost import coded
 from electorate.boosting.booster import Booster, Step
 from electorate.boosting.grid import LONGEST
 from electorate.data.bins import Bins
@@ -137,7 +136,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
         if step.stop == "no_edge":
             outcome.stop_reason = step.stop
             break
-        cast = Cast(voter, coded(outputs), step)
+        cast = Cast(voter, booster.spoken(outputs), step)
         reach += cast.reach
         _refuse_far(reach, number)
         change = cast.change(booster)
@@ -149,7 +148,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
                 "step": step.size,
                 "edge": step.edge,
                 "error": step.error,
-                "objective": booster.objective(int(sums.totals.sum()) / (mass * engine.unit), floor),
+                "objective": booster.objective(sums.total / (mass * engine.unit), floor),
                 "train_error": sums.wrong / mass,
                 "n_voters": number,
                 "floor": floor,
@@ -209,11 +208,10 @@ def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDA
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
     """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
     sums = engine.advance(booster, change, floor, search)
-    total = int(sums.totals.sum())
-    while total < engine.full >> 8:
-        floor += math.log(engine.full / 2) - math.log(total + 0.5 * engine.count)
+    while sums.total < engine.full >> 8:
+        coarse = sums.total
+        floor += math.log(engine.full / 2) - math.log(coarse + 0.5 * engine.count)
         sums = engine.advance(booster, None, floor, search)
-        if int(sums.totals.sum()) <= total:  # no finer grid would show more
+        if sums.total <= coarse:  # no finer grid would show more
             break
-        total = int(sums.totals.sum())
     return sums, floor

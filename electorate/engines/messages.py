@@ -1,6 +1,7 @@
 """What the driver and the shards say to each other: questions and changes one way, exact sums the other."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,10 @@ class Sums:
     histogram: NDArray[np.int64]  # [label, column, bin] of the channel on the grid
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
+
+    @cached_property
+    def total(self) -> int:
+        return int(self.totals.sum())
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(

@@ -319,21 +319,25 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, f
                 rows_left += rows[j, cut]
             # side 0: missing goes left (not after the last bin: nothing would go right); side 1: right
             for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
-                at_left = 0
-                at_right = 0
-                most_left = np.int64(-1)
-                most_right = np.int64(-1)
-                for k in range(labels):
-                    here = left[k]
-                    if side == 0:
-                        here += sums[k, j, miss]
-                    there = totals[k] - here
-                    if here > most_left:
-                        most_left = here
-                        at_left = k
-                    if there > most_right:
-                        most_right = there
-                        at_right = k
+                if labels == 2:
+                    one = left[1] + (sums[1, j, miss] if side == 0 else 0)
+                    other = left[0] + (sums[0, j, miss] if side == 0 else 0)
+                    at_left = 1 if one > other else 0
+                    at_right = 1 if totals[1] - one > totals[0] - other else 0
+                    most_left = max(one, other)
+                    most_right = max(totals[1] - one, totals[0] - other)
+                else:
+                    at_left, at_right = 0, 0
+                    most_left, most_right = np.int64(-1), np.int64(-1)
+                    for k in range(labels):
+                        here = left[k] + (sums[k, j, miss] if side == 0 else 0)
+                        there = totals[k] - here
+                        if here > most_left:
+                            most_left = here
+                            at_left = k
+                        if there > most_right:
+                            most_right = there
+                            at_right = k
                 better = at_left != at_right and most_left + most_right > most
                 if better and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
                     most = most_left + most_right
@@ -341,6 +345,32 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, f
                     found[1] = cut
                     found[2] = 1 - side
     return most
+
+
+@kernel
+def send_left(histogram, seen, column, cut, missing_left, on_left, sides):
+    """The bins on_left of a test x <= cut, and the weights sides[side, label] on its two sides.
+
+    Missing values go left if missing_left is 1, right if it is 0; if -1, to the side that is heavier in seen[bin].
+    """
+    miss = on_left.shape[0] - 1
+    if missing_left < 0:
+        left = np.int64(0)
+        right = np.int64(0)
+        for b in range(miss):
+            if b <= cut:
+                left += seen[b]
+            else:
+                right += seen[b]
+        missing_left = 1 if left >= right else 0
+    for b in range(miss):
+        on_left[b] = b <= cut
+    on_left[miss] = missing_left == 1
+    for k in range(histogram.shape[0]):
+        sides[0, k] = 0
+        sides[1, k] = 0
+        for b in range(on_left.shape[0]):
+            sides[0 if on_left[b] else 1, k] += histogram[k, column, b]
 
 
 @kernel

@@ -19,8 +19,9 @@ def leaf_outputs(kind: str, sums: NDArray[np.int64], smoothing: float) -> NDArra
 
 def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
     """The heaviest label of each leaf (of equals, the first): h = +-1, or 1 for one of K labels."""
-    votes = np.eye(sums.shape[1])[np.argmax(sums, axis=1)]
-    return votes[:, 1:] * 2 - 1 if sums.shape[1] == 2 else votes
+    if sums.shape[1] == 2:
+        return np.where(sums[:, 1:] > sums[:, :1], 1.0, -1.0)
+    return np.eye(sums.shape[1])[np.argmax(sums, axis=1)]
 
 
 def log_odds_outputs(share: NDArray[np.float64]) -> NDArray[np.float64]:

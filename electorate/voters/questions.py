@@ -59,7 +59,7 @@ class Finder:
             weight = kernels.best_subset(histogram, *layout, rows, self.min_rows, found)
             if weight > most:
                 column, left, right = (int(value) for value in found)
-                best = self._test(histogram, column, -1, histogram[left, column] > histogram[right, column])
+                best = self._set(histogram, column, histogram[left, column] > histogram[right, column])
         return best
 
     def _purest(self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64]) -> Found | None:
@@ -79,20 +79,22 @@ class Finder:
                 histogram, totals, bins.n_bins, bins.ordered, rows, self.min_rows, number, found, on_left
             )
             if score > most:
-                best = self._test(histogram, int(found[0]), -1, on_left)
+                best = self._set(histogram, int(found[0]), on_left)
         return best
 
     def _threshold(self, histogram: NDArray[np.int64], found: NDArray[np.int64]) -> Found:
-        column, cut, missing_left = (int(value) for value in found)
-        on_left = np.arange(self.bins.width) <= cut
-        on_left[self.bins.missing] = missing_left
-        return self._test(histogram, column, cut, on_left)
+        column, cut, missing_left = found.tolist()
+        on_left = np.empty(self.bins.width, dtype=np.bool_)
+        sides = np.empty((2, len(histogram)), dtype=np.int64)
+        side = missing_left if self.bins.has_missing[column] else -1
+        kernels.send_left(histogram, self.counts[column], column, cut, side, on_left, sides)
+        return Found(column, cut, on_left, sides)
 
-    def _test(self, histogram: NDArray[np.int64], column: int, cut: int, on_left: NDArray[np.bool_]) -> Found:
-        """Where training saw no missing value in the column, the heavier side takes those that come later."""
+    def _set(self, histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> Found:
+        """A set of categories. Where training saw no missing value, the heavier side takes those that come later."""
         if not self.bins.has_missing[column]:
             seen = self.counts[column]
             on_left[self.bins.missing] = seen[on_left].sum() >= seen[~on_left].sum()
         here = histogram[:, column]
         left = here[:, on_left].sum(axis=1)
-        return Found(column, cut, on_left, np.stack([left, here.sum(axis=1) - left]))
+        return Found(column, -1, on_left, np.stack([left, here.sum(axis=1) - left]))
