@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 MOST_BITS = 44  # more would not help: a float64 weight has 53, and sums of 2^18 rows must fit 62
 MOST_TIMES = 2**30  # beyond this total multiplicity a row's own grid would get too coarse
+LEAST = 2.0**-960  # of a real weight: a channel grows up to the number of rows over it, and must stay finite
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def read_weights(weight: NDArray[np.float64]) -> Weights:
     if times is not None:
         return Weights(times, None, _bits(int(times.sum())), given)
     _, power = np.frexp(weight.max())
-    real = np.ldexp(weight, -int(power))
+    real = np.where(weight > 0, np.maximum(np.ldexp(weight, -int(power)), LEAST), 0.0)
     positive = (weight > 0).astype(np.int64)
     return Weights(positive, real, _bits(int(positive.sum())), given)
 
@@ -61,7 +62,7 @@ def _as_whole(weight: NDArray[np.float64]) -> NDArray[np.int64] | None:
     """Multiplicities, if some unit divides all weights exactly: a power of two, or the smallest weight."""
     positive = weight[weight > 0]
     for unit in (_power_of_two_unit(positive), float(positive.min())):
-        if positive.max() / unit > MOST_TIMES:
+        if positive.max() / MOST_TIMES > unit:
             continue
         times = np.rint(weight / unit)
         if np.array_equal(times * unit, weight) and times.sum() <= MOST_TIMES:
