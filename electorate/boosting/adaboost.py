@@ -8,6 +8,7 @@ margin, the sum of step x award, with award 2(K-1)/K where the voter is right an
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,16 +46,24 @@ class AdaBoost:
         size = on_grid(self.learning_rate * 0.5 * math.log(odds)) if odds > 1 else 0.0
         return Step(size, edge, wrong / total, None if size > 0 else "no_edge")
 
+    def gain(self, size: float, agree: Any) -> NDArray[np.float64]:
+        """What a voter adds to the margin of examples it is right on, or not."""
+        labels = self.n_labels
+        return np.asarray(on_grid(size * np.where(agree, 2 * (labels - 1) / labels, -2 / labels)))
+
     def gains(self, size: float, votes: tuple[int, ...]) -> NDArray[np.float64]:
         """[state, label, leaf]: what a voter whose leaves vote for `votes` adds."""
         labels = self.n_labels
         agree = np.arange(labels)[:, None] == np.asarray(votes)[None, :]
-        award = np.where(agree, 2 * (labels - 1) / labels, -2 / labels)
         gains = np.empty((self.n_states, labels, len(votes)))
-        gains[0] = on_grid(size * award)
+        gains[0] = self.gain(size, agree)
         if labels > 2:
             gains[1:] = np.where(agree[:, None, :], size, 0.0)
         return gains
+
+    def log_total(self, size: float, right: float, wrong: float) -> float:
+        """The logarithm of all weights after a voter that was right on `right` and wrong on `wrong` of them."""
+        return float(np.logaddexp(*(np.log([right, wrong]) - self.gain(size, [True, False]))))
 
     def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
         """Example weights exp(-margin), times exp(floor)."""

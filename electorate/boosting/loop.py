@@ -4,6 +4,7 @@ The loop knows none of the three. It ends with a reason: the rounds are done, th
 is left to gain.
 """
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from electorate.boosting.adaboost import AdaBoost
 from electorate.data.bins import Bins
-from electorate.engines.shard import Change
+from electorate.data.weights import Weights
+from electorate.engines.shard import Change, Sums
 from electorate.engines.threads import Threads
 from electorate.voters.stumps import Stump, Stumps
 
@@ -36,28 +38,63 @@ class Outcome:
         return columns
 
 
-def boost(engine: Threads, family: Stumps, booster: AdaBoost, bins: Bins, scale: float, rounds: int) -> Outcome:
-    """Run `rounds` rounds, or fewer with a reason. scale: grid units of a channel of 1 on an example counted once."""
+@dataclass(frozen=True)
+class Room:
+    """The grid's: sums up to `full` fit, and rounding moves a sum by at most half of `count` units.
+
+    `floor` says how fine the grid is: one unit is exp(-floor) / 2^bits of a channel. It is set before the sums are
+    known, so that their total will come as close to `full` as a bound on it allows; relative to the total, not to
+    the largest weight, rounding is then below 2^-31 whatever the weights.
+    """
+
+    full: int
+    count: int
+
+    @classmethod
+    def of(cls, weights: Weights) -> "Room":
+        count = int(weights.times.sum())
+        return cls(count << weights.bits, count)
+
+    def share(self, units: int) -> float:
+        """Of the room, what a sum that was rounded to this many units can at most need."""
+        return (2 * units + self.count) / (2 * self.full)
+
+    def advance(
+        self, engine: Threads, booster: AdaBoost, change: Change | None, floor: float, search: bool
+    ) -> tuple[Sums, float]:
+        """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
+        sums = engine.advance(booster, change, floor, search)
+        while sums.total < self.full >> 8:
+            floor = max(sums.lowest, floor - math.log(self.share(sums.total)))
+            sums = engine.advance(booster, None, floor, search)
+        return sums, floor
+
+
+def boost(engine: Threads, family: Stumps, booster: AdaBoost, bins: Bins, weights: Weights, rounds: int) -> Outcome:
+    """Run `rounds` rounds, or fewer with a reason."""
     started = time.perf_counter()
     engine.start(booster)
-    counts = engine.counts().sum(axis=0)
+    by_label = engine.counts()
+    counts = by_label.sum(axis=0)
     mass = int(counts[0].sum())
+    room = Room.of(weights)
     outcome = Outcome()
-    sums = engine.advance(booster, None, 0.0)
+    sums, floor = room.advance(engine, booster, None, 0.0, search=True)
     for number in range(1, rounds + 1):
         voter = family.best(sums, bins, counts)
-        step = booster.step(voter.right, int(sums.totals.sum()))
+        # too little weight for the grid is not none: only a voter that is right on every example is perfect
+        right = min(voter.right, sums.total - (voter.right_on(by_label) < mass))
+        step = booster.step(right, sums.total)
         if step.stop == "no_edge":
             outcome.stop_reason = step.stop
             break
-        gains = booster.gains(step.size, voter.labels)
-        floor = sums.lowest + float(gains[0].min())
-        change = Change(max(voter.column, 0), voter.leaf_of_bin, gains)
+        floor -= booster.log_total(step.size, room.share(right), room.share(sums.total - right))
+        change = Change(max(voter.column, 0), voter.leaf_of_bin, booster.gains(step.size, voter.labels))
         last = step.stop is not None or number == rounds
-        sums = engine.advance(booster, change, floor, search=not last)
+        sums, floor = room.advance(engine, booster, change, floor, search=not last)
         outcome.voters.append(voter)
         outcome.steps.append(step.size)
-        objective = booster.objective(int(sums.totals.sum()), 1.0 / (mass * scale), floor)
+        objective = booster.objective(sums.total, 1.0 / (mass * weights.unit), floor)
         seconds = time.perf_counter() - started
         row = (step.size, step.edge, step.error, objective, sums.wrong / mass, number, seconds)
         outcome.rows.append(row)

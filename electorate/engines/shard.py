@@ -26,7 +26,7 @@ class Elementwise(Protocol):
     def n_states(self) -> int: ...
 
     def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-        """The number whose sums steer the search; within [-1, 1], given that state[0] >= floor."""
+        """The number whose sums steer the search; within [-1, 1] where state[0] >= floor."""
         ...
 
     def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
@@ -51,6 +51,10 @@ class Sums:
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
     lowest: float  # the smallest state[0]
+
+    @property
+    def total(self) -> int:
+        return int(self.totals.sum())
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(
@@ -125,9 +129,9 @@ class Shard:
 
 
 def counts_of(weights: Weights) -> NDArray[np.int64]:
-    """Integers in proportion to the weights, or ONCE."""
+    """Positive integers in proportion to the weights, or ONCE."""
     if weights.real is not None:
-        return np.rint(weights.real * 2.0**weights.bits).astype(np.int64)
+        return np.maximum(1, np.rint(weights.real * 2.0**weights.bits)).astype(np.int64)
     return weights.times if weights.times.max(initial=1) > 1 else ONCE
 
 

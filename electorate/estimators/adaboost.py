@@ -153,7 +153,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
                 outcome = Outcome(stop_reason="no_edge")
             else:
                 engine = Threads(examples, bins, pool, self._n_shards or pool.n_jobs)
-                outcome = boost(engine, self._family(), booster, bins, weights.unit, self.n_estimators)
+                outcome = boost(engine, self._family(), booster, bins, weights, self.n_estimators)
         self.estimator_ = self._family()
         self.bins_ = bins
         self.ensemble_ = from_stumps(outcome.voters, outcome.steps, bins, examples.n_labels)

@@ -29,6 +29,12 @@ class Stump:
     def leaf_of_bin(self) -> NDArray[np.uint8]:
         return (~self.on_left).astype(np.uint8)
 
+    def right_on(self, sums: NDArray[np.int64]) -> int:
+        """Of sums by label, column and bin, what belongs to the examples whose label it votes for."""
+        here = sums[:, max(self.column, 0)]
+        left, right = self.labels
+        return int(here[left][self.on_left].sum() + here[right][~self.on_left].sum())
+
 
 class Stumps(BaseEstimator):
     """The family of all stumps over the bins of a table.
