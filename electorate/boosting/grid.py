@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 UNITS = 2.0**40
+LONGEST = 2.0**21  # what all votes of an ensemble may add up to: 2^61 units
 
 
 def on_grid(value: Any) -> Any:

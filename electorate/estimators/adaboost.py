@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate import kernels
 from electorate.boosting.adaboost import AdaBoost
-from electorate.boosting.grid import UNITS
+from electorate.boosting.grid import LONGEST, UNITS
 from electorate.boosting.loop import Outcome, boost
 from electorate.data.bins import find_bins, read_block, refuse_infinite
 from electorate.data.table import Table
@@ -154,6 +154,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
             else:
                 engine = Threads(examples, bins, pool, self._n_shards or pool.n_jobs)
                 outcome = boost(engine, self._family(), booster, bins, weights, self.n_estimators)
+        self._refuse_long(outcome.steps)
         self.estimator_ = self._family()
         self.bins_ = bins
         self.ensemble_ = from_stumps(outcome.voters, outcome.steps, bins, examples.n_labels)
@@ -164,6 +165,13 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
 
     def _family(self) -> Stumps:
         return self.estimator if self.estimator is not None else Stumps()
+
+    def _refuse_long(self, steps: list[float]) -> None:
+        if sum(steps) >= LONGEST:
+            raise ValueError(
+                f"the {len(steps)} steps add up to {sum(steps):.3g}, more than votes can be summed exactly to "
+                f"({LONGEST:.3g}): use a learning_rate lower than {self.learning_rate!r}, or fewer n_estimators"
+            )
 
     def _bytes_needed(self, table: Table, booster: AdaBoost) -> int:
         """Binned copy, state and working vectors of the shards."""

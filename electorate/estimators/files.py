@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import modelfile
+from electorate.boosting.grid import LONGEST
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
 from electorate.ensemble import ARRAYS, Ensemble
@@ -266,7 +267,7 @@ def _check_numbers(e: Ensemble) -> None:
     _expect(bool(np.all(np.isfinite(e.steps)) and np.all(np.isfinite(e.value))), "a vote is not finite")
     with np.errstate(over="ignore"):
         most = np.abs(e.value).max(initial=0.0) * np.abs(e.steps).sum()
-    _expect(bool(most < 2.0**21), "the votes are too large")  # 2^61 units of the grid
+    _expect(bool(most < LONGEST), "the votes are too large")
 
 
 def _read_history(contents: Contents, rounds: int) -> dict[str, NDArray[Any]]:
