@@ -53,15 +53,22 @@ class Voter:
             chosen = [repr(level) for code, level in enumerate(levels.tolist()) if alone.sets[0][code]]
             if self._model.bins_.categories[column].rest and alone.sets[0][len(levels)]:
                 chosen.append("a rare level")
+            if not chosen:
+                return f"{name} is missing"
             test = f"{name} in {{{', '.join(chosen)}}}"
         elif np.isinf(alone.threshold[0]):
             return f"{name} is not missing"
         else:
-            test = f"{name} <= {alone.threshold[0]:.6g}"
+            test = f"{name} <= {_number(alone.threshold[0])}"
         return f"{test} or {name} is missing" if alone.missing_left[0] else test
 
     def __repr__(self) -> str:
         return f"Voter({self.to_text()}; step {self.step:.4g})"
+
+
+def _number(value: np.float64) -> str:
+    """The fewest digits that are this number and no other: a reader must get what the voter predicts."""
+    return repr(float(value)).removesuffix(".0")
 
 
 class Voters(Sequence[Voter]):
