@@ -1,7 +1,7 @@
 """Stumps: one test of one column, each side votes for one label; or, where no test does better, one vote for all.
 
 The search is exhaustive over the bins: every threshold with missing values on either side, and the best
-set of categories. Ties: first column (ordered ones before categories), first cut, missing on the left.
+set of categories. Ties: no test, then the first column (ordered ones before categories), first cut, missing left.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Stumps(BaseEstimator):
             if weight > (best.right if best else -1):
                 best = self._subset(histogram, bins, counts, found, weight)
         heaviest = int(np.argmax(sums.totals))
-        if best is None or sums.totals[heaviest] > best.right:
+        if best is None or sums.totals[heaviest] >= best.right:
             everywhere = np.ones(bins.width, dtype=np.bool_)
             return Stump(-1, -1, everywhere, (heaviest, heaviest), int(sums.totals[heaviest]))
         return best
