@@ -6,6 +6,7 @@ Class names go through a fixed table; nothing is unpickled. The file format itse
 import hashlib
 import json
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,7 @@ def _read_bins(contents: Contents, n_columns: int) -> Bins:
     n_bins = require(contents, "n_bins", "<i8", (n_columns,))
     has_missing = require(contents, "has_missing", "|b1", (n_columns,))
     _expect(_partition(offsets, len(edges)), "edge_offsets do not divide the edges")
-    parts = [edges[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    parts = [edges[a:b] for a, b in pairwise(offsets)]
     sizes = np.diff(offsets) + 1
     _expect(
         bool(np.all((n_bins == sizes) | ((n_bins == 0) & (sizes == 1)))),
