@@ -72,7 +72,7 @@ class AdaBoost:
         return margin
 
     def objective(self, total: int, unit: float, floor: float) -> float:
-        """The mean of exp(-margin), from a grid total and what one unit of it weighs."""
+        """The mean of exp(-margin), from a grid total and what one unit of it weighs where floor = 0."""
         return total * unit * math.exp(min(-floor, 700.0))
 
     def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:

@@ -80,6 +80,7 @@ def boost(engine: Threads, family: Stumps, booster: AdaBoost, bins: Bins, weight
     room = Room.of(weights)
     outcome = Outcome()
     sums, floor = room.advance(engine, booster, None, 0.0, search=True)
+    unit = 1.0 / booster.objective(sums.total, 1.0, floor)  # of the objective, which starts at 1
     for number in range(1, rounds + 1):
         voter = family.best(sums, bins, counts)
         # too little weight for the grid is not none: only a voter that is right on every example is perfect
@@ -94,7 +95,7 @@ def boost(engine: Threads, family: Stumps, booster: AdaBoost, bins: Bins, weight
         sums, floor = room.advance(engine, booster, change, floor, search=not last)
         outcome.voters.append(voter)
         outcome.steps.append(step.size)
-        objective = booster.objective(sums.total, 1.0 / (mass * weights.unit), floor)
+        objective = booster.objective(sums.total, unit, floor)
         seconds = time.perf_counter() - started
         row = (step.size, step.edge, step.error, objective, sums.wrong / mass, number, seconds)
         outcome.rows.append(row)
