@@ -5,6 +5,7 @@ a choice between voters, functions are compared and not indices: the reference c
 """
 
 import math
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -78,6 +79,7 @@ def some_data(seed, labels, rows, generic):
 @given(seed=seeds, labels=st.sampled_from([2, 3, 4]), rows=st.integers(8, 30), rate=st.sampled_from([1.0, 0.3]))
 @properties
 def test_equals_the_reference_without_ties(seed, labels, rows, rate):
+    """But those between stumps that are right on the same rows: these go to the first, here and there."""
     X, y, w = some_data(seed, labels, rows, generic=True)
     votes, errors, steps, weights = samme(X, y, w, labels, 8, rate)
     model = AdaBoostClassifier(n_estimators=8, learning_rate=rate).fit(X, y, w)
@@ -95,13 +97,15 @@ def test_equals_the_reference_with_ties(seed, labels, rows, rate):
 
 
 def assert_same_arithmetic(model, X, y, errors, steps, weights, w):
-    """Errors, steps, decisions and the weights that the margins imply."""
+    """Errors, edges, steps, decisions and the weights that the margins imply."""
+    labels = len(model.classes_)
+    edges = 2 * (labels - 1) / labels * (1 - errors) - 2 / labels * errors  # the mean award
     np.testing.assert_allclose(model.estimator_errors_, errors, rtol=0, atol=CLOSE)
+    np.testing.assert_allclose(model.history_["edge"], edges, rtol=0, atol=CLOSE)
     np.testing.assert_allclose(model.steps_, steps, rtol=0, atol=CLOSE)
     for margins, expected in zip(staged_margins(model, X, y), weights[1:], strict=True):
         implied = w * np.exp(-margins)
         np.testing.assert_allclose(implied / implied.sum(), expected, rtol=0, atol=CLOSE)
-    labels = len(model.classes_)
     won = np.zeros((len(y), labels))
     for vote, step in zip(voted(model, X), steps, strict=True):
         won[np.arange(len(y)), vote] += step / steps.sum()
@@ -152,6 +156,28 @@ def test_train_error_is_one_minus_score(seed, labels, generic):
     np.testing.assert_allclose(model.history_["train_error"], 1 - staged, rtol=0, atol=CLOSE)
 
 
+@given(seed=seeds, rows=st.integers(8, 40), generic=st.booleans())
+@properties
+def test_steps_twice_as_long_gain_nothing(seed, rows, generic):
+    """For two labels Z(2 alpha) = e (1-e)/e + (1-e) e/(1-e) = 1: learning_rate = 2 leaves the objective alone."""
+    X, y, w = some_data(seed, 2, rows, generic)
+    model = AdaBoostClassifier(n_estimators=10, learning_rate=2.0).fit(X, y, w)
+    path = np.concatenate([[1.0], model.history_["objective"]])
+    told = model.estimator_errors_ > 1e-4  # smaller ones are known to fewer digits
+    assert told[0] or model.stop_reason_ == "perfect_voter"
+    np.testing.assert_allclose((path[1:] / path[:-1])[told], 1, rtol=CLOSE)
+
+
+def test_a_decision_of_zero_is_the_first_label():
+    """Two voters of the same step disagree on the rows (0, 1): the one of label 1 is wrong, the one of label 0 not."""
+    X = np.array([[0, 0], [1, 1], [0, 1], [0, 1]], dtype=float)
+    y, w = np.array([0, 1, 1, 0]), np.array([3, 3, 4, 6])
+    model = AdaBoostClassifier(n_estimators=2).fit(X, y, w)
+    np.testing.assert_array_equal(model.decision_function(X), [-2, 2, 0, 0])
+    np.testing.assert_array_equal(model.predict(X), [0, 1, 0, 0])
+    assert model.history_["train_error"].tolist() == [0.25, 0.25]
+
+
 @pytest.mark.parametrize("labels", [2, 3])
 def test_objective_where_weights_differ_by_many_powers(labels):
     """Two voters in a row that are wrong on next to nothing: their steps are long and no bit may be lost to it."""
@@ -184,6 +210,33 @@ def test_errors_and_objective_where_weights_spread(seed, labels, spread, whole):
     errors = [np.average(m, weights=w * np.exp(-b)) for m, b in zip(missed, before, strict=True)]
     np.testing.assert_allclose(model.estimator_errors_, errors, rtol=0, atol=CLOSE)
     assert (model.stop_reason_ == "perfect_voter") == (not missed[-1].any())
+
+
+def test_many_rows_too_light_for_the_grid():
+    """Each is less than half a unit, so the sums do not show them; a long step makes them most of the weight."""
+    light = 2**18 + 1000
+    X = np.concatenate([[0.0, 1.0], np.zeros(light)])[:, None]
+    y = np.concatenate([[0, 1], np.ones(light, dtype=int)])
+    w = np.concatenate([[1.0, 1.0], np.full(light, 2.0**-47)])
+    model = AdaBoostClassifier(n_estimators=4).fit(X, y, w)
+    missed = model.estimators_[0].predict(X) != y
+    step = model.steps_[0]
+    expected = np.average(np.exp(np.where(missed, step, -step)), weights=w)
+    assert missed.sum() == light
+    assert model.history_["objective"][0] == pytest.approx(expected, rel=CLOSE)
+    assert np.all((model.estimator_errors_ > 0) & (model.estimator_errors_ < 0.5))
+
+
+@pytest.mark.parametrize("light", [1e-100, 1e-308, 5e-324])
+def test_a_row_of_next_to_no_weight_among_others(light):
+    """It takes many rounds until it counts; nothing overflows on the way."""
+    X, y, w = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 1, 1]), np.array([1, light, 1, 1, 1, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = AdaBoostClassifier(n_estimators=60).fit(X, y, w)
+    objective = model.history_["objective"]
+    assert np.all(np.diff(objective) <= CLOSE * objective[:-1])
+    assert model.estimator_errors_[-1] > 0.01
 
 
 # ---------------------------------------------------------------- scikit-learn on the same voters

@@ -105,6 +105,7 @@ def check_weight_is_repetition(estimator: Any, X: Any, y: Any) -> None:
     weighted = fitted(estimator, X, y, times)
     repeated = fitted(estimator, take(X, rows), y[rows])
     assert weighted.digest_ == repeated.digest_
+    np.testing.assert_array_equal(weighted.history_["objective"], repeated.history_["objective"])
     np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
 
 
