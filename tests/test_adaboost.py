@@ -213,11 +213,11 @@ def test_errors_and_objective_where_weights_spread(seed, labels, spread, whole):
 
 
 def test_many_rows_too_light_for_the_grid():
-    """Each is less than half a unit, so the sums do not show them; a long step makes them most of the weight."""
+    """Each is less than half a unit, so the sums show none; a long step makes them more than would fit, unforeseen."""
     light = 2**18 + 1000
     X = np.concatenate([[0.0, 1.0], np.zeros(light)])[:, None]
     y = np.concatenate([[0, 1], np.ones(light, dtype=int)])
-    w = np.concatenate([[1.0, 1.0], np.full(light, 2.0**-47)])
+    w = np.concatenate([[1.0, 1.0], np.full(light, 0.4 * 2 / (light * 2.0**43))])
     model = AdaBoostClassifier(n_estimators=4).fit(X, y, w)
     missed = model.estimators_[0].predict(X) != y
     step = model.steps_[0]
