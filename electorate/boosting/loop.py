@@ -43,8 +43,8 @@ class Room:
     """The grid's: sums up to `full` fit, and rounding moves a sum by at most half of `count` units.
 
     `floor` says how fine the grid is: one unit is exp(-floor) / 2^bits of a channel. It is set before the sums are
-    known, so that their total will come as close to `full` as a bound on it allows; relative to the total, not to
-    the largest weight, rounding is then below 2^-31 whatever the weights.
+    known, so that their total will come as close to `full` as a bound on it allows. Whatever the weights, rounding
+    is then at most 2^(3-bits) of the total: 2^-41 for up to 2^18 rows, 2^-29 for 2^30.
     """
 
     full: int
@@ -64,7 +64,7 @@ class Room:
     ) -> tuple[Sums, float]:
         """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
         sums = engine.advance(booster, change, floor, search)
-        while sums.total < self.full >> 8:
+        while sums.total < self.full >> 4:
             floor = max(sums.lowest, floor - math.log(self.share(sums.total)))
             sums = engine.advance(booster, None, floor, search)
         return sums, floor
