@@ -125,7 +125,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     before = outcome.rows[-1]["seconds"] if outcome.rows else 0.0
     if outcome.casts and booster.perfect(outcome.casts[-1].step):
         return replace(outcome, stop_reason="perfect_voter", done=True)
-    sums, floor = _start(setting, outcome)
+    sums, floor, one = _start(setting, outcome)
     reach = sum(cast.reach for cast in outcome.casts)
     for watcher in watchers:
         watcher.replay(outcome.casts, outcome.rows)
@@ -148,7 +148,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
                 "step": step.size,
                 "edge": step.edge,
                 "error": step.error,
-                "objective": booster.objective(sums.total / (mass * engine.unit), floor),
+                "objective": booster.objective(sums.total / one, floor),
                 "train_error": sums.wrong / mass,
                 "n_voters": number,
                 "floor": floor,
@@ -164,14 +164,16 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     return outcome
 
 
-def _start(setting: Setting, outcome: Outcome) -> tuple[Sums, float]:
-    """The sums after the voters so far, on the grid they had when the last of them came."""
+def _start(setting: Setting, outcome: Outcome) -> tuple[Sums, float, float]:
+    """The sums after the voters so far, on the grid they had when the last of them came, and what a mean of 1 is."""
     engine, booster = setting.engine, setting.booster
-    if not outcome.casts:
-        return exchange(engine, booster, None, 0.0, True)
-    engine.replay(booster, [cast.change(booster) for cast in outcome.casts])
-    floor = outcome.rows[-1]["floor"]
-    return engine.advance(booster, None, floor), floor
+    sums, floor = exchange(engine, booster, None, 0.0, not outcome.casts)
+    one = sums.total * math.exp(-floor)
+    if outcome.casts:
+        engine.replay(booster, [cast.change(booster) for cast in outcome.casts])
+        floor = outcome.rows[-1]["floor"]
+        sums = engine.advance(booster, None, floor)
+    return sums, floor, one
 
 
 def _refuse_far(reach: float, number: int) -> None:
@@ -208,10 +210,10 @@ def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDA
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
     """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
     sums = engine.advance(booster, change, floor, search)
-    while sums.total < engine.full >> 8:
+    while sums.total < engine.full >> 4:
         coarse = sums.total
         floor += math.log(engine.full / 2) - math.log(coarse + 0.5 * engine.count)
         sums = engine.advance(booster, None, floor, search)
-        if sums.total <= coarse:  # no finer grid would show more
+        if 0 < sums.total <= coarse:  # no finer grid would show more
             break
     return sums, floor

@@ -60,7 +60,7 @@ class Validation:
         if self.scoring == "error":
             score = sums.wrong / self.mass
         else:
-            score = int(sums.totals.sum()) / (self.mass * self.engine.unit) * math.exp(min(-floor, 700.0))
+            score = sums.total / (self.mass * self.engine.unit) * math.exp(min(-floor, 700.0))
         outcome.rows[-1]["validation"] = score
         number = len(outcome.rows)
         self._compare(score, number)

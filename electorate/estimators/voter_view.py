@@ -53,6 +53,8 @@ class Voter:
             chosen = [repr(level) for code, level in enumerate(levels.tolist()) if alone.sets[0][code]]
             if self._model.bins_.categories[column].rest and alone.sets[0][len(levels)]:
                 chosen.append("a rare level")
+            if not chosen:
+                return f"{name} is missing"
             test = f"{name} in {{{', '.join(chosen)}}}"
         elif np.isinf(alone.threshold[0]):
             return f"{name} is not missing"

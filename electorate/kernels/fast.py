@@ -601,7 +601,10 @@ def climb(block, columns, first, edges, rises, absent, votes):
                 for i in range(rows):
                     v = x[i]
                     total[i] += (
-                        (e if v > a else zero) + (f if v > b else zero) + (g if v > c else zero) + (h if v > d else zero)
+                        (e if v > a else zero)
+                        + (f if v > b else zero)
+                        + (g if v > c else zero)
+                        + (h if v > d else zero)
                     )
                 at += 4
             while at < first[n + 1]:

@@ -1,0 +1,73 @@
+"""Who goes through the common checks: a booster joins by one line in BOOSTERS. And the data they all meet.
+
+Data sets are small on purpose, and full of what goes wrong: exact ties, missing values, categories, noise.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from electorate import AdaBoostClassifier
+from tests.common.recompute import Floats, mean_exp
+
+
+class Booster(NamedTuple):
+    estimator: Any  # not fitted; learning_rate = 1, where the theorems hold
+    objective: Callable[[Floats, Floats], float]  # of margins and weights: what history_["objective"] must be
+
+
+BOOSTERS = {
+    "AdaBoost": Booster(AdaBoostClassifier(n_estimators=12), mean_exp),
+    "AdaBoost-few-bins": Booster(AdaBoostClassifier(n_estimators=12, max_bins=4), mean_exp),
+    "AdaBoost-exact": Booster(AdaBoostClassifier(n_estimators=12, max_bins="exact"), mean_exp),
+}
+
+
+def numbers(labels: int, seed: int = 0) -> tuple[Any, Any]:
+    """Continuous columns; labels by bands of the first two, a tenth of them wrong."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(90, 5))
+    score = X[:, 0] + 0.7 * X[:, 1]
+    y = np.digitize(score, np.quantile(score, np.arange(1, labels) / labels))
+    return X, np.where(rng.random(90) < 0.1, rng.integers(0, labels, 90), y)
+
+
+def ties() -> tuple[Any, Any]:
+    """Whole numbers in few values, a column twice, rows that contradict each other."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 4, size=(70, 3)).astype(float)
+    X = np.column_stack([X, X[:, 0]])
+    return X, (X[:, 0] + X[:, 1] > 3) ^ (rng.random(70) < 0.15)
+
+
+def missing() -> tuple[Any, Any]:
+    """A quarter of the cells missing, in the first column by the label."""
+    X, y = numbers(2, seed=2)
+    rng = np.random.default_rng(3)
+    X[rng.random(X.shape) < 0.25] = np.nan
+    X[(y == 1) & (rng.random(len(y)) < 0.5), 0] = np.nan
+    return X, np.array(["no", "yes"])[y]
+
+
+def categories() -> tuple[Any, Any]:
+    """A dataframe: a category with missing values, a text column, a number; three labels."""
+    rng = np.random.default_rng(4)
+    color = rng.choice(["red", "green", "blue", "grey", "black"], 80)
+    size = rng.choice(["S", "M", "L"], 80)
+    y = np.select([np.isin(color, ["red", "grey"]), size == "M"], [0, 1], 2)
+    y = np.where(rng.random(80) < 0.15, rng.integers(0, 3, 80), y)
+    frame = pd.DataFrame({"color": pd.Categorical(color), "size": size, "number": rng.normal(size=80).round(1)})
+    frame.loc[rng.random(80) < 0.1, "color"] = np.nan
+    return frame, y
+
+
+DATA = {
+    "two-labels": numbers(2),
+    "three-labels": numbers(3),
+    "five-labels": numbers(5),
+    "ties": ties(),
+    "missing": missing(),
+    "categories": categories(),
+}

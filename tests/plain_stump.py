@@ -1,0 +1,43 @@
+"""Stumps as a test likes them: a column, a cut or a set, and two labels; to and from the voters of the package."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from electorate.boosting.booster import Step
+from electorate.boosting.loop import Cast
+from electorate.engines.messages import ROOT, Question
+from electorate.ensemble import Ensemble, from_casts
+from electorate.voters.leaves import label_outputs
+from electorate.voters.trees import Voter
+
+
+@dataclass(frozen=True)
+class Stump:
+    """column -1: no test, everything goes left. cut -1: a test by category. right: the weight it is right on."""
+
+    column: int
+    cut: int
+    on_left: Any
+    labels: tuple[int, int]
+    right: int
+
+
+def of_voter(voter: Voter, width: int) -> Stump:
+    votes = np.argmax(voter.sums, axis=1).tolist()
+    right = int(voter.sums.max(axis=1).sum())
+    if not voter.questions:
+        return Stump(-1, -1, np.ones(width, dtype=bool), (votes[0], votes[0]), right)
+    (question,) = voter.questions
+    return Stump(question.column, question.cut, question.on_left, (votes[0], votes[1]), right)
+
+
+def from_stumps(stumps: list[Stump], steps: list[float], bins: Any, n_labels: int) -> Ensemble:
+    casts = []
+    for stump, step in zip(stumps, steps, strict=True):
+        questions = [Question(ROOT, 1, 2, stump.column, stump.cut, stump.on_left)] if stump.column >= 0 else []
+        leaves = [1, 2] if questions else [ROOT]
+        sums = np.eye(n_labels, dtype=np.int64)[list(stump.labels[: len(leaves)])]
+        casts.append(Cast(Voter(questions, leaves, sums), label_outputs(sums), Step(step, 0.0, 0.0)))
+    return from_casts([casts], bins, 1 if n_labels == 2 else n_labels)
