@@ -1,7 +1,9 @@
 """Stumps: one test of one column, each side votes for one label; or, where no test does better, one vote for all.
 
 The search is exhaustive over the bins: every threshold with missing values on either side, and the best
-set of categories. Ties: first column (ordered ones before categories), first cut, missing on the left.
+set of categories. Ties: first column (ordered ones before categories), first cut, missing on the left. A test
+must beat the vote for all by more than a share of 2^-25 of the weight, unless it is right everywhere: extreme
+weights (1000 for one class, 0.0001 for the other) would else buy a test with what is next to nothing to them.
 """
 
 from dataclasses import dataclass
@@ -13,6 +15,8 @@ from sklearn.base import BaseEstimator
 from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.engines.shard import Sums
+
+LEAST_GAIN_BITS = 25  # one row of 33 million is more
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,11 @@ class Stumps(BaseEstimator):
             weight = kernels.best_subset(histogram, bins.n_bins, bins.has_missing, ordered, found)
             if weight > (best.right if best else -1):
                 best = self._subset(histogram, bins, counts, found, weight)
-        heaviest = int(np.argmax(sums.totals))
-        if best is None or sums.totals[heaviest] > best.right:
+        heaviest, total = int(np.argmax(sums.totals)), int(sums.totals.sum())
+        constant = int(sums.totals[heaviest])
+        if best is None or (best.right - constant <= total >> LEAST_GAIN_BITS and best.right < total):
             everywhere = np.ones(bins.width, dtype=np.bool_)
-            return Stump(-1, -1, everywhere, (heaviest, heaviest), int(sums.totals[heaviest]))
+            return Stump(-1, -1, everywhere, (heaviest, heaviest), constant)
         return best
 
     def _threshold(self, bins: Bins, counts: NDArray[np.int64], found: NDArray[np.int64], weight: int) -> Stump:
