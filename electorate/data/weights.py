@@ -1,7 +1,8 @@
 """Sample weights as the exact sums need them: multiplicities where they are whole, reals in (0, 1] otherwise.
 
 Weights are only ever divided by a power of two or by their smallest value when that is exact, never by a float
-sum, so that scaling them by a power of two changes no bit and weight k is the row k times.
+sum, so that scaling them by a power of two changes no bit and weight k is the row k times. Factors of the classes
+stay apart from whole weights, so that this holds with class weights too.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ MOST_TIMES = 2**30  # beyond this total multiplicity a row's own grid would get 
 
 @dataclass(frozen=True)
 class Weights:
-    """times[i]: how often row i counts (0: left out). real[i]: its share in (0, 1], None if all whole."""
+    """times[i]: how often row i counts (0: left out). real[i]: how much each time, in (0, 1]; None: all 1."""
 
     times: NDArray[np.int64]
     real: NDArray[np.float64] | None
@@ -32,20 +33,39 @@ class Weights:
         """Positive integers in proportion to the weights: for bins and counts."""
         if self.real is None:
             return self.times
-        return np.where(self.times > 0, np.maximum(1, np.rint(self.real * MOST_TIMES)), 0).astype(np.int64)
+        return self.times * np.maximum(1, np.rint(self.real * MOST_TIMES)).astype(np.int64)
 
 
-def read_weights(weight: NDArray[np.float64]) -> Weights:
-    """Checked weights, as the sums want them."""
+def read_weights(weight: NDArray[np.float64], factor: NDArray[np.float64] | None = None) -> Weights:
+    """Checked weights, as the sums want them; times a factor per row, that of its class."""
     _refuse_bad(weight)
-    given = float(np.sum(weight))
     times = _as_whole(weight)
-    if times is not None:
-        return Weights(times, None, _bits(int(times.sum())), given)
-    _, power = np.frexp(weight.max())
-    real = np.ldexp(weight, -int(power))
-    positive = (weight > 0).astype(np.int64)
-    return Weights(positive, real, _bits(int(positive.sum())), given)
+    real = None if times is not None else _share(weight)
+    if times is None:
+        times = (weight > 0).astype(np.int64)
+    if factor is not None:
+        times, real = _times_factor(times, real, np.where(weight > 0, factor, 0.0))
+    with np.errstate(over="ignore"):
+        given = float(np.sum(weight if factor is None else weight * factor))
+    return Weights(times, real, _bits(int(times.sum())), given)
+
+
+def _times_factor(
+    times: NDArray[np.int64], real: NDArray[np.float64] | None, factor: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Whole factors multiply the times, others the reals."""
+    if not np.any(factor > 0):
+        raise ValueError("sample_weight times class_weight is zero for every row: nothing is left to fit")
+    whole = _as_whole(factor) if real is None else None
+    if whole is not None and np.sum(times * whole.astype(np.float64)) <= MOST_TIMES:
+        return times * whole, None
+    share = _share(factor) if real is None else _share(real * _share(factor))
+    return times * (factor > 0), share
+
+
+def _share(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights divided by the power of two at or above the largest."""
+    return np.asarray(np.ldexp(weight, -int(np.frexp(weight.max())[1])))
 
 
 def _refuse_bad(weight: NDArray[np.float64]) -> None:
@@ -54,7 +74,7 @@ def _refuse_bad(weight: NDArray[np.float64]) -> None:
         row = int(bad[0])
         raise ValueError(f"sample_weight of row {row} is {weight[row]!r}: weights must be finite and not negative")
     if not np.any(weight > 0):
-        raise ValueError("sample_weight is 0 for every row (after class_weight): nothing is left to fit")
+        raise ValueError("sample_weight is zero for every row: nothing is left to fit")
 
 
 def _as_whole(weight: NDArray[np.float64]) -> NDArray[np.int64] | None:

@@ -70,6 +70,7 @@ class Shard:
         self.width = width
         self.real = weights.real
         self.scale = float(2**weights.bits)
+        self.times = weights.times if weights.times.max(initial=1) > 1 else ONCE
         self.counts = counts_of(weights)
         self.grid = np.empty(codes.shape[1], dtype=np.int64)
         self.state = np.empty((0, codes.shape[1]))
@@ -83,12 +84,10 @@ class Shard:
             column = self.column(change.column)
             kernels.add_gains(column, change.leaf_of_bin, change.gains, self.starts, self.state)
         channel = booster.channel(self.state, floor)
-        times = self.counts
         if self.real is not None:
             channel *= self.real
-            times = ONCE
         totals = np.empty(len(self.starts) - 1, dtype=np.int64)
-        kernels.quantise(channel, times, self.scale, self.starts, self.grid, totals)
+        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, totals)
         histogram = self.histogram() if search else np.zeros((0, 0, 0), dtype=np.int64)
         lowest = float(self.state[0].min()) if len(self.grid) else np.inf
         return Sums(histogram, totals, self.wrong(booster), lowest)
@@ -127,7 +126,7 @@ class Shard:
 def counts_of(weights: Weights) -> NDArray[np.int64]:
     """Integers in proportion to the weights, or ONCE."""
     if weights.real is not None:
-        return np.rint(weights.real * 2.0**weights.bits).astype(np.int64)
+        return weights.times * np.rint(weights.real * 2.0**weights.bits).astype(np.int64)
     return weights.times if weights.times.max(initial=1) > 1 else ONCE
 
 

@@ -131,9 +131,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
         table = inputs.check_table(self, X, reset=True)
         given = inputs.check_labels(self, y, table.n_rows)
         weight = inputs.check_weight(sample_weight, table.n_rows)
-        weight = inputs.times_class_weight(weight, given, self.class_weight)
-        weights = read_weights(weight)
-        classes = np.unique(given[weight > 0])
+        weights = read_weights(weight, inputs.class_factors(weight, given, self.class_weight))
+        classes = np.unique(given[weights.times > 0])
         labels = np.minimum(np.searchsorted(classes, given), len(classes) - 1).astype(np.int64)
         self._run(Examples(table, labels, len(classes), weights))
         self.classes_ = classes

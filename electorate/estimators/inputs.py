@@ -5,6 +5,7 @@ Errors name the column, the row or the option, and say what to do.
 
 import math
 import os
+from numbers import Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -97,23 +98,41 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
     return np.array(weight)
 
 
-def times_class_weight(weight: Weight, labels: NDArray[Any], class_weight: Any) -> Weight:
-    """Weights times the weight of their class. "balanced" gives every class the same total."""
+def class_factors(weight: Weight, labels: NDArray[Any], class_weight: Any) -> Weight | None:
+    """The factor of every row's class. "balanced" gives every class of positive weight the same total."""
     if class_weight is None:
-        return weight
-    classes, codes = np.unique(labels[weight > 0], return_inverse=True)
+        return None
+    present = weight > 0
+    classes, codes = np.unique(labels[present], return_inverse=True)
     if isinstance(class_weight, str):
-        totals = [math.fsum(weight[weight > 0][codes == k]) for k in range(len(classes))]
-        factor = {c: math.fsum(totals) / (len(classes) * t) for c, t in zip(classes.tolist(), totals, strict=True)}
+        factors = _balanced(weight[present], codes, len(classes))
     else:
-        factor = dict(class_weight)
-        unknown = [key for key in factor if key not in set(classes.tolist())]
-        if unknown:
-            raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes.tolist()!r}")
-    out = weight.copy()
-    for label, times in factor.items():
-        out[labels == label] *= times
+        factors = _named_factors(class_weight, classes.tolist())
+    out = np.ones(len(weight))
+    out[present] = factors[codes]
     return out
+
+
+def _balanced(weight: Weight, codes: NDArray[np.int64], n_classes: int) -> Weight:
+    """From exact sums, of weights divided by a power of two: no sum overflows."""
+    share = np.ldexp(weight, -int(np.frexp(weight.max(initial=1.0))[1]))
+    totals = np.array([math.fsum(share[codes == k]) for k in range(n_classes)])
+    with np.errstate(divide="ignore", over="ignore"):
+        factors = np.asarray(math.fsum(totals) / (n_classes * totals))
+    if not np.all(np.isfinite(factors)):
+        raise ValueError("class_weight='balanced' cannot balance classes whose weights differ by more than 1e300")
+    return factors
+
+
+def _named_factors(given: Any, classes: list[Any]) -> Weight:
+    """Of every class; 1 where none is given. A name that is no class is refused if some class has no name."""
+    unknown = [label for label in given if label not in classes]
+    if unknown and any(label not in given for label in classes):
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes!r}")
+    for label, factor in given.items():
+        if not (isinstance(factor, Real) and math.isfinite(factor) and float(factor) >= 0):
+            raise ValueError(f"class_weight of {label!r} is {factor!r}: it must be a finite number, not negative")
+    return np.array([given.get(label, 1.0) for label in classes], dtype=np.float64)
 
 
 def category_columns(table: Table, wanted: Any) -> list[int]:
@@ -167,9 +186,7 @@ def free_memory() -> int | None:
     limits = []
     try:
         with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    limits.append(int(line.split()[1]) * 1024)
+            limits += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
         with (
             open("/sys/fs/cgroup/memory.max") as most,
             open("/sys/fs/cgroup/memory.current") as now,
