@@ -38,7 +38,7 @@ class Weights:
 
 def read_weights(weight: NDArray[np.float64], factor: NDArray[np.float64] | None = None) -> Weights:
     """Checked weights, as the sums want them; times a factor per row, that of its class."""
-    _refuse_bad(weight)
+    refuse_bad(weight)
     times = _as_whole(weight)
     real = None if times is not None else _share(weight)
     if times is None:
@@ -68,11 +68,12 @@ def _share(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(weight, -int(np.frexp(weight.max())[1])))
 
 
-def _refuse_bad(weight: NDArray[np.float64]) -> None:
+def refuse_bad(weight: NDArray[np.float64]) -> None:
+    """Name the first row whose weight is no weight."""
     bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     if bad.size:
         row = int(bad[0])
-        raise ValueError(f"sample_weight of row {row} is {weight[row]!r}: weights must be finite and not negative")
+        raise ValueError(f"sample_weight of row {row} is {float(weight[row])}: weights must be finite and not negative")
     if not np.any(weight > 0):
         raise ValueError("sample_weight is zero for every row: nothing is left to fit")
 
@@ -80,8 +81,9 @@ def _refuse_bad(weight: NDArray[np.float64]) -> None:
 def _as_whole(weight: NDArray[np.float64]) -> NDArray[np.int64] | None:
     """Multiplicities, if some unit divides all weights exactly: a power of two, or the smallest weight."""
     positive = weight[weight > 0]
+    most = float(positive.max())
     for unit in (_power_of_two_unit(positive), float(positive.min())):
-        if positive.max() / unit > MOST_TIMES:
+        if most / MOST_TIMES > unit:
             continue
         times = np.rint(weight / unit)
         if np.array_equal(times * unit, weight) and times.sum() <= MOST_TIMES:

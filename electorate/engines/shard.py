@@ -16,6 +16,7 @@ from electorate.data.table import Table
 from electorate.data.weights import Weights
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
+LIGHTEST_POWER = -1000  # so that exp(floor - state) stays finite
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
 
 
@@ -26,7 +27,7 @@ class Elementwise(Protocol):
     def n_states(self) -> int: ...
 
     def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-        """The number whose sums steer the search; within [-1, 1], given that state[0] >= floor."""
+        """The number whose sums steer the search; within [-1, 1] where state[0] >= floor."""
         ...
 
     def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
@@ -50,7 +51,7 @@ class Sums:
     histogram: NDArray[np.int64]  # [label, column, bin] of the channel on the grid
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
-    lowest: float  # the smallest state[0]
+    lowest: float  # the smallest state[0] - log(real weight), or less by at most log(2)
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(
@@ -72,6 +73,7 @@ class Shard:
         self.scale = float(2**weights.bits)
         self.times = weights.times if weights.times.max(initial=1) > 1 else ONCE
         self.counts = counts_of(weights)
+        self.relief = relief_of(weights)
         self.grid = np.empty(codes.shape[1], dtype=np.int64)
         self.state = np.empty((0, codes.shape[1]))
 
@@ -89,8 +91,7 @@ class Shard:
         totals = np.empty(len(self.starts) - 1, dtype=np.int64)
         kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, totals)
         histogram = self.histogram() if search else np.zeros((0, 0, 0), dtype=np.int64)
-        lowest = float(self.state[0].min()) if len(self.grid) else np.inf
-        return Sums(histogram, totals, self.wrong(booster), lowest)
+        return Sums(histogram, totals, self.wrong(booster), self.lowest())
 
     def count(self) -> NDArray[np.int64]:
         """[label, column, bin] of the counts: the sample weights, whatever the algorithm."""
@@ -106,6 +107,12 @@ class Shard:
             else:
                 total += int(np.count_nonzero(missed))
         return total
+
+    def lowest(self) -> float:
+        """The floor under which no example's channel times real weight leaves [-1, 1]."""
+        if not len(self.grid):
+            return np.inf
+        return float(self.state[0].min() if self.relief is None else (self.state[0] + self.relief).min())
 
     def column(self, j: int) -> NDArray[Any]:
         per_group = self.codes.shape[2]
@@ -128,6 +135,18 @@ def counts_of(weights: Weights) -> NDArray[np.int64]:
     if weights.real is not None:
         return weights.times * np.rint(weights.real * 2.0**weights.bits).astype(np.int64)
     return weights.times if weights.times.max(initial=1) > 1 else ONCE
+
+
+def relief_of(weights: Weights) -> NDArray[np.float64] | None:
+    """-log of a power of two at or above the real weights: how much lower a light row may stand.
+
+    Without it rows of a weight of 1e-12 would keep four digits on the grid when they are all that matters.
+    """
+    if weights.real is None:
+        return None
+    _, power = np.frexp(weights.real)
+    power = np.where(weights.real > 0, np.maximum(power, LIGHTEST_POWER), LIGHTEST_POWER)
+    return np.asarray(power * -np.log(2.0))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from electorate.data.table import Table, read_table
+from electorate.data.weights import refuse_bad
 
 Weight = NDArray[np.float64]
 
@@ -84,17 +85,17 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
     """Sample weights as float64; 1 each where none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
+    given = np.asarray(_to_array(sample_weight))
     weight = check_array(
-        np.asarray(_to_array(sample_weight)),
+        given if given.ndim else np.full(n_rows, given),
         dtype=np.float64,
         ensure_2d=False,
         ensure_all_finite=False,
         input_name="sample_weight",
     )
-    if weight.ndim == 0:
-        return np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight has the shape {weight.shape}, expected ({n_rows},)")
+    refuse_bad(weight)
     return np.array(weight)
 
 
@@ -115,7 +116,7 @@ def class_factors(weight: Weight, labels: NDArray[Any], class_weight: Any) -> We
 
 def _balanced(weight: Weight, codes: NDArray[np.int64], n_classes: int) -> Weight:
     """From exact sums, of weights divided by a power of two: no sum overflows."""
-    share = np.ldexp(weight, -int(np.frexp(weight.max(initial=1.0))[1]))
+    share = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
     totals = np.array([math.fsum(share[codes == k]) for k in range(n_classes)])
     with np.errstate(divide="ignore", over="ignore"):
         factors = np.asarray(math.fsum(totals) / (n_classes * totals))
