@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.table import Block, Categories, Table
+from electorate.data.table import Block, Categories, Table, refuse_infinite
 from electorate.engines.pool import Pool
 
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
@@ -215,16 +215,6 @@ def sketch_columns(
             if sketch.info[2] >= 0:
                 refuse_infinite(table, column, low + int(sketch.info[2]))
     return sketches
-
-
-def refuse_infinite(table: Table, column: int, row: int) -> None:
-    """column -1: none was found."""
-    if column >= 0:
-        name = repr(table.names[column]) if table.names else str(column)
-        raise ValueError(
-            f"Input X contains infinity or a value too large for float64: column {name}, row {row}. "
-            "Replace it by a finite number, or by NaN if it is unknown."
-        )
 
 
 def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins: int) -> NDArray[np.float64]:

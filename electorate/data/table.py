@@ -58,9 +58,27 @@ def read_table(X: Any) -> Table:
     return FrameTable(X)
 
 
+def refuse_infinite(table: Table, column: int, row: int) -> None:
+    """column -1: none was found."""
+    if column >= 0:
+        name = repr(table.names[column]) if table.names else str(column)
+        raise ValueError(
+            f"Input X contains infinity or a value too large for float64: column {name}, row {row}. "
+            "Replace it by a finite number, or by NaN if it is unknown."
+        )
+
+
+def _refuse_infinite_level(table: Table, column: int, low: int, values: NDArray[np.float64]) -> None:
+    bad = np.flatnonzero(np.isinf(values))
+    if bad.size:
+        refuse_infinite(table, column, low + int(bad[0]))
+
+
 def numeric_codes(values: NDArray[np.float64], categories: Categories) -> NDArray[np.float64]:
     """Codes of number categories; NaN for values that were not seen."""
     known = np.concatenate([categories.levels, np.asarray(categories.rest, dtype=np.float64)])
+    if not len(known):
+        return np.full(len(values), np.nan)
     order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known[order], values), len(known) - 1)
     code = order[place]
@@ -85,7 +103,11 @@ class ArrayTable:
         return np.asarray(values[np.isfinite(values)])
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
-        return numeric_codes(self.numbers(low, high, [column])[0], categories)
+        if categories.is_text:
+            raise ValueError(f"column {column} was texts when the model was fitted and is now numbers")
+        values = self.numbers(low, high, [column])[0]
+        _refuse_infinite_level(self, column, low, values)
+        return numeric_codes(values, categories)
 
     def category_columns(self) -> list[int]:
         return []
@@ -132,7 +154,10 @@ class FrameTable:
         return block
 
     def levels(self, column: int) -> NDArray[Any]:
-        values = self._series(column).drop_nulls().unique().to_numpy()
+        try:
+            values = self._series(column).drop_nulls().unique().to_numpy()
+        except TypeError as error:  # lists and the like
+            raise ValueError(f"column {self.names[column]!r} holds what is neither text nor number: {error}") from error
         if _holds_numbers(values):
             numbers = np.unique(values.astype(np.float64))
             return numbers[np.isfinite(numbers)]
@@ -140,7 +165,9 @@ class FrameTable:
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
         if not categories.is_text:
-            return numeric_codes(self._as_floats(column, low, high), categories)
+            values = self._as_floats(column, low, high)
+            _refuse_infinite_level(self, column, low, values)
+            return numeric_codes(values, categories)
         return self._text_codes(column, low, high, categories)
 
     def category_columns(self) -> list[int]:
@@ -154,7 +181,9 @@ class FrameTable:
         return self.frame[:, column]
 
     def _refuse_unreadable(self) -> None:
-        for name, dtype in self.frame.schema.items():
+        for column, (name, dtype) in enumerate(self.frame.schema.items()):
+            if str(dtype) == "Unknown" and self._series(column).null_count() == self.n_rows:
+                continue  # the type of a column of which nothing is known
             if dtype.is_temporal() or dtype.is_nested() or str(dtype) in ("Binary", "Unknown"):
                 raise ValueError(
                     f"column {str(name)!r} has the type {dtype}, which has no order and no categories here: "
@@ -190,7 +219,7 @@ class FrameTable:
             try:
                 out[i] = table[value]
             except KeyError:
-                code = np.nan if _is_missing(value) else known.get(str(value), np.nan)
+                code = np.nan if is_missing(value) else known.get(str(value), np.nan)
                 table[value] = out[i] = code
         return out
 
@@ -203,7 +232,7 @@ def _as_slice(columns: Sequence[int]) -> Any:
     return list(columns)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and value != value
@@ -219,7 +248,7 @@ def _floats_of_objects(values: NDArray[Any], strict: bool) -> NDArray[np.float64
     """Numbers out of an object column; what is no number is missing, or refused where strict."""
     out = np.full(len(values), np.nan)
     for i, value in enumerate(values.tolist()):
-        if _is_missing(value):
+        if is_missing(value):
             continue
         try:
             out[i] = float(value)
