@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 UNITS = 2.0**40
+MOST_VOTES = 2.0**21  # what all votes together stay under: 2^61 units fit in 64 bits
 
 
 def on_grid(value: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.boosting.adaboost import AdaBoost
+from electorate.boosting.grid import MOST_VOTES
 from electorate.data.bins import Bins
 from electorate.engines.shard import Change
 from electorate.engines.threads import Threads
@@ -43,6 +44,7 @@ def boost(engine: Threads, family: Stumps, booster: AdaBoost, bins: Bins, scale:
     counts = engine.counts().sum(axis=0)
     mass = int(counts[0].sum())
     outcome = Outcome()
+    votes = 0.0
     sums = engine.advance(booster, None, 0.0)
     for number in range(1, rounds + 1):
         voter = family.best(sums, bins, counts)
@@ -50,6 +52,8 @@ def boost(engine: Threads, family: Stumps, booster: AdaBoost, bins: Bins, scale:
         if step.stop == "no_edge":
             outcome.stop_reason = step.stop
             break
+        votes += step.size
+        _refuse_large(votes, number)
         gains = booster.gains(step.size, voter.labels)
         floor = sums.lowest + float(gains[0].min())
         change = Change(max(voter.column, 0), voter.leaf_of_bin, gains)
@@ -65,3 +69,9 @@ def boost(engine: Threads, family: Stumps, booster: AdaBoost, bins: Bins, scale:
             outcome.stop_reason = step.stop
             break
     return outcome
+
+
+def _refuse_large(votes: float, number: int) -> None:
+    """Votes are 64-bit integers; only an absurd learning rate takes them out of range."""
+    if not votes < MOST_VOTES:
+        raise ValueError(f"learning_rate is too large: in round {number} the steps add up to over 2 million")
