@@ -19,8 +19,8 @@ from electorate import kernels
 from electorate.boosting.adaboost import AdaBoost
 from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import Outcome, boost
-from electorate.data.bins import find_bins, read_block, refuse_infinite
-from electorate.data.table import Table
+from electorate.data.bins import find_bins, read_block
+from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import read_weights
 from electorate.engines.pool import Pool, count_jobs
 from electorate.engines.shard import Examples
@@ -94,7 +94,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "estimator": [Stumps, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        # steps are multiples of 2^-40: a smaller rate would round them away
+        "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -133,6 +134,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
         weight = inputs.check_weight(sample_weight, table.n_rows)
         weights = read_weights(weight, inputs.class_factors(weight, given, self.class_weight))
         classes = np.unique(given[weights.times > 0])
+        inputs.refuse_many(classes)
         labels = np.minimum(np.searchsorted(classes, given), len(classes) - 1).astype(np.int64)
         self._run(Examples(table, labels, len(classes), weights))
         self.classes_ = classes

@@ -15,15 +15,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from electorate.data.table import Table, read_table
+from electorate.data.table import Table, is_missing, read_table
 from electorate.data.weights import refuse_bad
+
+MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
 
 Weight = NDArray[np.float64]
 
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """X as a table; in training (reset) its columns are remembered, afterwards compared."""
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X has several columns of one name: {error}") from error
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
@@ -39,6 +44,8 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         dtype="numeric",
         ensure_all_finite=False,
     )
+    if checked.dtype.kind not in "fiub":
+        raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
     return read_table(checked)
 
 
@@ -53,14 +60,15 @@ def check_labels(estimator: BaseEstimator, y: Any, n_rows: int) -> NDArray[Any]:
     """y as one column of class labels."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    labels = column_or_1d(_to_array(y), warn=True)
+    labels = _readable(column_or_1d(_to_array(y), warn=True))
     if len(labels) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {len(labels)}"
         )
     _refuse_missing_labels(labels)
+    _refuse_objects(labels)
     check_classification_targets(labels)
-    return np.asarray(labels)
+    return labels
 
 
 def _to_array(y: Any) -> Any:
@@ -68,17 +76,42 @@ def _to_array(y: Any) -> Any:
     return series.to_numpy() if isinstance(series, nw.Series | nw.DataFrame) else y
 
 
+def _readable(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of a type that a model file can hold, in the byte order of this machine."""
+    if labels.dtype.kind == "T":
+        return labels.astype(object)
+    if labels.dtype.kind not in "OUbiufc" or (labels.dtype.kind == "f" and labels.dtype.itemsize > 8):
+        raise ValueError(f"y has the type {labels.dtype}: labels must be texts, booleans or numbers of up to 64 bits")
+    return np.asarray(labels.astype(labels.dtype.newbyteorder("="), copy=False))
+
+
 def _refuse_missing_labels(labels: NDArray[Any]) -> None:
     if labels.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(labels))
     elif labels.dtype == object:
-        bad = np.flatnonzero([value is None or value != value for value in labels.tolist()])
+        bad = np.flatnonzero([is_missing(value) for value in labels.tolist()])
     else:
         return
     if bad.size:
         row = int(bad[0])
         kind = "infinity" if labels.dtype.kind == "f" and np.isinf(labels[row]) else "NaN"
-        raise ValueError(f"Input y contains {kind}: row {row} has the label {labels[row]!r}; drop such rows")
+        raise ValueError(f"Input y contains {kind}: row {row} has the label {labels[row]}; drop such rows")
+
+
+def _refuse_objects(labels: NDArray[Any]) -> None:
+    """An array of objects must hold texts; others may have no order, and scikit-learn's scores refuse them."""
+    if labels.dtype == object:
+        bad = next((row for row, value in enumerate(labels.tolist()) if not isinstance(value, str)), None)
+        if bad is not None:
+            raise ValueError(
+                f"Unknown label type: y is an array of objects and row {bad} holds {labels[bad]!r}, not a text: "
+                "convert y, with y.astype(int), astype(bool) or astype(str)"
+            )
+
+
+def refuse_many(classes: NDArray[Any]) -> None:
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(f"y has {len(classes)} classes, more than {MOST_CLASSES}: is it a regression target?")
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Weight:
