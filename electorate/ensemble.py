@@ -152,7 +152,7 @@ class Lookup:
         else:
             on_left = np.arange(len(edges) + 2) <= np.searchsorted(edges, ensemble.threshold[root])
         on_left[-1] = ensemble.missing_left[root]
-        return on_left
+        return np.asarray(on_left)
 
     def fill(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
         """votes[:, low:high], block by block."""
