@@ -129,6 +129,16 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X with labels y, each row counted sample_weight times."""
+        before = dict(vars(self))
+        try:
+            self._fit(X, y, sample_weight)
+        except BaseException:  # a failed or interrupted fit leaves the model as it was
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         table = inputs.check_table(self, X, reset=True)
         given = inputs.check_labels(self, y, table.n_rows)
         weight = inputs.check_weight(sample_weight, table.n_rows)
@@ -139,21 +149,22 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
         self._run(Examples(table, labels, len(classes), weights))
         self.classes_ = classes
         self.n_classes_ = len(classes)
-        return self
 
     def _run(self, examples: Examples) -> None:
-        """Bins, shards, rounds; nothing of the estimator changes before all is done."""
+        """Bins, shards, rounds."""
         table, weights = examples.table, examples.weights
         booster = AdaBoost(examples.n_labels, self.learning_rate)
         categorical = inputs.category_columns(table, self.categorical_features)
-        cells = table.n_rows * table.n_columns
-        inputs.refuse_too_large(self._bytes_needed(table, booster))
-        with Pool(count_jobs(self.n_jobs, cells)) as pool:
+        jobs = count_jobs(self.n_jobs, table.n_rows * table.n_columns)
+        n_shards = self._n_shards or jobs
+        inputs.refuse_too_large(self._bytes_needed(examples, booster, n_shards, 256))
+        with Pool(jobs) as pool:
             bins = find_bins(table, weights.whole, categorical, self.max_bins, pool)
             if examples.n_labels == 1:
                 outcome = Outcome(stop_reason="no_edge")
             else:
-                engine = Threads(examples, bins, pool, self._n_shards or pool.n_jobs)
+                inputs.refuse_too_large(self._bytes_needed(examples, booster, n_shards, bins.width))
+                engine = Threads(examples, bins, pool, n_shards)
                 outcome = boost(engine, self._family(), booster, bins, weights.unit, self.n_estimators)
         self.estimator_ = self._family()
         self.bins_ = bins
@@ -166,10 +177,13 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
     def _family(self) -> Stumps:
         return self.estimator if self.estimator is not None else Stumps()
 
-    def _bytes_needed(self, table: Table, booster: AdaBoost) -> int:
-        """Binned copy, state and working vectors of the shards."""
-        per_cell = 2 if self.max_bins == "exact" else 1
-        return table.n_rows * (per_cell * (table.n_columns + 3) + 8 * (booster.n_states + 5))
+    def _bytes_needed(self, examples: Examples, booster: AdaBoost, n_shards: int, width: int) -> int:
+        """Binned copy, state and working vectors of the shards, and their histograms; in Python integers."""
+        columns = examples.table.n_columns + 3
+        cell = 2 if self.max_bins == "exact" else 1
+        vectors = booster.n_states + (9 if examples.weights.real is None else 12)
+        histogram = 8 * examples.n_labels * columns * width
+        return examples.table.n_rows * (cell * columns + 8 * vectors) + (n_shards + 3) * histogram
 
     # ------------------------------------------------------------ attributes
 

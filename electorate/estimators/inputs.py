@@ -211,7 +211,7 @@ def refuse_too_large(needed: int) -> None:
     if free is not None and needed > free:
         raise MemoryError(
             f"this fit needs about {needed / 2**30:.1f} GiB beside X, and {free / 2**30:.1f} GiB are free: "
-            "use fewer rows or columns, or max_bins=255 instead of 'exact'"
+            "use fewer rows or columns, max_bins=255 instead of 'exact', or a smaller n_jobs"
         )
 
 
