@@ -204,13 +204,12 @@ class FrameTable:
 
         series = self._series(column)[low:high]
         if isinstance(series.dtype, nw.Categorical | nw.Enum | nw.String | nw.Object):
-            return _floats_of_objects(series.to_numpy(), strict)
+            return _floats_of_objects(_objects(series), strict)
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
     def _text_codes(self, column: int, low: int, high: int, categories: Categories) -> NDArray[np.float64]:
         """One look-up per distinct text, not per row."""
-        series = self._series(column)[low:high]
-        values = series.to_numpy()
+        values = _objects(self._series(column)[low:high])
         known = {level: float(code) for code, level in enumerate(categories.levels)}
         known.update(dict.fromkeys(categories.rest, float(categories.n_codes - 1)))
         table: dict[Any, float] = {}
@@ -230,6 +229,17 @@ def _as_slice(columns: Sequence[int]) -> Any:
     if list(columns) == list(range(first, first + count)):
         return slice(first, first + count)
     return list(columns)
+
+
+def _objects(series: Any) -> NDArray[Any]:
+    """The values, None where missing: a pyarrow dictionary's own conversion fills gaps with one of its levels."""
+    values = series.to_numpy()
+    absent = series.is_null().to_numpy()
+    if not absent.any():
+        return np.asarray(values)
+    values = values.astype(object)
+    values[absent] = None
+    return np.asarray(values)
 
 
 def is_missing(value: Any) -> bool:

@@ -173,9 +173,7 @@ def category_columns(table: Table, wanted: Any) -> list[int]:
     """The columns to treat as categories: by type, or those the user names by position, name or mask."""
     if isinstance(wanted, str) and wanted == "from_dtype":
         return table.category_columns()
-    if wanted is None:
-        return []
-    columns = [_column_number(table, item) for item in _unmask(table, wanted)]
+    columns = [] if wanted is None else [_column_number(table, item) for item in _unmask(table, wanted)]
     by_type = set(table.category_columns())
     left_out = sorted(by_type - set(columns))
     if left_out:
