@@ -129,12 +129,12 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X with labels y, each row counted sample_weight times."""
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             self._fit(X, y, sample_weight)
         except BaseException:  # a failed or interrupted fit leaves the model as it was
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         return self
 
@@ -284,18 +284,20 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
         others = self.n_classes_ - 1
         return np.ascontiguousarray((f * (self.n_classes_ / others) - 1 / others).T)
 
+    def _winner(self, decision: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.asarray(decision > 0 if self.n_classes_ == 2 else np.argmax(decision, axis=1), dtype=np.int64)
+
     def _classes_of(self, decision: NDArray[np.float64]) -> NDArray[Any]:
-        best = decision > 0 if self.n_classes_ == 2 else np.argmax(decision, axis=1)
-        return np.asarray(self.classes_.take(best, axis=0))
+        return np.asarray(self.classes_.take(self._winner(decision), axis=0))
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.n_classes_ == 1:
             return np.ones((len(decision), 1))
         if self.n_classes_ == 2:
-            decision = np.stack([-decision, decision], axis=1) / 2
+            log_odds = np.stack([-decision, decision], axis=1) / 2
         else:
-            decision = decision / (self.n_classes_ - 1)
-        return _keep_winner(softmax(decision, axis=1), decision)
+            log_odds = decision / (self.n_classes_ - 1)
+        return _keep_winner(softmax(log_odds, axis=1), self._winner(decision))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -304,9 +306,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _keep_winner(proba: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:
+def _keep_winner(proba: NDArray[np.float64], winner: NDArray[np.int64]) -> NDArray[np.float64]:
     """Where rounding made equal what was not, the winner keeps the larger number: argmax agrees with predict."""
-    winner = np.argmax(decision, axis=1)
     lost = np.flatnonzero(np.argmax(proba, axis=1) != winner)
     proba[lost, winner[lost]] = np.nextafter(proba[lost].max(axis=1, initial=0.0), 1.0)
     return proba
