@@ -142,14 +142,14 @@ def test_an_infinity_is_refused_with_its_column_and_row(value: float, categorica
     settings = {"categorical_features": categorical, "n_estimators": 3}
     model = fit(X, y, **settings)
     for container in (bad, bad.astype(np.float32), sparse.csr_array(bad)):
-        with pytest.raises(ValueError, match="infinity.*column 2, row 4321"):
+        with pytest.raises(ValueError, match=r"infinity.*column 2, row 4321"):
             fit(container, y, **settings)
-        with pytest.raises(ValueError, match="infinity.*column 2, row 4321"):
+        with pytest.raises(ValueError, match=r"infinity.*column 2, row 4321"):
             model.predict(container)
     for frame, sound in zip(frames(bad), frames(X), strict=True):
-        with pytest.raises(ValueError, match="infinity.*'column 2', row 4321"):
+        with pytest.raises(ValueError, match=r"infinity.*'column 2', row 4321"):
             fit(frame, y, **settings)
-        with pytest.raises(ValueError, match="infinity.*'column 2', row 4321"):
+        with pytest.raises(ValueError, match=r"infinity.*'column 2', row 4321"):
             fit(sound, y, **settings).predict(frame)
 
 
@@ -275,10 +275,10 @@ def test_dates_and_other_things_are_refused() -> None:
     words[3, 2] = "word"
     with pytest.raises(ValueError, match="word"):
         fit(words, y)
-    with pytest.raises(ValueError, match="(?i)complex"):
+    with pytest.raises(ValueError, match=r"(?i)complex"):
         fit(X + 1j, y)
     for shape in ((20,), (4, 5, 5), ()):
-        with pytest.raises(ValueError, match="Expected 2D array|dim 3"):
+        with pytest.raises(ValueError, match=r"Expected 2D array|dim 3"):
             fit(np.zeros(shape), y)
 
 
