@@ -265,7 +265,8 @@ def _check_tests(e: Ensemble, bins: Bins) -> None:
     _expect(np.array_equal(np.sort(e.children, axis=1), children), "the children of a node are not its own")
     by_category = np.isin(e.column, list(bins.categories))
     _expect(bool(np.all((e.members >= 0) == by_category)), "a test does not fit its column")
-    _expect(bool(np.all((e.members >= -1) & (e.members < len(e.sets)))), "a set is out of range")
+    each_used = np.array_equal(np.unique(e.members[by_category]), np.arange(len(e.sets)))
+    _expect(each_used and bool(np.all(e.members >= -1)), "a set is out of range, or nobody's")
     _expect(bool(np.all(e.threshold > -np.inf)), "a threshold is not a number")  # +inf: all that is not missing
 
 
