@@ -5,6 +5,7 @@ Errors name the column, the row or the option, and say what to do.
 
 import math
 import os
+from contextlib import suppress
 from numbers import Real
 from typing import Any
 
@@ -216,16 +217,21 @@ def refuse_too_large(needed: int) -> None:
 def free_memory() -> int | None:
     """Bytes this process may still take: what the machine has left, or its control group."""
     limits = []
-    try:
-        with open("/proc/meminfo") as file:
-            limits += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
-        with (
-            open("/sys/fs/cgroup/memory.max") as most,
-            open("/sys/fs/cgroup/memory.current") as now,
-        ):
-            limits.append(int(most.read()) - int(now.read()))
-    except (OSError, ValueError):
-        pass
+    with suppress(OSError, ValueError), open("/proc/meminfo") as file:
+        limits += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
+    with suppress(OSError, ValueError):
+        limits.append(group_memory("/sys/fs/cgroup"))
     if not limits and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return min(limits, default=None)
+
+
+def group_memory(folder: str) -> int:
+    """Bytes that a control group has left; pages of files count as free, since they make room when asked."""
+    with (
+        open(f"{folder}/memory.max") as most,
+        open(f"{folder}/memory.current") as now,
+        open(f"{folder}/memory.stat") as stat,
+    ):
+        files = [int(line.split()[1]) for line in stat if line.startswith(("active_file ", "inactive_file "))]
+        return int(most.read()) - int(now.read()) + sum(files)
