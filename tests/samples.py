@@ -32,8 +32,8 @@ def messy(rows: int = 300, labels: int = 2, seed: int = 0) -> tuple[Any, Any]:
     return X, y
 
 
-def run_python(code: str, *arguments: str, timeout: float = 120, **environment: str | None) -> str:
-    """What a process of its own prints. A variable set to None is removed from its environment."""
+def run_python(code: str, *arguments: str, timeout: float = 120, **environment: str | None) -> tuple[str, str]:
+    """What a process of its own prints and complains. A variable set to None is removed from its environment."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -44,4 +44,4 @@ def run_python(code: str, *arguments: str, timeout: float = 120, **environment: 
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    return done.stdout, done.stderr

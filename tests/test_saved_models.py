@@ -161,7 +161,7 @@ from electorate import load
 model = load(sys.argv[1])
 print(model.digest_, model.decision_function(np.load(sys.argv[2])).tobytes().hex())
 """
-    printed = run_python(code, str(tmp_path / "m"), str(tmp_path / "X.npy"))
+    printed, _ = run_python(code, str(tmp_path / "m"), str(tmp_path / "X.npy"))
     assert printed.split() == [model.digest_, model.decision_function(X).tobytes().hex()]
 
 

@@ -192,7 +192,7 @@ def test_processes_of_multiprocessing(method: str) -> None:
 
 def test_another_process_makes_the_same_model() -> None:
     code = "from test_threads_and_processes import digest_of_fit; print(digest_of_fit(None, 5))"
-    printed = run_python(code, PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "tests")]), PYTHONHASHSEED="77")
+    printed, _ = run_python(code, PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "tests")]), PYTHONHASHSEED="77")
     assert printed.split() == [digest_of_fit(1, 5)]
 
 
