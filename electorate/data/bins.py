@@ -232,7 +232,8 @@ def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins
 
 def find_categories(table: Table, column: int, weights: NDArray[np.int64]) -> tuple[Categories, bool]:
     """The levels of a category column that occur with weight, and whether it has missing values."""
-    every = Categories(table.levels(column))
+    levels = table.levels(column)
+    every = Categories(levels if levels.dtype == object else levels + 0.0)  # -0.0 is 0.0
     totals = np.zeros(len(every.levels), dtype=np.int64)
     missing = 0
     if len(every.levels):

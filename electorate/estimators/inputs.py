@@ -83,7 +83,8 @@ def _readable(labels: NDArray[Any]) -> NDArray[Any]:
         return labels.astype(object)
     if labels.dtype.kind not in "OUbiufc" or (labels.dtype.kind == "f" and labels.dtype.itemsize > 8):
         raise ValueError(f"y has the type {labels.dtype}: labels must be texts, booleans or numbers of up to 64 bits")
-    return np.asarray(labels.astype(labels.dtype.newbyteorder("="), copy=False))
+    labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
+    return np.asarray(labels + 0.0 if labels.dtype.kind == "f" else labels)  # -0.0 is 0.0
 
 
 def _refuse_missing_labels(labels: NDArray[Any]) -> None:
