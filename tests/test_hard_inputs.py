@@ -217,13 +217,18 @@ def test_thresholds_separate_neighbouring_floats() -> None:
 
 
 def test_negative_zero_is_zero() -> None:
+    """In numbers, in categories and in labels, whichever comes first."""
     X, y = noisy()
-    X = np.round(X)
-    negative = np.where(X == 0, -0.0, X)
-    assert np.any(np.signbit(negative) & (negative == 0))
-    model, twin = fit(X, y, categorical_features=[1]), fit(negative, y, categorical_features=[1])
-    assert model.digest_ == twin.digest_
-    assert np.array_equal(model.decision_function(negative), model.decision_function(X))
+    X = np.round(X) + 0.0
+    y = y + 0.0
+    first, second = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
+    model = fit(X, y, categorical_features=[1])
+    for where in (first, second, first | second):
+        negative = np.where((X == 0) & where[:, None], -0.0, X)
+        labels = np.where((y == 0) & where, -0.0, y)
+        assert np.signbit(negative[X == 0]).any()
+        assert fit(negative, labels, categorical_features=[1]).digest_ == model.digest_
+        assert np.array_equal(model.decision_function(negative), model.decision_function(X))
 
 
 def layouts(X: Any, folder: Path) -> dict[str, Any]:
