@@ -225,7 +225,7 @@ def test_weight_0_is_the_row_removed(draw: Any, class_weight: Any) -> None:
     X[rows[1], 0], X[rows[2], 1], X[rows[3], 2] = np.inf, -np.inf, np.nan
     weight = np.where(out, 0, draw(len(y)))
     options = {"categorical_features": [3], "class_weight": class_weight}
-    kept = fit(X[~out], labels[~out], weight[~out], **options)
+    kept = fit(X[~out], np.array(labels[~out].tolist()), weight[~out], **options)
     assert fit(X, labels, weight, **options).digest_ == kept.digest_
     assert kept.classes_.tolist() == ["no", "yes"]
 
