@@ -1,7 +1,7 @@
 """One whole stump round beside its histogram pass alone, nanoseconds per cell, and the time to read the matrix.
 
-A round is the exchange with the shard (votes added, weights, sums, errors), the search and the step: what the loop does,
-timed over many rounds of a real fit. The histogram pass is the same kernel on the same codes and grid.
+A round is the exchange with the shard (votes added, weights, sums, errors), the search and the step: what the loop
+does, timed over many rounds of a real fit. The histogram pass is the same kernel on the same codes and grid.
 """
 
 import time

@@ -107,8 +107,8 @@ class Ensemble:
     def _walk_cells(self, cells: NDArray[np.int32], votes: NDArray[np.int64], first: int, last: int) -> None:
         offsets = self.offsets[first : last + 1]
         if len(self.sets):
-            nodes = (self.cells.place, self.cells.cut, self.members, self.missing_left, self.children)
-            kernels.walk(cells, offsets, *nodes, self.sets, self.units, votes)
+            tests = (self.cells.place, self.cells.cut, self.members, self.missing_left)
+            kernels.walk(cells, offsets, *tests, self.children, self.sets, self.units, votes)
         else:
             scratch = np.empty(cells.shape[1], dtype=np.int32)
             depths = self.ladder.depths[first:last]
@@ -169,7 +169,7 @@ class Cells:
             if ensemble.members[nodes[0]] >= 0:
                 edges.append(np.arange(SET_WIDTH - 2) + 0.5)
             else:
-                edges.append(np.unique(np.asarray(ensemble.threshold[nodes], dtype=np.float64)))
+                edges.append(np.asarray(np.unique(ensemble.threshold[nodes]), dtype=np.float64))
                 cut[nodes] = np.searchsorted(edges[-1], ensemble.threshold[nodes])
         return cls(columns, edges, place, cut)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.table import Block, Categories, Table
+from electorate.data.table import Block, Categories, Table, refuse_infinite
 from electorate.engines.pool import Pool
 
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
@@ -226,16 +226,6 @@ def sketch_columns(
     return sketches
 
 
-def refuse_infinite(table: Table, column: int, row: int) -> None:
-    """column -1: none was found."""
-    if column >= 0:
-        name = repr(table.names[column]) if table.names else str(column)
-        raise ValueError(
-            f"Input X contains infinity or a value too large for float64: column {name}, row {row}. "
-            "Replace it by a finite number, or by NaN if it is unknown."
-        )
-
-
 def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins: int) -> NDArray[np.float64]:
     """Between the bins: midpoints of neighbours, or the left one where the midpoint rounds up to the right one."""
     if len(values) < 2:
@@ -249,7 +239,8 @@ def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins
 
 def find_categories(table: Table, column: int, weights: NDArray[np.int64]) -> tuple[Categories, bool]:
     """The levels of a category column that occur with weight, and whether it has missing values."""
-    every = Categories(table.levels(column))
+    levels = table.levels(column)
+    every = Categories(levels if levels.dtype == object else levels + 0.0)  # -0.0 is 0.0
     totals = np.zeros(len(every.levels), dtype=np.int64)
     missing = 0
     if len(every.levels):

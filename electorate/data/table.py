@@ -79,6 +79,22 @@ def read_table(X: Any) -> Table:
     return FrameTable(X)
 
 
+def refuse_infinite(table: Table, column: int, row: int) -> None:
+    """column -1: none was found."""
+    if column >= 0:
+        name = repr(table.names[column]) if table.names else str(column)
+        raise ValueError(
+            f"Input X contains infinity or a value too large for float64: column {name}, row {row}. "
+            "Replace it by a finite number, or by NaN if it is unknown."
+        )
+
+
+def _refuse_infinite_level(table: Table, column: int, low: int, values: NDArray[np.float64]) -> None:
+    bad = np.flatnonzero(np.isinf(values))
+    if bad.size:
+        refuse_infinite(table, column, low + int(bad[0]))
+
+
 def numeric_codes(values: NDArray[np.float64], categories: Categories) -> NDArray[np.float64]:
     """Codes of number categories; NaN for values that were not seen."""
     known, codes = categories.by_number
@@ -110,7 +126,11 @@ class ArrayTable:
         return _finite_levels(np.asarray(self.array[:, column], dtype=np.float64))
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
-        return numeric_codes(self.numbers(low, high, [column])[0], categories)
+        if categories.is_text:
+            raise ValueError(f"column {column} was texts when the model was fitted and is now numbers")
+        values = self.numbers(low, high, [column])[0]
+        _refuse_infinite_level(self, column, low, values)
+        return numeric_codes(values, categories)
 
     def category_columns(self) -> list[int]:
         return []
@@ -173,7 +193,9 @@ class FrameTable:
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
         if not (categories.is_text or self._is_text(column)):
-            return numeric_codes(self._numbers(column, low, high), categories)
+            values = self._numbers(column, low, high)
+            _refuse_infinite_level(self, column, low, values)
+            return numeric_codes(values, categories)
         known, codes = self._codes.get(column, (None, np.empty(0)))
         if known is not categories:
             codes = _codes_of_values(self._factored(column), categories)

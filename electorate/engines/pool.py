@@ -15,6 +15,7 @@ import joblib
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+MOST_JOBS = 256  # more threads than this only cost memory
 SMALL_WORK = 400_000  # cells under which a second thread costs more than it brings
 
 
@@ -25,9 +26,11 @@ def count_jobs(n_jobs: int | None, cells: int) -> int:
             threading.current_thread() is not threading.main_thread() or multiprocessing.parent_process() is not None
         )
         return 1 if inside_worker or cells < SMALL_WORK else int(joblib.cpu_count())
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0: use a positive number of threads, -1 for all CPUs, or None")
     if n_jobs < 0:
         return max(1, int(joblib.cpu_count()) + 1 + n_jobs)
-    return n_jobs
+    return min(n_jobs, MOST_JOBS)
 
 
 class Pool:

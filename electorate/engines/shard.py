@@ -73,6 +73,7 @@ class Shard:
         self.width = width
         self.real = weights.real
         self.scale = float(2**weights.bits)
+        self.times = weights.times if weights.times.max(initial=1) > 1 else ONCE
         self.counts = counts_of(weights)
         self.rows = weights.rows
         self.grid = np.empty(codes.shape[1], dtype=np.int64)
@@ -101,12 +102,10 @@ class Shard:
         if change is not None:
             self.apply(change)
         channel = booster.channel(self.state, floor)
-        times = self.counts
         if self.real is not None:
             channel *= self.real
-            times = ONCE
         by_label = np.empty(len(self.starts) - 1, dtype=np.int64)
-        kernels.quantise(channel, times, self.scale, self.starts, self.grid, by_label)
+        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, by_label)
         totals = by_label
         if self.n_groups < len(by_label):
             totals = np.zeros(self.n_groups, dtype=np.int64)
@@ -244,7 +243,7 @@ class Shard:
 def counts_of(weights: Weights) -> NDArray[np.int64]:
     """Positive integers in proportion to the weights, or ONCE."""
     if weights.real is not None:
-        return np.maximum(1, np.rint(weights.real * 2.0**weights.bits)).astype(np.int64)
+        return weights.times * np.maximum(1, np.rint(weights.real * 2.0**weights.bits)).astype(np.int64)
     return weights.times if weights.times.max(initial=1) > 1 else ONCE
 
 

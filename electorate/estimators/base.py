@@ -20,15 +20,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate import kernels
 from electorate.boosting.booster import Booster
-from electorate.data.bins import read_block, refuse_infinite
-from electorate.data.table import Table
-from electorate.data.weights import refuse_bad
+from electorate.data.bins import read_block
+from electorate.data.table import Table, refuse_infinite
 from electorate.engines.pool import Pool, count_jobs
 from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
 from electorate.estimators.training import Problem
 from electorate.estimators.voter_view import Voters
 from electorate.voters.trees import Stumps, Trees
+
+FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
 
 
 class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -51,7 +52,8 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), Stumps, Trees, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        # steps are multiples of 2^-40: a smaller rate would round them away
+        "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -108,6 +110,23 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X_val, y_val, sample_weight_val : optional
             Rows to stop by when ``early_stopping=True``, instead of a part of X.
         """
+        before = dict(self.__dict__)
+        try:
+            self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
+        except BaseException:
+            self._restore(before)
+            raise
+        return self
+
+    def _restore(self, before: dict[str, Any]) -> None:
+        """A fit that failed or was interrupted leaves the model as it was, unless it could save some rounds."""
+        if self.__dict__.pop("_rescued", False):
+            return
+        kept = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
+        self.__dict__.clear()
+        self.__dict__.update(before | kept)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any) -> None:
         self._validate_family()
         context = self._init_callback_context(max_subtasks=self.n_estimators)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -124,7 +143,6 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         else:
             training.run_wrapped(self, table, problem, table_val, context, (X, y))
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
 
     def _validate_family(self) -> None:
         if isinstance(self._family(), Trees):
@@ -149,11 +167,14 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         n_rows = table.n_rows if self._is_native else table.shape[0]
         given = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)
-        weight = inputs.times_class_weight(weight, given, self.class_weight)
-        refuse_bad(weight)
-        classes = self.classes_ if going_on else np.unique(given[weight > 0])
-        labels = inputs.encode_labels(given, classes, weight, "y")
-        return Problem(table, labels, weight, classes)
+        factor = inputs.class_factors(weight, given, self.class_weight)
+        counts = weight > 0 if factor is None else (weight > 0) & (factor > 0)
+        if not np.any(counts):
+            raise ValueError("sample_weight times class_weight is zero for every row: nothing is left to fit")
+        classes = self.classes_ if going_on else np.unique(given[counts])
+        inputs.refuse_many(classes)
+        labels = inputs.encode_labels(given, classes, np.where(counts, weight, 0.0), "y")
+        return Problem(table, labels, weight, factor, classes)
 
     def _with_validation(self, problem: Problem, X: Any, table: Any, y: Any, sample_weight: Any) -> Problem:
         if X is None:
@@ -162,9 +183,8 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         n_rows = table.n_rows if self._is_native else table.shape[0]
         given = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)
-        refuse_bad(weight)
         labels = inputs.encode_labels(given, problem.classes, weight, "y_val")
-        return replace(problem, validation=Problem(table, labels, weight, problem.classes))
+        return replace(problem, validation=Problem(table, labels, weight, None, problem.classes))
 
     _n_shards: int | None = None  # for tests: the model must not depend on it
 

@@ -74,7 +74,7 @@ class Hooks:
         if error is None:
             self.model.__dict__.update(self.make(self.finished))
         elif self.now.casts and isinstance(error, Exception):
-            self.model.__dict__.update(self.make([*self.finished, self.now]))
+            self.model.__dict__.update(self.make([*self.finished, self.now]), _rescued=True)
             error.add_note(f"in round {len(self.now.rows) + 1}; the model holds the rounds before it")
         self.model.__dict__.pop("_hooks", None)
         self.model.__dict__.pop("_resume", None)

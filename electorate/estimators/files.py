@@ -16,7 +16,7 @@ from electorate import modelfile
 from electorate.boosting.grid import LONGEST
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
-from electorate.ensemble import ARRAYS, SET_WIDTH, Ensemble
+from electorate.ensemble import ARRAYS, LEAF, SET_WIDTH, Ensemble
 from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 
 ESTIMATORS = {
@@ -39,7 +39,7 @@ ARRAY_TYPES = {
     "sets": ("|b1", (None, SET_WIDTH)),
 }
 HISTORY = "history."
-KINDS_OF_LABELS = ("<U", "<i", "<u", "|i", "|u", "|b", "<f")
+LABEL_TYPES = {"object", "str", "|b1", "|i1", "|u1"} | {f"<{kind}{size}" for kind in "iuf" for size in (2, 4, 8)}
 
 
 # ---------------------------------------------------------------- writing
@@ -112,10 +112,9 @@ def _plain(value: Any) -> Any:
 
 
 def _labels_out(classes: NDArray[Any]) -> dict[str, Any]:
-    return {
-        "dtype": "object" if classes.dtype == object else classes.dtype.str,
-        "labels": classes.tolist(),
-    }
+    """Texts as "str", however long: the width of an array of texts is not part of the model."""
+    kind = {"O": "object", "U": "str"}.get(classes.dtype.kind, classes.dtype.newbyteorder("<").str)
+    return {"dtype": kind, "labels": [_plain(label) for label in classes.tolist()]}
 
 
 def _categories_out(categories: dict[int, Categories]) -> list[dict[str, Any]]:
@@ -141,14 +140,13 @@ def _bin_arrays(bins: Bins) -> dict[str, NDArray[Any]]:
 def load(path: Any) -> Any:
     """Read a model that `save` wrote. A damaged or hostile file raises `ModelFormatError`; nothing is executed."""
     contents = modelfile.read(path)
-    if contents.kind not in ESTIMATORS:
-        raise ModelFormatError(f"{contents.source}: no estimator is called {contents.kind[:60]!r}")
     try:
+        _expect(contents.kind in ESTIMATORS, f"no estimator is called {contents.kind!r:.60}")
         return _rebuild(contents)
     except ModelFormatError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-        raise ModelFormatError(f"{contents.source}: {error}") from error
+        raise ModelFormatError(f"model file {contents.source!r}: {_shown(error)}") from None
 
 
 def _rebuild(contents: Contents) -> Any:
@@ -181,6 +179,12 @@ def _read_validation(contents: Contents, model: Any) -> None:
             setattr(model, attribute, value)
 
 
+def _shown(error: Exception) -> str:
+    """What a file caused to be said, short and without control characters."""
+    text = f"{type(error).__name__}, {error}" if isinstance(error, KeyError) else str(error)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:300])
+
+
 def _expect(holds: bool, otherwise: str) -> None:
     if not holds:
         raise ValueError(otherwise)
@@ -211,13 +215,10 @@ def _labels_in(said: dict[str, Any]) -> NDArray[Any]:
     labels, dtype = said["labels"], said["dtype"]
     plain = isinstance(labels, list) and all(isinstance(v, str | int | float | bool) for v in labels)
     _expect(plain and 1 <= len(labels) < 2**16, "classes are not a list of labels")
-    if dtype == "object":
-        classes = np.empty(len(labels), dtype=object)
-        classes[:] = labels
-    else:
-        _expect(isinstance(dtype, str) and dtype[:2] in KINDS_OF_LABELS, f"labels of type {dtype!r}")
-        classes = np.array(labels, dtype=dtype if dtype[1] != "U" else np.str_)
-    _expect(len(np.unique(classes)) == len(labels), "classes are not distinct")
+    _expect(isinstance(dtype, str) and dtype in LABEL_TYPES, f"labels of type {dtype!r:.60}")
+    classes = np.array(labels, dtype=dtype)
+    _expect(classes.tolist() == labels, f"labels are not of the type {dtype}")
+    _expect(np.array_equal(np.unique(classes), classes), "classes are not distinct and in order")
     return classes
 
 
@@ -229,35 +230,45 @@ def _read_bins(contents: Contents, n_columns: int) -> Bins:
     _expect(_partition(offsets, len(edges)), "edge_offsets do not divide the edges")
     parts = [edges[a:b] for a, b in pairwise(offsets)]
     sizes = np.diff(offsets) + 1
-    _expect(
-        bool(np.all((n_bins == sizes) | ((n_bins == 0) & (sizes == 1)))),
-        "n_bins do not fit the edges",
-    )
-    _expect(
-        all(np.all(np.diff(part) > 0) and np.all(np.isfinite(part)) for part in parts),
-        "edges do not rise",
-    )
+    fits = (n_bins == sizes) | ((n_bins == 0) & (sizes == 1))
+    _expect(bool(np.all(fits)), "n_bins do not fit the edges")
+    rises = all(np.all(np.isfinite(part)) and np.all(part[1:] > part[:-1]) for part in parts)
+    _expect(rises, "edges do not rise")
     _expect(int(n_bins.max(initial=0)) < 2**16, "too many bins")
     categories = _categories_in(meta_value(contents, "categories", list), n_columns)
     for column, levels in categories.items():
-        _expect(n_bins[column] == levels.n_codes, f"categories of column {column} do not fit its bins")
-    return Bins(parts, categories, np.array(has_missing), np.array(n_bins))
+        between = np.array_equal(parts[column], np.arange(levels.n_codes - 1) + 0.5)
+        _expect(between and n_bins[column] == levels.n_codes, f"categories of column {column} do not fit its bins")
+    return Bins([np.array(part) for part in parts], categories, np.array(has_missing), np.array(n_bins))
 
 
 def _categories_in(said: list[Any], n_columns: int) -> dict[int, Categories]:
-    categories = {}
+    categories: dict[int, Categories] = {}
     for entry in said:
-        column, text = entry["column"], entry["text"]
-        kinds = (str,) if text else (int, float)
-        values = [*entry["levels"], *entry["rest"]]
-        _expect(type(column) is int and 0 <= column < n_columns, "a category column is out of range")
-        _expect(all(type(value) in kinds for value in values), f"levels of column {column} are mixed")
-        _expect(len(set(values)) == len(values), f"levels of column {column} are not distinct")
-        _expect(len(entry["levels"]) <= MOST_CATEGORIES + 1, f"too many levels in column {column}")
-        levels = np.empty(len(entry["levels"]), dtype=object if text else np.float64)
-        levels[:] = entry["levels"]
-        categories[column] = Categories(levels, tuple(entry["rest"]))
+        column = _field(entry, "column", int)
+        _expect(0 <= column < n_columns and column not in categories, "a category column is out of range or twice")
+        categories[column] = _levels_in(entry, column)
     return categories
+
+
+def _levels_in(entry: dict[str, Any], column: int) -> Categories:
+    is_text, given, rest = _field(entry, "text", bool), _field(entry, "levels", list), _field(entry, "rest", list)
+    values = [*given, *rest]
+    kinds = (str,) if is_text else (int, float)
+    _expect(all(type(value) in kinds for value in values), f"levels of column {column} are mixed")
+    every = np.array(values, dtype=object if is_text else np.float64)
+    distinct = len(set(every.tolist())) == len(values) and every.tolist() == values
+    _expect(distinct, f"levels of column {column} are not distinct")
+    categories = Categories(every[: len(given)], tuple(every[len(given) :].tolist()))
+    _expect(categories.n_codes <= MOST_CATEGORIES + 1, f"too many levels in column {column}")
+    return categories
+
+
+def _field(entry: Any, key: str, kind: type) -> Any:
+    _expect(
+        isinstance(entry, dict) and type(entry.get(key)) is kind, f"{key!r} of a category column is not {kind.__name__}"
+    )
+    return entry[key]
 
 
 def _read_ensemble(contents: Contents, n_columns: int) -> Ensemble:
@@ -273,6 +284,7 @@ def _check_ensemble(e: Ensemble, bins: Bins, n_classes: int) -> None:
     _expect(len(e.offsets) > 0 and _partition(e.offsets, nodes), "offsets do not divide the nodes")
     _expect(bool(np.all(np.diff(e.offsets) > 0)), "a voter has no nodes")
     _expect(len(e.offsets) == len(e.steps) + 1, "steps do not fit the voters")
+    _expect(n_classes > 1 or not len(e.steps), "voters do not fit a single class")
     _expect(e.n_outputs == (1 if n_classes == 2 else n_classes), "values do not fit the classes")
     _check_rounds(e, n_classes)
     _check_questions(e, bins)
@@ -299,13 +311,15 @@ def _check_questions(e: Ensemble, bins: Bins) -> None:
     _expect(len(np.unique(reached)) == reached.size == len(e.column) - len(e.steps), "a voter is not a tree")
     by_category = np.isin(e.column, list(bins.categories))
     _expect(bool(np.all((e.members >= 0) == by_category)), "a question does not fit its column")
-    _expect(bool(np.all((e.members >= -1) & (e.members < len(e.sets)))), "a set is out of range")
-    _expect(not np.any(np.isnan(e.threshold)), "a threshold is not a number")
+    each_used = np.array_equal(np.unique(e.members[by_category]), np.arange(len(e.sets)))
+    _expect(each_used and bool(np.all(e.members >= -1)), "a set is out of range, or nobody's")
+    _expect(bool(np.all(e.threshold > -np.inf)), "a threshold is not a number")  # +inf: all that is not missing
+    _expect(bool(np.all(e.children[e.column < 0] == LEAF)), "a leaf has children")
 
 
 def _check_numbers(e: Ensemble) -> None:
     _expect(bool(np.all(np.isfinite(e.steps)) and np.all(np.isfinite(e.value))), "a vote is not finite")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         most = np.abs(e.value).max(initial=0.0) * np.abs(e.steps).sum()
     _expect(bool(most < LONGEST), "the votes are too large")
 
@@ -322,4 +336,5 @@ def _read_history(contents: Contents, rounds: int) -> dict[str, NDArray[Any]]:
 
 
 def _partition(offsets: NDArray[np.int64], total: int) -> bool:
-    return bool(offsets[0] == 0 and offsets[-1] == total and np.all(np.diff(offsets) >= 0))
+    """From 0 to the total, never falling; compared, not subtracted, which could overflow."""
+    return bool(len(offsets) and offsets[0] == 0 and offsets[-1] == total and np.all(offsets[1:] >= offsets[:-1]))

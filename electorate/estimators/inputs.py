@@ -5,6 +5,8 @@ Errors name the column, the row or the option, and say what to do.
 
 import math
 import os
+from contextlib import suppress
+from numbers import Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -14,14 +16,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
+from electorate.data.factors import is_missing
 from electorate.data.table import Table, read_table
+from electorate.data.weights import refuse_bad
+
+MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
 
 Weight = NDArray[np.float64]
 
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """X as a table; in training (reset) its columns are remembered, afterwards compared."""
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X has several columns of one name: {error}") from error
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
@@ -37,6 +46,8 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         dtype="numeric",
         ensure_all_finite=False,
     )
+    if checked.dtype.kind not in "fiub":
+        raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
     return read_table(checked)
 
 
@@ -64,14 +75,15 @@ def check_labels(estimator: BaseEstimator, y: Any, n_rows: int) -> NDArray[Any]:
     """y as one column of class labels."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    labels = column_or_1d(_to_array(y), warn=True)
+    labels = _readable(column_or_1d(_to_array(y), warn=True))
     if len(labels) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {len(labels)}"
         )
     _refuse_missing_labels(labels)
+    _refuse_objects(labels)
     check_classification_targets(labels)
-    return np.asarray(labels)
+    return labels
 
 
 def _to_array(y: Any) -> Any:
@@ -79,34 +91,60 @@ def _to_array(y: Any) -> Any:
     return series.to_numpy() if isinstance(series, nw.Series | nw.DataFrame) else y
 
 
+def _readable(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of a type that a model file can hold, in the byte order of this machine."""
+    if labels.dtype.kind == "T":
+        return labels.astype(object)
+    if labels.dtype.kind not in "OUbiufc" or (labels.dtype.kind == "f" and labels.dtype.itemsize > 8):
+        raise ValueError(f"y has the type {labels.dtype}: labels must be texts, booleans or numbers of up to 64 bits")
+    labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
+    return np.asarray(labels + 0.0 if labels.dtype.kind == "f" else labels)  # -0.0 is 0.0
+
+
 def _refuse_missing_labels(labels: NDArray[Any]) -> None:
     if labels.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(labels))
     elif labels.dtype == object:
-        bad = np.flatnonzero([value is None or value != value for value in labels.tolist()])
+        bad = np.flatnonzero([is_missing(value) for value in labels.tolist()])
     else:
         return
     if bad.size:
         row = int(bad[0])
         kind = "infinity" if labels.dtype.kind == "f" and np.isinf(labels[row]) else "NaN"
-        raise ValueError(f"Input y contains {kind}: row {row} has the label {labels[row]!r}; drop such rows")
+        raise ValueError(f"Input y contains {kind}: row {row} has the label {labels[row]}; drop such rows")
+
+
+def _refuse_objects(labels: NDArray[Any]) -> None:
+    """An array of objects must hold texts; others may have no order, and scikit-learn's scores refuse them."""
+    if labels.dtype == object:
+        bad = next((row for row, value in enumerate(labels.tolist()) if not isinstance(value, str)), None)
+        if bad is not None:
+            raise ValueError(
+                f"Unknown label type: y is an array of objects and row {bad} holds {labels[bad]!r}, not a text: "
+                "convert y, with y.astype(int), astype(bool) or astype(str)"
+            )
+
+
+def refuse_many(classes: NDArray[Any]) -> None:
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(f"y has {len(classes)} classes, more than {MOST_CLASSES}: is it a regression target?")
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Weight:
     """Sample weights as float64; 1 each where none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
+    given = np.asarray(_to_array(sample_weight))
     weight = check_array(
-        np.asarray(_to_array(sample_weight)),
+        given if given.ndim else np.full(n_rows, given),
         dtype=np.float64,
         ensure_2d=False,
         ensure_all_finite=False,
         input_name="sample_weight",
     )
-    if weight.ndim == 0:
-        return np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight per row of X")
+    refuse_bad(weight)
     return np.array(weight)
 
 
@@ -120,32 +158,48 @@ def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, na
     return codes
 
 
-def times_class_weight(weight: Weight, labels: NDArray[Any], class_weight: Any) -> Weight:
-    """Weights times the weight of their class. "balanced" gives every class the same total."""
+def class_factors(weight: Weight, labels: NDArray[Any], class_weight: Any) -> Weight | None:
+    """The factor of every row's class. "balanced" gives every class of positive weight the same total."""
     if class_weight is None:
-        return weight
-    classes, codes = np.unique(labels[weight > 0], return_inverse=True)
+        return None
+    present = weight > 0
+    classes, codes = np.unique(labels[present], return_inverse=True)
     if isinstance(class_weight, str):
-        totals = [math.fsum(weight[weight > 0][codes == k]) for k in range(len(classes))]
-        factor = {c: math.fsum(totals) / (len(classes) * t) for c, t in zip(classes.tolist(), totals, strict=True)}
+        factors = _balanced(weight[present], codes, len(classes))
     else:
-        factor = dict(class_weight)
-        unknown = [key for key in factor if key not in set(classes.tolist())]
-        if unknown:
-            raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes.tolist()!r}")
-    out = weight.copy()
-    for label, times in factor.items():
-        out[labels == label] *= times
+        factors = _named_factors(class_weight, classes.tolist())
+    out = np.ones(len(weight))
+    out[present] = factors[codes]
     return out
+
+
+def _balanced(weight: Weight, codes: NDArray[np.int64], n_classes: int) -> Weight:
+    """From exact sums, of weights divided by a power of two: no sum overflows."""
+    share = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
+    totals = np.array([math.fsum(share[codes == k]) for k in range(n_classes)])
+    with np.errstate(divide="ignore", over="ignore"):
+        factors = np.asarray(math.fsum(totals) / (n_classes * totals))
+    if not np.all(np.isfinite(factors)):
+        raise ValueError("class_weight='balanced' cannot balance classes whose weights differ by more than 1e300")
+    return factors
+
+
+def _named_factors(given: Any, classes: list[Any]) -> Weight:
+    """Of every class; 1 where none is given. A name that is no class is refused if some class has no name."""
+    unknown = [label for label in given if label not in classes]
+    if unknown and any(label not in given for label in classes):
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes!r}")
+    for label, factor in given.items():
+        if not (isinstance(factor, Real) and math.isfinite(factor) and float(factor) >= 0):
+            raise ValueError(f"class_weight of {label!r} is {factor!r}: it must be a finite number, not negative")
+    return np.array([given.get(label, 1.0) for label in classes], dtype=np.float64)
 
 
 def category_columns(table: Table, wanted: Any) -> list[int]:
     """The columns to treat as categories: by type, or those the user names by position, name or mask."""
     if isinstance(wanted, str) and wanted == "from_dtype":
         return table.category_columns()
-    if wanted is None:
-        return []
-    columns = [_column_number(table, item) for item in _unmask(table, wanted)]
+    columns = [] if wanted is None else [_column_number(table, item) for item in _unmask(table, wanted)]
     by_type = set(table.category_columns())
     left_out = sorted(by_type - set(columns))
     if left_out:
@@ -181,24 +235,28 @@ def refuse_too_large(needed: int) -> None:
     if free is not None and needed > free:
         raise MemoryError(
             f"this fit needs about {needed / 2**30:.1f} GiB beside X, and {free / 2**30:.1f} GiB are free: "
-            "use fewer rows or columns, or max_bins=255 instead of 'exact'"
+            "use fewer rows or columns, max_bins=255 instead of 'exact', or a smaller n_jobs"
         )
 
 
 def free_memory() -> int | None:
     """Bytes this process may still take: what the machine has left, or its control group."""
     limits = []
-    try:
-        with open("/proc/meminfo") as file:
-            lines = dict(line.split(":") for line in file)
-        limits.append(int(lines["MemAvailable"].split()[0]) * 1024)
-        with (
-            open("/sys/fs/cgroup/memory.max") as most,
-            open("/sys/fs/cgroup/memory.current") as now,
-        ):
-            limits.append(int(most.read()) - int(now.read()))
-    except (OSError, ValueError, KeyError):
-        pass
+    with suppress(OSError, ValueError), open("/proc/meminfo") as file:
+        limits += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
+    with suppress(OSError, ValueError):
+        limits.append(group_memory("/sys/fs/cgroup"))
     if not limits and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return min(limits, default=None)
+
+
+def group_memory(folder: str) -> int:
+    """Bytes that a control group has left; pages of files count as free, since they make room when asked."""
+    with (
+        open(f"{folder}/memory.max") as most,
+        open(f"{folder}/memory.current") as now,
+        open(f"{folder}/memory.stat") as stat,
+    ):
+        files = [int(line.split()[1]) for line in stat if line.startswith(("active_file ", "inactive_file "))]
+        return int(most.read()) - int(now.read()) + sum(files)

@@ -37,12 +37,13 @@ class Problem:
     table: Table  # of wrapped voters: nobody looks at it
     labels: NDArray[np.int64]
     weight: NDArray[np.float64]
+    factor: NDArray[np.float64] | None  # of the row's class
     classes: NDArray[Any]
     validation: "Problem | None" = None
 
     @property
     def examples(self) -> Examples:
-        return Examples(self.table, self.labels, len(self.classes), read_weights(self.weight))
+        return Examples(self.table, self.labels, len(self.classes), read_weights(self.weight, self.factor))
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,13 @@ class Bench:
 def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model by its family. Nothing of it changes before all is done."""
     before = _before(model)
-    inputs.refuse_too_large(_bytes_needed(model, problem))
-    with Pool(count_jobs(model.n_jobs, problem.table.n_rows * problem.table.n_columns)) as pool:
+    jobs = count_jobs(model.n_jobs, problem.table.n_rows * problem.table.n_columns)
+    inputs.refuse_too_large(_bytes_needed(model, problem, model._n_shards or jobs, 256))
+    with Pool(jobs) as pool:
         categorical = inputs.category_columns(problem.table, model.categorical_features)
         weights = problem.examples.weights.whole
         bins = find_bins(problem.table, weights, categorical, model.max_bins, pool)
+        inputs.refuse_too_large(_bytes_needed(model, problem, model._n_shards or jobs, bins.width))
         if before is not None:
             _refuse_other_data(before.bins_, bins)
         n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
@@ -146,12 +149,13 @@ def _groups(model: Any, problem: Problem) -> list[tuple[int | None, NDArray[np.i
     return [(label, (np.arange(n_labels) == label).astype(np.int64)) for label in range(n_labels)]
 
 
-def _bytes_needed(model: Any, problem: Problem) -> int:
-    """Binned copy, state and working vectors of the shards."""
-    n_rows, n_columns = problem.table.n_rows, problem.table.n_columns
-    per_cell = 2 if model.max_bins == "exact" else 1
-    n_states = max(2, 1 + len(problem.classes))
-    return n_rows * (per_cell * (n_columns + 3) + 8 * (n_states + 6))
+def _bytes_needed(model: Any, problem: Problem, n_shards: int, width: int) -> int:
+    """Binned copy, state and working vectors of the shards, and their histograms; in Python integers."""
+    columns, n_labels = problem.table.n_columns + 3, len(problem.classes)
+    cell = 2 if model.max_bins == "exact" else 1
+    n_states = 2 if n_labels == 2 else 1 + n_labels
+    histogram = 8 * n_labels * columns * width
+    return problem.table.n_rows * (cell * columns + 8 * (n_states + 12)) + (n_shards + 3) * histogram
 
 
 # ---------------------------------------------------------------- the fitted model
@@ -243,8 +247,9 @@ def set_aside(problem: Problem, fraction: float, seed: int) -> Problem:
     """A part of the rows of every class goes to validation; rows only change sides, nothing is copied."""
     random = np.random.RandomState(seed)
     aside = np.zeros(len(problem.labels), dtype=np.bool_)
+    counts = problem.weight > 0 if problem.factor is None else (problem.weight > 0) & (problem.factor > 0)
     for label in range(len(problem.classes)):
-        rows = np.flatnonzero((problem.labels == label) & (problem.weight > 0))
+        rows = np.flatnonzero((problem.labels == label) & counts)
         count = min(int(np.ceil(fraction * len(rows))), len(rows) - 1)
         aside[random.permutation(rows)[: max(count, 0)]] = True
     if not np.any(aside):

@@ -583,8 +583,8 @@ def lookup(block, columns, edges, depths, first, tables, votes, scratch):
 def climb(block, columns, first, edges, rises, absent, votes):
     """votes[output, row] += the rises at all edges below a value, or `absent` where it is missing.
 
-    For (column, output) number n = j * outputs + output: edges and rises first[n]..first[n+1], and absent[n]. Every edge
-    is compared with all rows of a block, four at a time: without look-ups this is the fastest way for few edges.
+    For (column, output) number n = j * outputs + output: edges and rises first[n]..first[n+1], and absent[n]. Every
+    edge is compared with all rows of a block, four at a time: without look-ups this is the fastest way for few edges.
     """
     outputs = votes.shape[0]
     rows = block.shape[1]
