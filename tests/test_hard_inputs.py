@@ -438,10 +438,10 @@ def test_a_failed_second_fit_leaves_the_first_model() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"n_jobs": 0}, "n_jobs is 0"),
+        ({"n_jobs": 0}, "'n_jobs'"),
         ({"n_jobs": 1.5}, "'n_jobs'"),
-        ({"learning_rate": 1e10}, "learning_rate is too large: in round 1"),
-        ({"learning_rate": 1e308}, "learning_rate is too large: in round 1"),
+        ({"learning_rate": 1e10}, "after 1 rounds votes can come to .* lower learning_rate"),
+        ({"learning_rate": 1e308}, "after 1 rounds votes can come to .* lower learning_rate"),
         ({"learning_rate": np.inf}, "'learning_rate'"),
         ({"learning_rate": np.nan}, "'learning_rate'"),
         ({"learning_rate": 1e-9}, "'learning_rate'"),

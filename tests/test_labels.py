@@ -153,10 +153,10 @@ def test_decisions_one_rounding_apart(decision: Any, value: float, first: int, s
     model = fit(X, y, n_estimators=2)
     decision[:, first] = value
     decision[:, second] = np.nextafter(value, 9)
-    proba = model._probabilities(decision.copy())
+    proba = model._checked_probabilities(decision.copy())
     assert np.array_equal(model.classes_[np.argmax(proba, axis=1)], model._classes_of(decision))
     assert np.all(proba <= 1)
     two = AdaBoostClassifier(n_estimators=2).fit(X, y > 2)
     flat = np.concatenate([decision.ravel(), [0.0, -0.0, 5e-324, -5e-324, 1e-17, -1e-17]])
-    proba = two._probabilities(flat)
+    proba = two._checked_probabilities(flat)
     assert np.array_equal(two.classes_[np.argmax(proba, axis=1)], two._classes_of(flat))

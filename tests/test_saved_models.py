@@ -256,7 +256,7 @@ def test_every_number_tampered_with(name: str, sound: Any, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("steps", value) for value in (np.inf, 1e300, 2.0**21, 0.0, -1.0)),
+        *(("steps", value) for value in (np.inf, 1e300, 2.0**21)),
         *(("value", value) for value in (np.inf, 1e300, -1e300)),
         ("edges", np.inf),
     ],

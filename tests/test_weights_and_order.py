@@ -98,7 +98,7 @@ def test_a_bad_weight_is_refused_with_its_row(value: float, class_weight: Any) -
     X, y = noisy(rows=50)
     weight = np.ones(50)
     weight[[13, 20]] = value
-    with pytest.raises(ValueError, match=f"sample_weight of row 13 is {value}"):
+    with pytest.raises(ValueError, match=f"`sample_weight`.*row 13 has {value}"):
         fit(X, y, weight, class_weight=class_weight)
 
 
@@ -107,10 +107,10 @@ def test_a_bad_weight_is_refused_with_its_row(value: float, class_weight: Any) -
     [
         (np.zeros(50), "sample_weight is zero for every row"),
         (0, "sample_weight is zero for every row"),
-        (np.ones(49), r"sample_weight has the shape \(49,\), expected \(50,\)"),
-        (np.ones((50, 1)), r"sample_weight has the shape \(50, 1\)"),
+        (np.ones(49), r"sample_weight.shape == \(49,\), expected \(50,\)"),
+        (np.ones((50, 1)), r"sample_weight.shape == \(50, 1\)"),
         (np.array(["heavy"] * 50), "heavy"),
-        (pd.Series([None] + [1.0] * 49, dtype="Float64"), "sample_weight of row 0 is nan"),
+        (pd.Series([None] + [1.0] * 49, dtype="Float64"), "`sample_weight`.*row 0 has nan"),
     ],
 )
 def test_weights_that_cannot_be_used(weight: Any, words: str) -> None:

@@ -197,8 +197,9 @@ def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step
 # ---------------------------------------------------------------- the grid of a round
 #
 # A channel is exp(floor - state), and a unit of the grid 2^-bits of it. The floor is set before the sums are known,
-# from the sums before them and what the voter does to each leaf and label, so that the total comes as near to what fits as
-# a bound on it allows: rounding is then small against the total, whatever the weights. The same rule on every engine.
+# from the sums before them and what the voter does to each leaf and label, so that the total comes as near to what
+# fits as a bound on it allows: rounding is then small against the total, whatever the weights. The same rule on every
+# engine.
 
 
 def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64]) -> float:

@@ -75,7 +75,7 @@ class Shard:
         self.scale = float(2**weights.bits)
         self.times = weights.times if weights.times.max(initial=1) > 1 else ONCE
         self.counts = counts_of(weights)
-        self.rows = weights.rows
+        self.weights = weights
         self.grid = np.empty(codes.shape[1], dtype=np.int64)
         self.state = np.empty((0, codes.shape[1]))
         self.root_histogram: NDArray[np.int64] | None = None
@@ -154,8 +154,8 @@ class Shard:
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         """[node, column, bin]: how many rows, for families that ask for a least number of them."""
-        growth = self._growth()
-        counts = [self._histogram_of(growth, growth.nodes[node], self.rows) for node in nodes]
+        growth, rows = self._growth(), self.weights.rows
+        counts = [self._histogram_of(growth, growth.nodes[node], rows) for node in nodes]
         return np.stack(counts).sum(axis=1)
 
     def leaf_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
