@@ -147,6 +147,16 @@ def test_both_zeros_are_one_value() -> None:
     assert not np.signbit(values[0])
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_spike_at_zero_is_kept(zero: float) -> None:
+    """Half of the weight of a column must not fall through the hash."""
+    values = np.concatenate([np.random.default_rng(1).normal(size=3000), np.full(3000, zero)])
+    for merge in (False, True):
+        held, weights, _ = contents(sketch_of([(values[::2], ones(3000)), (values[1::2], ones(3000))], 16, merge=merge))
+        assert len(held) == 16
+        assert weights[held.index(0.0)] == 3000
+
+
 def test_a_sketch_stays_small() -> None:
     rng = np.random.default_rng(0)
     sketch = Sketch(64)

@@ -77,6 +77,11 @@ def test_hashes(rng: np.random.Generator, n: int) -> None:
     assert len(np.unique(at_once[0])) == len(np.unique(values.view(np.uint64)))
 
 
+def test_zero_has_the_smallest_hash() -> None:
+    assert [int(twin.mix(0.0)) for twin in TWINS] == [0, 0]
+    assert min(int(twin.mix(-0.0)) for twin in TWINS) > 0
+
+
 def held(keys: np.ndarray, totals: np.ndarray) -> dict[float, int]:
     """What a table of distinct values holds, wherever it put it. Shown as text: -0.0 is not 0.0 here."""
     return {repr(key): total for key, total in zip(keys.tolist(), totals.tolist(), strict=True) if total}

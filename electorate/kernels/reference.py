@@ -12,8 +12,7 @@ import numpy as np
 
 
 def mix(value):
-    bits = int(np.float64(value).view(np.uint64))
-    z = (bits + 0x9E3779B97F4A7C15) % 2**64
+    z = int(np.float64(value).view(np.uint64))
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
     return np.uint64(z ^ (z >> 31))
