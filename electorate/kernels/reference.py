@@ -163,9 +163,10 @@ def _left(numbers, column, cut, missing_left):
     return numbers[..., column, : cut + 1].sum(axis=-1) + missing_left * numbers[..., column, -1]
 
 
-def _enough(rows, column, cut, missing_left, min_rows):
+def _enough(rows, test, min_rows):
     if len(rows) == 0:
         return True
+    column, cut, missing_left = test
     left = _left(rows, column, cut, missing_left)
     return min(left, rows[column].sum() - left) >= min_rows
 
@@ -175,12 +176,11 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, f
         sides = left, totals - left
         return -1 if sides[0].argmax() == sides[1].argmax() else int(sides[0].max() + sides[1].max())
 
-    best, most = (-1,), -1
+    most = -1
     for test in _thresholds(n_bins, has_missing, ordered):
-        if _enough(rows, *test, min_rows) and right(_left(sums, *test)) > most:
-            best, most = test, right(_left(sums, *test))
-    if most >= 0:
-        found[:3] = best
+        if _enough(rows, test, min_rows) and right(_left(sums, *test)) > most:
+            most = right(_left(sums, *test))
+            found[:3] = test
     return most
 
 
@@ -202,21 +202,20 @@ def purity_of_two(criterion, here, there, also_here, also_there):
 
 
 def purest_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, criterion, found):
-    best, most = (-1,), -np.inf
+    most = -np.inf
     for test in _thresholds(n_bins, has_missing, ordered):
         column, cut, _ = test
         if not sums[:, column, cut].any():
             continue  # a bin without weight is no place to cut
         score = purity(criterion, _left(sums, *test), totals)
-        if score > most and _enough(rows, *test, min_rows):
-            best, most = test, score
-    if most > -np.inf:
-        found[:3] = best
+        if score > most and _enough(rows, test, min_rows):
+            most = score
+            found[:3] = test
     return most
 
 
 def best_subset(sums, n_bins, has_missing, ordered, rows, min_rows, found):
-    best, most = (-1,), -1
+    most = -1
     for j in np.flatnonzero(~ordered):
         bins = [*range(n_bins[j]), *([sums.shape[2] - 1] if has_missing[j] else [])]
         for a, b in combinations(range(len(sums)), 2):
@@ -227,9 +226,8 @@ def best_subset(sums, n_bins, has_missing, ordered, rows, min_rows, found):
                 continue
             weight = int(np.maximum(sums[a, j, bins], sums[b, j, bins]).sum())
             if weight > most:
-                best, most = (j, a, b), weight
-    if most >= 0:
-        found[:3] = best
+                most = weight
+                found[:3] = (j, a, b)
     return most
 
 
