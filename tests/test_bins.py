@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
+from electorate import AdaBoostClassifier
 from electorate.data import bins as bins_module
 from electorate.data.bins import (
     MOST_CATEGORIES,
@@ -145,6 +148,16 @@ def test_both_zeros_are_one_value() -> None:
         assert contents(sketch_of([(np.array([-0.0, 0.0, -0.0]), ones(3))], capacity)) == ([0.0], [3], 0)
     values, _ = sketch_of([(np.array([-0.0]), ones(1))], 16).result()
     assert not np.signbit(values[0])
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_spike_at_zero_is_kept(zero: float) -> None:
+    """Half of the weight of a column must not fall through the hash."""
+    values = np.concatenate([np.random.default_rng(1).normal(size=3000), np.full(3000, zero)])
+    for merge in (False, True):
+        held, weights, _ = contents(sketch_of([(values[::2], ones(3000)), (values[1::2], ones(3000))], 16, merge=merge))
+        assert len(held) == 16
+        assert weights[held.index(0.0)] == 3000
 
 
 def test_a_sketch_stays_small() -> None:
@@ -465,3 +478,48 @@ def test_categories_depend_on_values_and_weights_only(rng: np.random.Generator, 
     again = find_categories(read_table(repeated[:, None]), 0, ones(len(repeated)))[0]
     assert found.levels.tolist() == again.levels.tolist()
     assert found.rest == again.rest
+
+
+INFINITE_CATEGORIES = {
+    "array": lambda values: np.array([[0.0, value] for value in values]),
+    "sparse": lambda values: sparse.csr_array(np.array([[0.0, value] for value in values])),
+    "pandas": lambda values: pd.DataFrame({"a": 0.0, "size": values}),
+    "pandas category": lambda values: pd.DataFrame({"a": 0.0, "size": pd.Categorical(values)}),
+    "polars": lambda values: pl.DataFrame({"a": [0.0] * len(values), "size": values}),
+}
+
+
+@pytest.mark.parametrize("kind", INFINITE_CATEGORIES)
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+@pytest.mark.parametrize("others", [[1.0, 2.0, 1.0, np.nan, 2.0, 1.0], [np.nan] * 6])
+def test_infinite_numbers_are_no_category(kind: str, infinite: float, others: list[float]) -> None:
+    """In training, at prediction and among the rows to stop by: refused by column and row, not counted as missing."""
+    fine, bad = (INFINITE_CATEGORIES[kind](values) for values in (others, [*others[:-1], infinite]))
+    name = "'size'" if kind.startswith("p") else "1"
+    refused = rf"infinity.*column {name}, row 5"
+    y, weight = [0, 1, 0, 1, 0, 1], np.ones(6)
+    model = AdaBoostClassifier(categorical_features=[1], n_estimators=3, early_stopping=True)
+    with pytest.raises(ValueError, match=refused):
+        model.fit(bad, y, X_val=fine, y_val=y)
+    with pytest.raises(ValueError, match=refused):
+        model.fit(fine, y, X_val=bad, y_val=y)
+    model.fit(fine, y, X_val=fine, y_val=y)
+    with pytest.raises(ValueError, match=refused):
+        model.predict(bad)
+    weight[5] = 0
+    model.fit(bad, y, weight, X_val=bad, y_val=y, sample_weight_val=weight)  # a row that is left out
+
+
+def test_infinite_numbers_are_refused_among_the_rows_to_stop_by() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    other = X.copy()
+    other[17, 2] = np.inf
+    model = AdaBoostClassifier(n_estimators=3, early_stopping=True, random_state=0)
+    with pytest.raises(ValueError, match=r"infinity.*column 2, row 17"):
+        model.fit(X, y, X_val=other, y_val=y)
+    for row in range(60):  # in training or set aside
+        other = X.copy()
+        other[row, 2] = -np.inf
+        with pytest.raises(ValueError, match=rf"infinity.*column 2, row {row}\b"):
+            model.fit(other, y)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ def some_starts(rng: np.random.Generator, n_rows: int, n_labels: int) -> np.ndar
 
 
 def kernels_of(module: Any) -> dict[str, Callable[..., Any]]:
-    functions = {name: getattr(value, "py_func", value) for name, value in vars(module).items()}
+    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    functions = {name: getattr(value, "py_func", value) for name, value in public.items()}
     return {name: f for name, f in functions.items() if inspect.isfunction(f) and f.__module__ == module.__name__}
 
 
@@ -73,6 +75,11 @@ def test_hashes(rng: np.random.Generator, n: int) -> None:
     at_once = [twin.hash_values(values) for twin in TWINS]
     assert [int(h) for h in by_value[0]] == [int(h) for h in by_value[1]] == at_once[0].tolist() == at_once[1].tolist()
     assert len(np.unique(at_once[0])) == len(np.unique(values.view(np.uint64)))
+
+
+def test_zero_has_the_smallest_hash() -> None:
+    assert [int(twin.mix(0.0)) for twin in TWINS] == [0, 0]
+    assert min(int(twin.mix(-0.0)) for twin in TWINS) > 0
 
 
 def held(keys: np.ndarray, totals: np.ndarray) -> dict[float, int]:
@@ -209,57 +216,314 @@ def test_histogram16(rng: np.random.Generator, n: int, n_columns: int) -> None:
     np.testing.assert_array_equal(*sums)
 
 
-# ---------------------------------------------------------------- the search over stumps
+# ---------------------------------------------------------------- the rows of a node of a tree
 
 
-def some_sums(rng: np.random.Generator, n: int, n_columns: int, n_labels: int, width: int) -> tuple[np.ndarray, ...]:
-    """Sums of a small table with ties: some columns have no values, some no missing ones, some are categories."""
-    weights = rng.choice(np.array([0, 1, 1, 2, 5]), n)
-    labels = rng.integers(0, n_labels, n)
-    n_bins = rng.integers(0, width, n_columns)
-    if n:
-        n_bins[rng.random(n_columns) < 0.2] = 0
-    missing = rng.random((n_columns, n)) < rng.choice([0, 0.3], n_columns)[:, None]
-    missing[n_bins == 0] = True
-    codes = np.where(missing, width - 1, rng.integers(0, np.maximum(n_bins, 1)[:, None], (n_columns, n)))
-    sums = np.zeros((n_labels, n_columns, width), dtype=np.int64)
-    for j in range(n_columns):
-        np.add.at(sums, (labels, j, codes[j]), weights)
-    totals = np.bincount(labels, weights=weights, minlength=n_labels).astype(np.int64)
-    return sums, totals, n_bins, missing.any(axis=1), rng.random(n_columns) < 0.5
+def some_node(rng: np.random.Generator, n: int, n_labels: int) -> tuple[np.ndarray, int, np.ndarray]:
+    """An order of n rows, where in it a node's rows begin, and where its labels start after that."""
+    low = int(rng.integers(0, n + 1))
+    starts = some_starts(rng, int(rng.integers(0, n - low + 1)), n_labels)
+    return rng.permutation(n).astype(np.int32), low, starts
 
 
-searches = {
-    "rng": generators,
-    "n": st.integers(0, 30),
-    "n_columns": st.integers(1, 5),
-    "n_labels": st.sampled_from([1, 2, 2, 3, 9]),
-    "width": st.sampled_from([2, 3, 6, 20]),
-}
+@pytest.mark.parametrize("code", [np.uint8, np.uint16])
+@few_cases
+@given(rng=generators, n=row_counts, n_labels=st.integers(1, 9), left=st.sampled_from([0.0, 0.5, 1.0]))
+def test_part(code: type, rng: np.random.Generator, n: int, n_labels: int, left: float) -> None:
+    order, low, starts = some_node(rng, n, n_labels)
+    column = rng.integers(0, 256, (n, 4)).astype(code)[:, 2]
+    on_left = rng.random(256) < left
+    seen = []
+    for twin in TWINS:
+        parted, left_starts = order.copy(), np.full_like(starts, -1)
+        n_left = twin.part(parted, low, starts, column, on_left, np.empty_like(order), left_starts)
+        seen.append((int(n_left), parted.tolist(), left_starts.tolist()))
+    assert seen[0] == seen[1]
+    # each side keeps its order, and nobody else's rows move
+    n_left, parted, left_starts = seen[0]
+    rows = order[low : low + starts[-1]].tolist()
+    goes = {row for row in rows if on_left[column[row]]}
+    assert parted[low : low + n_left] == [row for row in rows if row in goes]
+    assert parted[low + n_left : low + len(rows)] == [row for row in rows if row not in goes]
+    assert parted[:low] + parted[low + len(rows) :] == order[:low].tolist() + order[low + len(rows) :].tolist()
+    for label in range(n_labels):
+        mine = set(rows[starts[label] : starts[label + 1]])
+        assert set(parted[low + left_starts[label] : low + left_starts[label + 1]]) == mine & goes
 
 
 @few_cases
-@given(**searches)
-def test_best_threshold(rng: np.random.Generator, n: int, n_columns: int, n_labels: int, width: int) -> None:
-    sums, totals, n_bins, has_missing, ordered = some_sums(rng, n, n_columns, n_labels, width)
+@given(rng=generators, n=row_counts)
+def test_gather(rng: np.random.Generator, n: int) -> None:
+    grid, order = rng.integers(-(2**60), 2**60, n), rng.permutation(n).astype(np.int32)
+    low, high = np.sort(rng.integers(0, n + 1, 2)).tolist()
     seen = []
     for twin in TWINS:
-        found = np.full(5, -7)
-        weight = twin.best_threshold(sums, totals, n_bins, has_missing, ordered, found)
-        seen.append((int(weight), found.tolist()))
-    assert seen[0] == seen[1]
+        picked = np.full(n, 7)
+        twin.gather(grid, order, low, high, picked)
+        seen.append(picked.tolist())
+    assert seen[0] == seen[1] == [int(grid[row]) for row in order[low:high]] + [7] * (n - high + low)
 
 
 @few_cases
-@given(**searches)
-def test_best_subset(rng: np.random.Generator, n: int, n_columns: int, n_labels: int, width: int) -> None:
-    sums, _, n_bins, has_missing, ordered = some_sums(rng, n, n_columns, n_labels, width)
+@given(rng=generators, n=row_counts, groups=st.integers(1, 3))
+def test_histogram8_of(rng: np.random.Generator, n: int, groups: int) -> None:
+    codes = rng.integers(0, 256, (groups, n, 4), dtype=np.uint8).view(np.uint32)[:, :, 0]
+    grid, order = rng.integers(-(2**50), 2**50, n), rng.permutation(n).astype(np.int32)
+    low, high = np.sort(rng.integers(0, n + 1, 2)).tolist()
+    before = rng.integers(-9, 9, (4 * groups, 256))
+    sums = [before.copy(), before.copy(), before.copy()]
+    for twin, total in zip(TWINS, sums, strict=False):
+        twin.histogram8_of(codes, grid[order[low:high]], order, low, high, total)
+    only_those = np.where(np.isin(np.arange(n), order[low:high]), grid, 0)
+    fast.histogram8(codes, only_those, 0, n, sums[2])
+    np.testing.assert_array_equal(sums[0], sums[1])
+    np.testing.assert_array_equal(sums[0], sums[2])
+
+
+@few_cases
+@given(rng=generators, n=row_counts, n_columns=st.integers(1, 3))
+def test_histogram16_of(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    codes = rng.integers(0, 2000, (n_columns, n, 1), dtype=np.uint16)[:, :, 0]
+    codes[:, : n // 2] = 1999
+    grid, order = rng.integers(-(2**50), 2**50, n), rng.permutation(n).astype(np.int32)
+    low, high = np.sort(rng.integers(0, n + 1, 2)).tolist()
+    before = rng.integers(-9, 9, (n_columns, 2000))
+    sums = [before.copy(), before.copy(), before.copy()]
+    for twin, total in zip(TWINS, sums, strict=False):
+        twin.histogram16_of(codes, grid[order[low:high]], order, low, high, total)
+    only_those = np.where(np.isin(np.arange(n), order[low:high]), grid, 0)
+    fast.histogram16(codes, only_those, 0, n, sums[2])
+    np.testing.assert_array_equal(sums[0], sums[1])
+    np.testing.assert_array_equal(sums[0], sums[2])
+
+
+@few_cases
+@given(rng=generators, n=row_counts, n_labels=st.integers(1, 9), n_states=st.integers(1, 3))
+def test_add_gains_of(rng: np.random.Generator, n: int, n_labels: int, n_states: int) -> None:
+    order, low, starts = some_node(rng, n, n_labels)
+    gains = rng.normal(size=(n_states, n_labels))
+    before = rng.normal(size=(n_states, n))
+    states = [before.copy(), before.copy()]
+    for twin, state in zip(TWINS, states, strict=True):
+        twin.add_gains_of(order, low, starts, gains, state)
+    np.testing.assert_array_equal(*states)
+    others = np.setdiff1d(np.arange(n), order[low : low + starts[-1]])
+    np.testing.assert_array_equal(states[0][:, others], before[:, others])
+
+
+# ---------------------------------------------------------------- the search for a test
+
+NO_ROWS = np.zeros((0, 0), dtype=np.int64)
+
+
+class Sums:
+    """Sums of a small table with ties: some columns have no values, some no missing ones, some are categories.
+
+    Some rows are too light to show in the sums, and still count as rows.
+    """
+
+    def __init__(self, rng: np.random.Generator, n: int, n_columns: int, n_labels: int, width: int) -> None:
+        weights = rng.choice(np.array([0, 1, 1, 2, 5]), n)
+        labels = rng.integers(0, n_labels, n)
+        self.n_bins = rng.integers(0, width, n_columns)
+        if n:
+            self.n_bins[rng.random(n_columns) < 0.2] = 0
+        missing = rng.random((n_columns, n)) < rng.choice([0, 0.3], n_columns)[:, None]
+        missing[self.n_bins == 0] = True
+        codes = np.where(missing, width - 1, rng.integers(0, np.maximum(self.n_bins, 1)[:, None], (n_columns, n)))
+        self.sums = np.zeros((n_labels, n_columns, width), dtype=np.int64)
+        self.rows = np.zeros((n_columns, width), dtype=np.int64)
+        for j in range(n_columns):
+            np.add.at(self.sums, (labels, j, codes[j]), weights)
+            np.add.at(self.rows, (j, codes[j]), 1)
+        self.totals = np.bincount(labels, weights=weights, minlength=n_labels).astype(np.int64)
+        self.has_missing = missing.any(axis=1)
+        self.ordered = rng.random(n_columns) < 0.5
+
+    @property
+    def layout(self) -> tuple[np.ndarray, ...]:
+        return self.n_bins, self.has_missing, self.ordered
+
+    def purity_of(self, criterion: int, column: int, on_left: np.ndarray) -> float:
+        return float(reference.purity(criterion, self.sums[:, column, on_left].sum(axis=1), self.totals))
+
+    def fewest_rows(self, column: int, on_left: np.ndarray) -> int:
+        return int(min(self.rows[column, on_left].sum(), self.rows[column, ~on_left].sum()))
+
+    def threshold(self, cut: int, missing_left: int) -> np.ndarray:
+        on_left = np.arange(self.sums.shape[2]) <= cut
+        on_left[-1] = missing_left
+        return on_left
+
+
+sums_of_tables = st.builds(
+    Sums,
+    generators,
+    n=st.integers(0, 30),
+    n_columns=st.integers(1, 5),
+    n_labels=st.sampled_from([1, 2, 2, 3, 9]),
+    width=st.sampled_from([2, 3, 6, 20]),
+)
+limits = st.sampled_from([None, None, 1, 2, 5, 100])
+
+
+def rows_and_limit(table: Sums, limit: int | None) -> tuple[np.ndarray, int]:
+    return (NO_ROWS, 1) if limit is None else (table.rows, limit)
+
+
+@few_cases
+@given(table=sums_of_tables, limit=limits)
+def test_best_threshold(table: Sums, limit: int | None) -> None:
     seen = []
     for twin in TWINS:
-        found = np.full(5, -7)
-        weight = twin.best_subset(sums, n_bins, has_missing, ordered, found)
+        found = np.full(3, -7)
+        weight = twin.best_threshold(table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), found)
         seen.append((int(weight), found.tolist()))
     assert seen[0] == seen[1]
+    weight, (column, cut, missing_left) = seen[0]
+    if weight >= 0 and limit is not None:
+        assert table.fewest_rows(column, table.threshold(cut, missing_left)) >= limit
+
+
+@few_cases
+@given(table=sums_of_tables, limit=limits)
+def test_best_subset(table: Sums, limit: int | None) -> None:
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7)
+        weight = twin.best_subset(table.sums, *table.layout, *rows_and_limit(table, limit), found)
+        seen.append((int(weight), found.tolist()))
+    assert seen[0] == seen[1]
+    weight, (column, a, b) = seen[0]
+    if weight >= 0 and limit is not None:
+        assert table.fewest_rows(column, table.sums[a, column] > table.sums[b, column]) >= limit
+
+
+@few_cases
+@given(rng=generators, width=st.integers(2, 20), left=st.integers(0, 30), least=st.integers(0, 20))
+def test_enough_rows(rng: np.random.Generator, width: int, left: int, least: int) -> None:
+    rows = rng.integers(0, 4, (2, width))
+    for side in (0, 1):
+        assert len({bool(twin.enough_rows(rows, 1, left, side, least)) for twin in TWINS}) == 1
+
+
+def test_missing_rows_are_on_the_side_they_go_to() -> None:
+    rows = np.array([[1, 1, 3]])
+    for twin in TWINS:
+        assert twin.enough_rows(rows, 0, 1, 1, 1)
+        assert not twin.enough_rows(rows, 0, 1, 1, 2)
+        assert not twin.enough_rows(rows, 0, 1, 0, 2)
+        assert twin.enough_rows(rows, 0, 2, 1, 2)
+
+
+CRITERIA = [1, 2]
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@few_cases
+@given(rng=generators, n_labels=st.integers(1, 9), scale=st.sampled_from([1, 2**20, 2**56]))
+def test_purity(criterion: int, rng: np.random.Generator, n_labels: int, scale: int) -> None:
+    left, right = rng.integers(0, 4, (2, n_labels)) * scale
+    scores = [twin.purity(criterion, left, left + right) for twin in TWINS]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-14)
+    if n_labels == 2:
+        sides = [float(number) for number in (left[0], right[0], left[1], right[1])]
+        of_two = [twin.purity_of_two(criterion, *sides) for twin in TWINS]
+        assert [scores[0], scores[0]] == pytest.approx(of_two, rel=1e-14)
+
+
+def test_purity_of_a_few_sides() -> None:
+    totals = np.array([4, 2])
+    for twin in TWINS:
+        assert twin.purity(1, np.array([4, 0]), totals) == 6  # pure: all the weight
+        assert twin.purity(2, np.array([4, 0]), totals) == 0  # pure: no error
+        assert twin.purity(1, np.array([0, 0]), totals) == pytest.approx(20 / 6)
+        assert twin.purity(2, np.array([2, 2]), totals) == -4
+        assert twin.purity_of_two(2, 2.0, 2.0, 2.0, 0.0) == -4
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@few_cases
+@given(table=sums_of_tables, limit=limits)
+def test_purest_threshold(criterion: int, table: Sums, limit: int | None) -> None:
+    scores, tests = [], []
+    for twin in TWINS:
+        found = np.full(3, -7)
+        rows = rows_and_limit(table, limit)
+        scores.append(twin.purest_threshold(table.sums, table.totals, *table.layout, *rows, criterion, found))
+        tests.append(found.tolist())
+    assert scores[0] == pytest.approx(scores[1], rel=1e-14)
+    if scores[0] == -np.inf:
+        assert tests[0] == tests[1] == [-7, -7, -7]
+        return
+    for column, cut, missing_left in tests:  # rounding decides between equals
+        assert table.ordered[column]
+        assert table.purity_of(criterion, column, table.threshold(cut, missing_left)) == pytest.approx(scores[0])
+        assert limit is None or table.fewest_rows(column, table.threshold(cut, missing_left)) >= limit
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@few_cases
+@given(table=sums_of_tables, limit=limits)
+def test_purest_subset(criterion: int, table: Sums, limit: int | None) -> None:
+    scores, sets = [], []
+    for twin in TWINS:
+        found, on_left = np.full(3, -7), np.zeros(table.sums.shape[2], dtype=np.bool_)
+        rows = rows_and_limit(table, limit)
+        scores.append(
+            twin.purest_subset(table.sums, table.totals, table.n_bins, table.ordered, *rows, criterion, found, on_left)
+        )
+        sets.append((int(found[0]), on_left))
+    assert scores[0] == pytest.approx(scores[1], rel=1e-14)
+    if scores[0] == -np.inf:
+        assert [column for column, _ in sets] == [-7, -7]
+        return
+    for column, on_left in sets:
+        assert not table.ordered[column]
+        assert table.purity_of(criterion, column, on_left) == pytest.approx(scores[0])
+        assert limit is None or table.fewest_rows(column, on_left) >= limit
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@few_cases
+@given(rng=generators, n_bins=st.integers(1, 7))
+def test_for_two_labels_no_set_of_categories_is_purer(criterion: int, rng: np.random.Generator, n_bins: int) -> None:
+    width = 11
+    used = [*range(n_bins), width - 1]  # missing is one more category
+    table = Sums(rng, 0, 2, 2, width)
+    table.ordered[:], table.n_bins[:] = False, n_bins
+    table.sums[:, 0, used] = rng.integers(0, 50, (2, n_bins + 1)) * (rng.random((2, n_bins + 1)) < 0.9)
+    table.sums[:, 1, used] = table.sums[:, 0][:, rng.permutation(used)]
+    table.totals = table.sums[:, 0].sum(axis=1)
+    best = -np.inf
+    for column in range(2):
+        seen = np.flatnonzero(table.sums[:, column].any(axis=0))
+        for size in range(1, len(seen)):
+            for chosen in combinations(seen.tolist(), size):
+                best = max(best, table.purity_of(criterion, column, np.isin(np.arange(width), chosen)))
+    for twin in TWINS:
+        found, on_left = np.zeros(3, dtype=np.int64), np.zeros(width, dtype=np.bool_)
+        score = twin.purest_subset(
+            table.sums, table.totals, table.n_bins, table.ordered, NO_ROWS, 1, criterion, found, on_left
+        )
+        assert score == pytest.approx(best, rel=1e-12)
+
+
+@few_cases
+@given(rng=generators, n=st.integers(1, 40), width=st.integers(2, 8))
+def test_for_two_labels_no_set_of_categories_is_right_on_more(rng: np.random.Generator, n: int, width: int) -> None:
+    table = Sums(rng, n, 1, 2, width)
+    no = np.array([False])
+    best = table.totals.max()
+    for size in range(1, width):
+        for chosen in combinations(range(width), size):
+            left = table.sums[:, 0, list(chosen)].sum(axis=1)
+            best = max(best, left.max() + (table.totals - left).max())
+    for twin in TWINS:
+        weight = twin.best_subset(
+            table.sums, table.n_bins, table.has_missing, no, NO_ROWS, 1, np.zeros(3, dtype=np.int64)
+        )
+        assert max(weight, table.totals.max()) == best
 
 
 def test_ties_go_to_the_first_column_the_first_cut_and_missing_on_the_left() -> None:
@@ -269,22 +533,55 @@ def test_ties_go_to_the_first_column_the_first_cut_and_missing_on_the_left() -> 
     totals, n_bins = np.array([4, 4]), np.array([3, 3])
     some, both = np.array([True, True]), np.array([True, True])
     for twin in TWINS:
-        found = np.zeros(5, dtype=np.int64)
-        assert twin.best_threshold(sums, totals, n_bins, some, both, found) == 8
-        assert found.tolist() == [0, 0, 1, 0, 1]
-        assert twin.best_subset(sums, n_bins, some, ~both, found) == 8
-        assert found[:3].tolist() == [0, 0, 1]
+        found, on_left = np.zeros(3, dtype=np.int64), np.zeros(4, dtype=np.bool_)
+        assert twin.best_threshold(sums, totals, n_bins, some, both, NO_ROWS, 1, found) == 8
+        assert found.tolist() == [0, 0, 1]
+        assert twin.best_subset(sums, n_bins, some, ~both, NO_ROWS, 1, found) == 8
+        assert found.tolist() == [0, 0, 1]
+        for criterion, purest in ((1, 8.0), (2, 0.0)):
+            found[:] = -7
+            assert twin.purest_threshold(sums, totals, n_bins, some, both, NO_ROWS, 1, criterion, found) == purest
+            assert found.tolist() == [0, 0, 1]
+            assert twin.purest_subset(sums, totals, n_bins, ~both, NO_ROWS, 1, criterion, found, on_left) == purest
+            assert found[0] == 0
+            assert on_left.tolist() == [True, False, False, False]
+
+
+def test_a_test_with_too_few_rows_on_a_side_gives_way_to_a_worse_one() -> None:
+    # one row of label 0 in the first bin, which tells the labels apart best; the second bin is mixed
+    sums = np.array([[[6, 1, 0, 0]], [[0, 1, 2, 0]]])
+    rows = np.array([[1, 2, 2, 0]])
+    totals, n_bins, yes, no = np.array([7, 3]), np.array([3]), np.array([True]), np.array([False])
+    for twin in TWINS:
+        for least, cut in ((1, 0), (2, 1)):
+            found = np.zeros(3, dtype=np.int64)
+            for criterion in CRITERIA:
+                twin.purest_threshold(sums, totals, n_bins, no, yes, rows, least, criterion, found)
+                assert found.tolist() == [0, cut, 0]
+        for least, weight in ((1, 9), (2, 9), (3, -1)):
+            assert twin.best_threshold(sums, totals, n_bins, no, yes, rows, least, found) == weight
+        for least, weight in ((1, 9), (2, -1)):
+            assert twin.best_subset(sums, n_bins, no, no, rows, least, found) == weight
+        for least, chosen in ((1, [0]), (2, [0, 1])):
+            on_left = np.zeros(4, dtype=np.bool_)
+            assert twin.purest_subset(sums, totals, n_bins, no, rows, least, 2, found, on_left) > -np.inf
+            assert np.flatnonzero(on_left).tolist() == chosen
+        assert twin.purest_subset(sums, totals, n_bins, no, rows, 3, 2, found, on_left) == -np.inf
 
 
 def test_a_test_with_an_empty_side_is_none() -> None:
     # label 1 is the heavier one in the only bin and among the missing; no cut, and no set, parts the labels
     sums = np.array([[[1, 0, 0]], [[3, 0, 2]]])
     totals, n_bins, yes, no = np.array([1, 5]), np.array([1]), np.array([True]), np.array([False])
+    one_bin = np.array([[[3, 0, 0]], [[1, 0, 0]]])
     for twin in TWINS:
-        found = np.zeros(5, dtype=np.int64)
-        assert twin.best_threshold(sums, totals, n_bins, yes, yes, found) == -1
-        assert twin.best_subset(sums, n_bins, yes, no, found) == -1
-        assert twin.best_subset(np.array([[[3, 0, 0]], [[1, 0, 0]]]), n_bins, no, no, found) == -1
+        found, on_left = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.bool_)
+        assert twin.best_threshold(sums, totals, n_bins, yes, yes, NO_ROWS, 1, found) == -1
+        assert twin.best_subset(sums, n_bins, yes, no, NO_ROWS, 1, found) == -1
+        assert twin.best_subset(one_bin, n_bins, no, no, NO_ROWS, 1, found) == -1
+        of_one = (one_bin, np.array([3, 1]), n_bins)
+        assert twin.purest_threshold(*of_one, no, yes, NO_ROWS, 1, 1, found) == -np.inf
+        assert twin.purest_subset(*of_one, no, NO_ROWS, 1, 1, found, on_left) == -np.inf
 
 
 # ---------------------------------------------------------------- prediction by lookup
@@ -313,3 +610,103 @@ def test_first_infinite(rng: np.random.Generator, n: int, n_columns: int, infini
     places = [tuple(twin.first_infinite(block)) for twin in TWINS]
     assert places[0] == places[1]
     assert infinite or places[0] == (-1, -1)
+
+
+class Grove:
+    """Random trees as the kernels read them: nodes of all voters, children after their parent, leaves with votes."""
+
+    def __init__(self, rng: np.random.Generator, n_voters: int, n_places: int, n_outputs: int, by_set: bool) -> None:
+        place, children, sizes, self.depths = [], [], [], []
+        for _ in range(n_voters):
+            mine, kids, depth = [-1], [[-1, -1]], [0]
+            for _ in range(int(rng.integers(0, 7))):
+                leaf = int(rng.choice([node for node, asked in enumerate(mine) if asked < 0]))
+                mine[leaf], kids[leaf] = int(rng.integers(0, n_places)), [len(mine), len(mine) + 1]
+                mine += [-1, -1]
+                kids += [[-1, -1], [-1, -1]]
+                depth += [depth[leaf] + 1] * 2
+            place += mine
+            children += kids
+            sizes.append(len(mine))
+            self.depths.append(max(depth))
+        n = len(place)
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.place = np.array(place, dtype=np.int32)
+        self.children = np.array(children, dtype=np.int32).reshape(n, 2)
+        self.cut = rng.integers(0, 6, n).astype(np.int32)
+        self.missing_left = rng.random(n) < 0.5
+        self.sets = rng.random((n if by_set else 0, 256)) < 0.5
+        self.members = np.full(n, -1, dtype=np.int32)
+        if by_set:
+            chosen = (self.place >= 0) & (rng.random(n) < 0.5)
+            self.members[chosen] = rng.permutation(n)[: chosen.sum()]
+        self.units = rng.integers(-(2**50), 2**50, (n, n_outputs))
+
+    def walk(self, twin: Any, cells: np.ndarray, votes: np.ndarray, voters: slice) -> None:
+        offsets = self.offsets[voters.start : voters.stop + 1]
+        nodes = (self.place, self.cut, self.members, self.missing_left, self.children)
+        twin.walk(cells, offsets, *nodes, self.sets, self.units, votes)
+
+    def walk_ordered(self, twin: Any, cells: np.ndarray, votes: np.ndarray, voters: slice) -> None:
+        """The same trees with a leaf that leads to itself."""
+        asked = self.place >= 0
+        roots = np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        kids = np.where(asked[:, None], roots[:, None] + self.children[:, ::-1], np.arange(len(asked))[:, None])
+        offsets = self.offsets[voters.start : voters.stop + 1]
+        depths = np.array(self.depths, dtype=np.int32)[voters]
+        low = np.where(self.missing_left, -1, 0).astype(np.int32)
+        nodes = (np.maximum(self.place, 0), low, self.cut, np.ascontiguousarray(kids, dtype=np.int32))
+        scratch = np.empty(cells.shape[1], dtype=np.int32)
+        twin.walk_ordered(cells, offsets, depths, *nodes, self.units, votes, scratch)
+
+
+walks = {
+    "rng": generators,
+    "n": row_counts,
+    "n_voters": st.integers(0, 5),
+    "n_outputs": st.integers(1, 4),
+}
+
+
+def some_cells(rng: np.random.Generator, n_places: int, n: int) -> np.ndarray:
+    return rng.integers(-1, 7, (n_places, n, 1)).astype(np.int32)[:, :, 0]
+
+
+@few_cases
+@given(**walks)
+def test_walk(rng: np.random.Generator, n: int, n_voters: int, n_outputs: int) -> None:
+    grove, cells = Grove(rng, n_voters, 3, n_outputs, by_set=True), some_cells(rng, 3, n)
+    first, last = np.sort(rng.integers(0, n_voters + 1, 2)).tolist()
+    before = rng.integers(-9, 9, (n_outputs, n))
+    votes = [before.copy(), before.copy()]
+    for twin, total in zip(TWINS, votes, strict=True):
+        grove.walk(twin, cells, total, slice(first, last))
+    np.testing.assert_array_equal(*votes)
+
+
+@few_cases
+@given(**walks)
+def test_walk_ordered(rng: np.random.Generator, n: int, n_voters: int, n_outputs: int) -> None:
+    grove, cells = Grove(rng, n_voters, 3, n_outputs, by_set=False), some_cells(rng, 3, n)
+    first, last = np.sort(rng.integers(0, n_voters + 1, 2)).tolist()
+    before = rng.integers(-9, 9, (n_outputs, n))
+    votes = [before.copy() for _ in range(4)]
+    for twin, walked, ordered in zip(TWINS, votes[:2], votes[2:], strict=True):
+        grove.walk(twin, cells, walked, slice(first, last))
+        grove.walk_ordered(twin, cells, ordered, slice(first, last))
+    for other in votes[1:]:
+        np.testing.assert_array_equal(votes[0], other)
+
+
+def test_a_walk_down_one_tree() -> None:
+    # x0 <= 2, missing right; on the left x1 in {0, 3}, missing left
+    place, cut = np.array([0, 1, -1, -1, -1], dtype=np.int32), np.array([2, 0, 0, 0, 0], dtype=np.int32)
+    members, missing_left = np.array([-1, 0, -1, -1, -1], dtype=np.int32), np.array([False, True, False, False, False])
+    children = np.array([[1, 2], [3, 4], [-1, -1], [-1, -1], [-1, -1]], dtype=np.int32)
+    sets, units = np.isin(np.arange(256), [0, 3])[None], np.array([[0], [0], [1], [10], [100]])
+    cells = np.array([[2, 2, 3, -1, 0, 1], [3, 1, 3, 0, -1, 0]], dtype=np.int32)
+    for twin in TWINS:
+        votes = np.zeros((1, 6), dtype=np.int64)
+        nodes = (place, cut, members, missing_left, children, sets, units)
+        twin.walk(cells, np.array([0, 5]), *nodes, votes)
+        assert votes.tolist() == [[10, 100, 1, 1, 10, 10]]

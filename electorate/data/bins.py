@@ -243,15 +243,15 @@ def find_categories(table: Table, column: int, weights: NDArray[np.int64]) -> tu
     every = Categories(levels if levels.dtype == object else levels + 0.0)  # -0.0 is 0.0
     totals = np.zeros(len(every.levels), dtype=np.int64)
     missing = 0
-    if len(every.levels):
-        for low in range(0, table.n_rows, CELLS_PER_CALL):
-            high = min(low + CELLS_PER_CALL, table.n_rows)
-            codes = table.codes(low, high, column, every)
-            seen = np.isfinite(codes)
-            np.add.at(totals, codes[seen].astype(np.int64), weights[low:high][seen])
-            missing += int(weights[low:high][~seen].sum())
-    else:
-        missing = int(weights.sum())
+    for low in range(0, table.n_rows, CELLS_PER_CALL):
+        high = min(low + CELLS_PER_CALL, table.n_rows)
+        codes = table.codes(low, high, column, every)
+        seen = np.isfinite(codes)
+        np.add.at(totals, codes[seen].astype(np.int64), weights[low:high][seen])
+        missing += int(weights[low:high][~seen].sum())
+        infinite = np.flatnonzero(np.isinf(codes) & (weights[low:high] > 0))
+        if infinite.size:
+            refuse_infinite(table, column, low + int(infinite[0]))
     return _heaviest(every.levels, totals), missing > 0
 
 
@@ -287,6 +287,17 @@ def read_block(table: Table, categories: dict[int, Categories], low: int, high: 
     for j, levels in categories.items():
         block[j] = table.codes(low, high, j, levels)
     return block
+
+
+def refuse_infinite_rows(table: Table, categories: dict[int, Categories], weight: NDArray[np.float64]) -> None:
+    """For rows that no sketch has read."""
+    rows = block_rows(table.n_columns)
+    for low in range(0, table.n_rows, rows):
+        used = np.flatnonzero(weight[low : low + rows] > 0)
+        if used.size:
+            block = read_block(table, categories, low, min(low + rows, table.n_rows))
+            column, row = kernels.first_infinite(np.ascontiguousarray(block[:, used]))
+            refuse_infinite(table, column, low + int(used[row]))
 
 
 def block_rows(n_columns: int) -> int:

@@ -96,12 +96,13 @@ def _refuse_infinite_level(table: Table, column: int, low: int, values: NDArray[
 
 
 def numeric_codes(values: NDArray[np.float64], categories: Categories) -> NDArray[np.float64]:
-    """Codes of number categories; NaN for values that were not seen."""
+    """Codes of number categories; NaN for values that were not seen; infinite ones stay, for the caller to refuse."""
     known, codes = categories.by_number
+    unseen = np.where(np.isinf(values), values, np.nan)
     if not len(known):
-        return np.full(len(values), np.nan)
+        return unseen
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.where(known[place] == values, codes[place], np.nan)
+    return np.where(known[place] == values, codes[place], unseen)
 
 
 def _finite_levels(values: NDArray[np.float64]) -> NDArray[np.float64]:

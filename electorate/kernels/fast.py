@@ -13,8 +13,11 @@ from electorate.kernels.compile import kernel
 
 @kernel
 def mix(value):
-    """A 64-bit hash of a float64's bits that loses nothing (splitmix64): distinct values, distinct hashes."""
-    z = np.float64(value).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    """A 64-bit hash of a float64's bits that loses nothing (splitmix64): distinct values, distinct hashes.
+
+    Without splitmix64's added constant, so that mix(0.0) is 0, the smallest: a sketch always keeps a spike at zero.
+    """
+    z = np.float64(value).view(np.uint64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))

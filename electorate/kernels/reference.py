@@ -4,7 +4,7 @@ They say what the fast ones must do, and the tests hold the two against each oth
 of its caller's (a hash table, `kept`, `scratch`), only what the docstring in fast.py promises is the same.
 """
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -12,8 +12,7 @@ import numpy as np
 
 
 def mix(value):
-    bits = int(np.float64(value).view(np.uint64))
-    z = (bits + 0x9E3779B97F4A7C15) % 2**64
+    z = int(np.float64(value).view(np.uint64))
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
     return np.uint64(z ^ (z >> 31))
@@ -94,8 +93,11 @@ def encode(block, edges, depths, missing, dest, out, scratch):
 
 
 def add_gains(column, leaf_of_bin, gains, starts, state):
-    label = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    state += gains[:, label, leaf_of_bin[column]]
+    state += gains[:, _labels_of(starts), leaf_of_bin[column]]
+
+
+def _labels_of(starts):
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
 def quantise(channel, times, scale, starts, grid, totals):
@@ -115,46 +117,137 @@ def histogram16(codes, grid, low, high, sums):
         np.add.at(total, column[low:high], grid[low:high])
 
 
-# ---------------------------------------------------------------- the search over stumps
+# ---------------------------------------------------------------- the rows of a node of a tree
 
 
-def best_threshold(sums, totals, n_bins, has_missing, ordered, found):
-    bins = np.arange(sums.shape[2])
-    tests = []
+def part(order, low, starts, column, on_left, spare, left_starts):
+    rows = order[low : low + starts[-1]].copy()
+    left = on_left[column[rows]]
+    per_label = np.bincount(_labels_of(starts)[left], minlength=len(starts) - 1)
+    left_starts[:] = np.concatenate([[0], np.cumsum(per_label)])
+    order[low : low + starts[-1]] = np.concatenate([rows[left], rows[~left]])
+    return np.count_nonzero(left)
+
+
+def gather(grid, order, low, high, picked):
+    picked[: high - low] = grid[order[low:high]]
+
+
+def histogram8_of(codes, picked, order, low, high, sums):
+    histogram8(codes[:, order[low:high]], picked, 0, high - low, sums)
+
+
+def histogram16_of(codes, picked, order, low, high, sums):
+    histogram16(codes[:, order[low:high]], picked, 0, high - low, sums)
+
+
+def add_gains_of(order, low, starts, gains, state):
+    state[:, order[low : low + starts[-1]]] += gains[:, _labels_of(starts)]
+
+
+# ---------------------------------------------------------------- the search for a test
+
+
+def _thresholds(n_bins, has_missing, ordered):
+    """(column, cut, missing left) of every test, the preferred ones first."""
     for j in np.flatnonzero(ordered):
         for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
-            for missing_left in (1, 0):
-                # missing values on the left need training to have had some, and another value on the right
-                if missing_left and (not has_missing[j] or cut == n_bins[j] - 1):
-                    continue
-                left = sums[:, j, bins <= cut].sum(axis=1) + missing_left * sums[:, j, -1]
-                right = totals - left
-                if left.argmax() != right.argmax():
-                    weight = int(left.max() + right.max())
-                    tests.append((weight, -j, -cut, missing_left, left.argmax(), right.argmax()))
-    if not tests:
-        return -1
-    weight, j, cut, *rest = max(tests, key=lambda test: test[:4])
-    found[:5] = (-j, -cut, *rest)
-    return weight
+            # missing values on the left need training to have had some, and another value on the right
+            if has_missing[j] and cut < n_bins[j] - 1:
+                yield j, cut, 1
+            yield j, cut, 0
 
 
-def best_subset(sums, n_bins, has_missing, ordered, found):
-    labels = len(sums)
-    tests = []
+def _left(numbers, column, cut, missing_left):
+    """The sum of numbers[..., column, bin] over the bins that go left."""
+    return numbers[..., column, : cut + 1].sum(axis=-1) + missing_left * numbers[..., column, -1]
+
+
+def _enough(rows, test, min_rows):
+    if len(rows) == 0:
+        return True
+    column, cut, missing_left = test
+    left = _left(rows, column, cut, missing_left)
+    return min(left, rows[column].sum() - left) >= min_rows
+
+
+def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, found):
+    def right(left):
+        sides = left, totals - left
+        return -1 if sides[0].argmax() == sides[1].argmax() else int(sides[0].max() + sides[1].max())
+
+    most = -1
+    for test in _thresholds(n_bins, has_missing, ordered):
+        if _enough(rows, test, min_rows) and right(_left(sums, *test)) > most:
+            most = right(_left(sums, *test))
+            found[:3] = test
+    return most
+
+
+def enough_rows(rows, column, rows_left, side, min_rows):
+    left = rows_left + (rows[column, -1] if side == 0 else 0)
+    return min(left, rows[column].sum() - left) >= min_rows
+
+
+def purity(criterion, left, totals):
+    sides = np.array([left, totals - left], dtype=np.float64)
+    all_of = sides.sum(axis=1, keepdims=True)
+    if criterion == 2:
+        return -np.sqrt(sides * (all_of - sides)).sum()
+    return np.sum(sides**2 / np.where(all_of > 0, all_of, 1.0))
+
+
+def purity_of_two(criterion, here, there, also_here, also_there):
+    return purity(criterion, np.array([here, also_here]), np.array([here + there, also_here + also_there]))
+
+
+def purest_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, criterion, found):
+    most = -np.inf
+    for test in _thresholds(n_bins, has_missing, ordered):
+        column, cut, _ = test
+        if not sums[:, column, cut].any():
+            continue  # a bin without weight is no place to cut
+        score = purity(criterion, _left(sums, *test), totals)
+        if score > most and _enough(rows, test, min_rows):
+            most = score
+            found[:3] = test
+    return most
+
+
+def best_subset(sums, n_bins, has_missing, ordered, rows, min_rows, found):
+    most = -1
     for j in np.flatnonzero(~ordered):
         bins = [*range(n_bins[j]), *([sums.shape[2] - 1] if has_missing[j] else [])]
-        for a in range(labels):
-            for b in range(a + 1, labels):
-                on_left = sums[a, j, bins] > sums[b, j, bins]
-                if on_left.any() and not on_left.all():
-                    weight = int(np.maximum(sums[a, j, bins], sums[b, j, bins]).sum())
-                    tests.append((weight, -j, -a, -b))
-    if not tests:
-        return -1
-    weight, j, a, b = max(tests)
-    found[:3] = (-j, -a, -b)
-    return weight
+        for a, b in combinations(range(len(sums)), 2):
+            on_left = sums[a, j, bins] > sums[b, j, bins]
+            if not on_left.any() or on_left.all():
+                continue
+            if len(rows) and min(rows[j, bins][on_left].sum(), rows[j, bins][~on_left].sum()) < min_rows:
+                continue
+            weight = int(np.maximum(sums[a, j, bins], sums[b, j, bins]).sum())
+            if weight > most:
+                most = weight
+                found[:3] = (j, a, b)
+    return most
+
+
+def purest_subset(sums, totals, n_bins, ordered, rows, min_rows, criterion, found, on_left):
+    most = -np.inf
+    for j in np.flatnonzero(~ordered):
+        bins = np.array([*range(n_bins[j]), sums.shape[2] - 1])
+        bins = bins[sums[:, j, bins].sum(axis=0) > 0]
+        for label in range(1 if len(sums) == 2 else 0, len(sums)):
+            share = sums[label, j, bins] / sums[:, j, bins].sum(axis=0)
+            in_order = bins[np.argsort(share, kind="stable")]
+            for size in range(1, len(bins)):
+                chosen = in_order[:size]
+                score = purity(criterion, sums[:, j, chosen].sum(axis=1), totals)
+                held = rows[j, chosen].sum() if len(rows) else 0
+                if score > most and (len(rows) == 0 or min(held, rows[j].sum() - held) >= min_rows):
+                    most = score
+                    found[0] = j
+                    on_left[:] = np.isin(np.arange(sums.shape[2]), chosen)
+    return most
 
 
 # ---------------------------------------------------------------- prediction by lookup
@@ -170,3 +263,32 @@ def lookup(block, columns, edges, depths, first, tables, votes, scratch):
 def first_infinite(block):
     infinite = np.argwhere(np.isinf(block))
     return tuple(infinite[0].tolist()) if len(infinite) else (-1, -1)
+
+
+def walk(cells, offsets, place, cut, members, missing_left, children, sets, units, votes):
+    def below(node, rows):
+        if place[node] < 0:
+            votes[:, rows] += units[node][:, None]
+            return
+        cell = cells[place[node], rows]
+        asked = sets[members[node]][cell] if members[node] >= 0 else cell <= cut[node]
+        left = np.where(cell < 0, missing_left[node], asked)
+        below(root + children[node, 0], rows[left])
+        below(root + children[node, 1], rows[~left])
+
+    for root in offsets[:-1]:
+        below(root, np.arange(cells.shape[1]))
+
+
+def walk_ordered(cells, offsets, depths, place, low, cut, kids, units, votes, scratch):
+    def below(node, rows):
+        if kids[node, 0] == node:
+            votes[:, rows] += units[node][:, None]
+            return
+        cell = cells[place[node], rows]
+        left = (low[node] <= cell) & (cell <= cut[node])
+        below(kids[node, 1], rows[left])
+        below(kids[node, 0], rows[~left])
+
+    for root in offsets[:-1]:
+        below(root, np.arange(cells.shape[1]))
