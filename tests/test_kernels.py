@@ -604,6 +604,39 @@ def test_lookup(rng: np.random.Generator, n: int, n_columns: int, n_outputs: int
 
 
 @few_cases
+@given(rng=generators, n=row_counts, n_columns=st.integers(1, 4), n_outputs=st.integers(1, 4))
+def test_climb(rng: np.random.Generator, n: int, n_columns: int, n_outputs: int) -> None:
+    block = some_values(rng, n_columns, n)
+    columns = np.flatnonzero(rng.random(n_columns) < 0.7)
+    parts = some_edges(rng, len(columns) * n_outputs)
+    first = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    edges = np.concatenate([np.empty(0), *parts])
+    rises = rng.integers(-(2**50), 2**50, len(edges))
+    absent = rng.choice(np.array([0, 5, -(2**50)]), len(parts))
+    before = rng.integers(-9, 9, (n_outputs, n))
+    votes = [before.copy(), before.copy()]
+    for twin, total in zip(TWINS, votes, strict=True):
+        twin.climb(block, columns, first, edges, rises, absent, total)
+    np.testing.assert_array_equal(*votes)
+
+
+@few_cases
+@given(rng=generators, n_labels=st.integers(2, 4), width=st.integers(2, 9), side=st.integers(-1, 1))
+def test_send_left(rng: np.random.Generator, n_labels: int, width: int, side: int) -> None:
+    histogram = rng.integers(0, 2**40, (n_labels, 3, width))
+    seen = rng.integers(0, 9, width)
+    column, cut = int(rng.integers(3)), int(rng.integers(width - 1))
+    found = []
+    for twin in TWINS:
+        on_left, sides = np.empty(width, dtype=np.bool_), np.empty((2, n_labels), dtype=np.int64)
+        twin.send_left(histogram, seen, column, cut, side, on_left, sides)
+        found.append((on_left, sides))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    assert np.array_equal(found[0][1].sum(axis=0), histogram[:, column].sum(axis=1))
+
+
+@few_cases
 @given(rng=generators, n=row_counts, n_columns=st.integers(1, 5), infinite=st.booleans())
 def test_first_infinite(rng: np.random.Generator, n: int, n_columns: int, infinite: bool) -> None:
     block = some_values(rng, n_columns, n, infinite=infinite)

@@ -89,12 +89,6 @@ def refuse_infinite(table: Table, column: int, row: int) -> None:
         )
 
 
-def _refuse_infinite_level(table: Table, column: int, low: int, values: NDArray[np.float64]) -> None:
-    bad = np.flatnonzero(np.isinf(values))
-    if bad.size:
-        refuse_infinite(table, column, low + int(bad[0]))
-
-
 def numeric_codes(values: NDArray[np.float64], categories: Categories) -> NDArray[np.float64]:
     """Codes of number categories; NaN for values that were not seen; infinite ones stay, for the caller to refuse."""
     known, codes = categories.by_number
@@ -129,9 +123,7 @@ class ArrayTable:
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
         if categories.is_text:
             raise ValueError(f"column {column} was texts when the model was fitted and is now numbers")
-        values = self.numbers(low, high, [column])[0]
-        _refuse_infinite_level(self, column, low, values)
-        return numeric_codes(values, categories)
+        return numeric_codes(self.numbers(low, high, [column])[0], categories)
 
     def category_columns(self) -> list[int]:
         return []
@@ -194,9 +186,7 @@ class FrameTable:
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
         if not (categories.is_text or self._is_text(column)):
-            values = self._numbers(column, low, high)
-            _refuse_infinite_level(self, column, low, values)
-            return numeric_codes(values, categories)
+            return numeric_codes(self._numbers(column, low, high), categories)
         known, codes = self._codes.get(column, (None, np.empty(0)))
         if known is not categories:
             codes = _codes_of_values(self._factored(column), categories)

@@ -184,6 +184,16 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, f
     return most
 
 
+def send_left(histogram, seen, column, cut, missing_left, on_left, sides):
+    on_left[:] = np.arange(len(on_left)) <= cut
+    if missing_left < 0:
+        values = seen[:-1]
+        missing_left = values[on_left[:-1]].sum() >= values[~on_left[:-1]].sum()
+    on_left[-1] = missing_left
+    sides[0] = histogram[:, column, on_left].sum(axis=1)
+    sides[1] = histogram[:, column, ~on_left].sum(axis=1)
+
+
 def enough_rows(rows, column, rows_left, side, min_rows):
     left = rows_left + (rows[column, -1] if side == 0 else 0)
     return min(left, rows[column].sum() - left) >= min_rows
@@ -258,6 +268,14 @@ def lookup(block, columns, edges, depths, first, tables, votes, scratch):
         x = block[column]
         cells = first[j] + np.searchsorted(edges[j, : 2 ** depths[j] - 1], x)
         votes += tables[:, np.where(np.isnan(x), first[j + 1] - 1, cells)]
+
+
+def climb(block, columns, first, edges, rises, absent, votes):
+    outputs = len(votes)
+    for n in range(len(columns) * outputs):
+        x = block[columns[n // outputs]]
+        mine = slice(first[n], first[n + 1])
+        votes[n % outputs] += (x[:, None] > edges[mine]) @ rises[mine] + np.where(np.isnan(x), absent[n], 0)
 
 
 def first_infinite(block):
