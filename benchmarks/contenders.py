@@ -12,6 +12,7 @@ class Setting(NamedTuple):
     rounds: int
     threads: int | None
     learning_rate: float | None = None
+    depth: int = 1
 
 
 class Contender(NamedTuple):
@@ -24,7 +25,17 @@ class Contender(NamedTuple):
 
 
 def _ours(s: Setting) -> dict[str, Any]:
-    return {"n_estimators": s.rounds, "n_jobs": s.threads}
+    return {"estimator": _trees(s.depth), "n_estimators": s.rounds, "n_jobs": s.threads}
+
+
+def _trees(depth: int) -> Any:
+    """None is stumps."""
+    return importlib.import_module("electorate").Trees(depth) if depth > 1 else None
+
+
+def _on_gini_trees(s: Setting) -> dict[str, Any]:
+    trees = importlib.import_module("electorate").Trees(s.depth)
+    return {"estimator": trees, "n_estimators": s.rounds, "n_jobs": s.threads}
 
 
 def _adaboost(s: Setting) -> dict[str, Any]:
@@ -33,30 +44,33 @@ def _adaboost(s: Setting) -> dict[str, Any]:
 
 def _histgradientboosting(s: Setting) -> dict[str, Any]:
     # Its threads are OpenMP's, which the benchmark processes limit by OMP_NUM_THREADS.
-    fixed = {"max_leaf_nodes": 2, "early_stopping": False}
+    fixed = {"max_leaf_nodes": 2**s.depth, "max_depth": s.depth, "early_stopping": False}
     return {"max_iter": s.rounds, "learning_rate": s.learning_rate, **fixed}
 
 
 def _xgboost(s: Setting) -> dict[str, Any]:
     common = {"n_estimators": s.rounds, "n_jobs": s.threads, "learning_rate": s.learning_rate}
-    return {"max_depth": 1, "tree_method": "hist", **common}
+    return {"max_depth": s.depth, "tree_method": "hist", **common}
 
 
 def _lightgbm(s: Setting) -> dict[str, Any]:
     common = {"n_estimators": s.rounds, "n_jobs": s.threads, "learning_rate": s.learning_rate}
-    return {"num_leaves": 2, "verbose": -1, **common}
+    return {"num_leaves": 2**s.depth, "max_depth": s.depth, "verbose": -1, **common}
 
 
 def _catboost(s: Setting) -> dict[str, Any]:
     common = {"iterations": s.rounds, "thread_count": s.threads, "learning_rate": s.learning_rate}
-    return {"depth": 1, "verbose": False, "allow_writing_files": False, **common}
+    return {"depth": s.depth, "verbose": False, "allow_writing_files": False, **common}
 
 
 OURS = "electorate"
+DISCRETE, REAL = "electorate, discrete", "electorate, real"  # on the same voters
 ADABOOST = "scikit-learn AdaBoost"
 _SKLEARN = ("scikit-learn",), "sklearn.ensemble"
 CONTENDERS = {
     OURS: Contender(("electorate",), "electorate", "AdaBoostClassifier", _ours),
+    DISCRETE: Contender(("electorate",), "electorate", "AdaBoostClassifier", _on_gini_trees),
+    REAL: Contender(("electorate",), "electorate", "RealAdaBoostClassifier", _on_gini_trees),
     "HistGradientBoosting": Contender(*_SKLEARN, "HistGradientBoostingClassifier", _histgradientboosting),
     "XGBoost": Contender(("xgboost", "xgboost-cpu"), "xgboost", "XGBClassifier", _xgboost),
     "LightGBM": Contender(("lightgbm",), "lightgbm", "LGBMClassifier", _lightgbm),

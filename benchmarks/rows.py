@@ -10,7 +10,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, NamedTuple
 
-from contenders import ADABOOST, GRADIENT_BOOSTERS, OURS, Setting
+from contenders import ADABOOST, DISCRETE, GRADIENT_BOOSTERS, OURS, REAL, Setting
 from processes import last_line, limited, work
 
 Row = dict[str, Any]
@@ -79,6 +79,34 @@ def fit_small(size: Size) -> Row:
             _faster("one core, against the fastest", one, peers, 1.0),
             _faster("all cores, against the fastest", two, peers, 1.0),
         ],
+    }
+
+
+def fit_trees(size: Size) -> Row:
+    """Trees of depth 4, 100 rounds, 200,000 x 50, against the gradient boosters."""
+    names = [OURS, *GRADIENT_BOOSTERS]
+    one = _fit_pinned(size, names, 200_000, Setting(size.rounds(100), 1, RATE, 4), repeats=3)
+    two = _fit_fresh(size, names, 200_000, Setting(size.rounds(100), 2, RATE, 4))
+    return {
+        "title": "fit, trees of depth 4, 100 rounds, 200,000 x 50",
+        "one core": one,
+        "two threads": two,
+        "bars": [
+            _faster("one core, against the fastest", one, GRADIENT_BOOSTERS, 2.5),
+            _faster("two threads, against the fastest", two, GRADIENT_BOOSTERS, 1.8),
+        ],
+    }
+
+
+def fit_real(size: Size) -> Row:
+    """Real AdaBoost against discrete, the same voters: Gini stumps, 100 rounds, 200,000 x 50."""
+    one = _fit_pinned(size, [DISCRETE, REAL], 200_000, Setting(size.rounds(100), 1))
+    middle = {name: median(times) for name, times in one["seconds"].items()}
+    ratio = middle[REAL] / middle[DISCRETE] if len(middle) == 2 else None
+    return {
+        "title": "fit, real AdaBoost against discrete, the same voters",
+        "one core": one,
+        "bars": [_at_most("real / discrete", ratio, 1.5, "x")],
     }
 
 
@@ -153,6 +181,8 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "fit-large": fit_large,
     "fit-adaboost": fit_adaboost,
     "fit-small": fit_small,
+    "fit-trees": fit_trees,
+    "fit-real": fit_real,
     "round": whole_round,
     "predict": predict,
     "start": start,

@@ -14,6 +14,8 @@ BARS_PER_ROW = {
     "fit-large": 2,
     "fit-adaboost": 1,
     "fit-small": 2,
+    "fit-trees": 2,
+    "fit-real": 1,
     "round": 1,
     "predict": 2,
     "start": 3,
@@ -63,6 +65,7 @@ def test_every_row_and_bar_is_there(results: dict[str, Any]) -> None:
         ("fit-large", ["one core", "two threads"]),
         ("fit-adaboost", ["one core"]),
         ("fit-small", ["one core", "all cores"]),
+        ("fit-trees", ["one core", "two threads"]),
         ("predict", ["one core"]),
     ],
 )
