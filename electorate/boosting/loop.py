@@ -138,9 +138,12 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
             outcome.stop_reason = step.stop
             break
         cast = Cast(voter, coded(outputs), step)
+        change = cast.change(booster)
+        if not np.any(change.gains):  # too little for the grid of votes: every round from here would be the same
+            outcome.stop_reason = "no_edge"
+            break
         reach += cast.reach
         _refuse_far(reach, number)
-        change = cast.change(booster)
         floor = next_floor(engine, floor, voter.sums, change.gains[booster.floor_row])
         sums, floor = exchange(engine, booster, change, floor, step.stop is None and number < rounds)
         outcome.casts.append(cast)
