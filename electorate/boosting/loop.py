@@ -7,7 +7,7 @@ or nothing is left to gain.
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,10 @@ from electorate.engines.messages import Change, Question, Sums
 from electorate.voters.trees import Search, Voter
 
 Row = dict[str, float]
+OTHER_DATA = (
+    "the rows are not those the model was fitted on ({}): a warm start or a checkpoint goes on with the same X, y and "
+    "weights; set warm_start=False, or remove the checkpoint, to start anew"
+)
 COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds")
 
 
@@ -55,9 +59,12 @@ class Family(Protocol):
 
 
 class Watcher(Protocol):
-    """Looks at every round, may add to its row of history, and may stop the loop with a reason."""
+    """Looks at every round, may add to its row of history, and may stop the loop with a reason.
 
-    def replay(self, past: "list[Cast]", rows: list[Row]) -> None: ...
+    replay: at the start, what there is already; it may be cut short.
+    """
+
+    def replay(self, outcome: "Outcome") -> str | None: ...
 
     def after(self, change: Change, outcome: "Outcome") -> str | None: ...
 
@@ -99,8 +106,8 @@ class Outcome:
 
 def history_of(rows: list[Row]) -> dict[str, NDArray[Any]]:
     """Rows of history as columns."""
-    names = rows[0] if rows else COLUMNS
-    columns = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in names}
+    names = {name: None for row in rows for name in row} or COLUMNS
+    columns = {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
     columns["n_voters"] = columns["n_voters"].astype(np.int64)
     return columns
 
@@ -123,23 +130,28 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     mass = int(counts[0].sum())
     outcome = Outcome() if past is None else Outcome(list(past.casts), list(past.rows))
     before = outcome.rows[-1]["seconds"] if outcome.rows else 0.0
-    if outcome.casts and booster.perfect(outcome.casts[-1].step):
-        return replace(outcome, stop_reason="perfect_voter", done=True)
-    sums, floor, one = _start(setting, outcome)
+    sums, floor, one = _start(setting, outcome, mass)
     reach = sum(cast.reach for cast in outcome.casts)
-    for watcher in watchers:
-        watcher.replay(outcome.casts, outcome.rows)
+    reasons = [watcher.replay(outcome) for watcher in watchers]
+    if outcome.casts and booster.perfect(outcome.casts[-1].step):
+        reasons.insert(0, "perfect_voter")
+    reason = next(filter(None, reasons), None)
     for number in range(len(outcome.casts) + 1, rounds + 1):
+        if reason is not None:
+            break
         voter = setting.family.best(Search(sums, setting.bins, counts, engine))
         outputs = setting.family.outputs(voter, engine.n_examples, booster.leaves)
         step = _judge(setting, voter, outputs)
         if step.stop == "no_edge":
-            outcome.stop_reason = step.stop
+            reason = step.stop
             break
         cast = Cast(voter, booster.spoken(outputs), step)
+        change = cast.change(booster)
+        if not np.any(change.gains):  # too little for the grid of votes: every round from here would be the same
+            reason = "no_edge"
+            break
         reach += cast.reach
         _refuse_far(reach, number)
-        change = cast.change(booster)
         floor = next_floor(engine, floor, voter.sums, change.gains[booster.floor_row])
         sums, floor = exchange(engine, booster, change, floor, step.stop is None and number < rounds)
         outcome.casts.append(cast)
@@ -155,25 +167,32 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
                 "seconds": before + time.perf_counter() - started,
             }
         )
-        reasons = [watcher.after(change, outcome) for watcher in watchers]
-        reason = step.stop or next(filter(None, reasons), None)
-        if reason is not None:
-            outcome.stop_reason = reason
-            break
+        reasons = [step.stop, *(watcher.after(change, outcome) for watcher in watchers)]
+        reason = next(filter(None, reasons), None)
+    outcome.stop_reason = reason or outcome.stop_reason
     outcome.done = True
     return outcome
 
 
-def _start(setting: Setting, outcome: Outcome) -> tuple[Sums, float, float]:
+def _start(setting: Setting, outcome: Outcome, mass: int) -> tuple[Sums, float, float]:
     """The sums after the voters so far, on the grid they had when the last of them came, and what a mean of 1 is."""
     engine, booster = setting.engine, setting.booster
     sums, floor = exchange(engine, booster, None, 0.0, not outcome.casts)
     one = sums.total * math.exp(-floor)
     if outcome.casts:
         engine.replay(booster, [cast.change(booster) for cast in outcome.casts])
-        floor = outcome.rows[-1]["floor"]
+        last = outcome.rows[-1]
+        floor = last["floor"]
         sums = engine.advance(booster, None, floor)
+        now = {"objective": booster.objective(sums.total / one, floor), "train_error": sums.wrong / mass}
+        _refuse_other(last, now)
     return sums, floor, one
+
+
+def _refuse_other(last: Row, now: Row) -> None:
+    for name, value in now.items():
+        if not math.isclose(value, last[name], rel_tol=1e-9):
+            raise ValueError(OTHER_DATA.format(f"{name} was {last[name]:.9g} after the last round and is {value:.9g}"))
 
 
 def _refuse_far(reach: float, number: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.boosting.booster import Booster
-from electorate.boosting.loop import Cast, Engine, Outcome, Row
+from electorate.boosting.loop import Engine, Outcome
 from electorate.engines.messages import Change
 
 
@@ -49,24 +49,29 @@ class Validation:
         self.best = math.inf
         self.best_round = 0
 
-    def replay(self, past: list[Cast], rows: list[Row]) -> None:
-        self.engine.replay(self.judge, [cast.change(self.booster) for cast in past])  # type: ignore[arg-type]
-        for number, row in enumerate(rows, start=1):
-            self._compare(row["validation"], number)
+    def replay(self, outcome: Outcome) -> str | None:
+        """Listen to the rounds there are, as if they came now; rounds after the stop are forgotten."""
+        for number, cast in enumerate(outcome.casts, start=1):
+            reason = self._listen(cast.change(self.booster), outcome, number)
+            if reason is not None:
+                del outcome.casts[number:], outcome.rows[number:]
+                return reason
+        return None
 
     def after(self, change: Change, outcome: Outcome) -> str | None:
-        floor = self.engine.replay(self.judge, [change])  # type: ignore[arg-type]
-        sums = self.engine.advance(self.judge, None, floor, search=False)  # type: ignore[arg-type]
-        if self.scoring == "error":
-            score = sums.wrong / self.mass
-        else:
-            score = sums.total / (self.mass * self.engine.unit) * math.exp(min(-floor, 700.0))
-        outcome.rows[-1]["validation"] = score
-        number = len(outcome.rows)
-        self._compare(score, number)
+        return self._listen(change, outcome, len(outcome.rows))
+
+    def _listen(self, change: Change, outcome: Outcome, number: int) -> str | None:
+        score = self._score(change)
+        outcome.rows[number - 1]["validation"] = score
+        if score < self.best - self.tol or self.best_round == 0:
+            self.best, self.best_round = score, number
         outcome.best_round = self.best_round
         return "validation" if number - self.best_round >= self.patience else None
 
-    def _compare(self, score: float, number: int) -> None:
-        if score < self.best - self.tol or self.best_round == 0:
-            self.best, self.best_round = score, number
+    def _score(self, change: Change) -> float:
+        floor = self.engine.replay(self.judge, [change])  # type: ignore[arg-type]
+        sums = self.engine.advance(self.judge, None, floor, search=False)  # type: ignore[arg-type]
+        if self.scoring == "error":
+            return sums.wrong / self.mass
+        return sums.total / (self.mass * self.engine.unit) * math.exp(min(-floor, 700.0))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
 
-from electorate.boosting.loop import Cast, Outcome, Row
+from electorate.boosting.loop import Outcome, Row
 from electorate.engines.messages import Change
 from electorate.modelfile import ModelFormatError
 
@@ -42,8 +42,9 @@ class Hooks:
         done = any(outcome is self.now for outcome in self.finished)
         return self.model._snapshot(**self.make(self.finished if done else [*self.finished, self.now]))
 
-    def replay(self, past: list[Cast], rows: list[Row]) -> None:
-        self.now = Outcome(list(past), list(rows))
+    def replay(self, outcome: Outcome) -> str | None:
+        self.now = outcome
+        return None
 
     def after(self, change: Change, outcome: Outcome) -> str | None:
         self.now = outcome
@@ -72,12 +73,17 @@ class Hooks:
             if isinstance(callback, Callback):
                 callback.leave(self)
         if error is None:
-            self.model.__dict__.update(self.make(self.finished))
+            self._settle(self.finished)
         elif self.now.casts and isinstance(error, Exception):
-            self.model.__dict__.update(self.make([*self.finished, self.now]), _rescued=True)
+            self._settle([*self.finished, self.now])
+            self.model._rescued = True
             error.add_note(f"in round {len(self.now.rows) + 1}; the model holds the rounds before it")
         self.model.__dict__.pop("_hooks", None)
         self.model.__dict__.pop("_resume", None)
+
+    def _settle(self, outcomes: list[Outcome]) -> None:
+        self.model.__dict__.pop("best_round_", None)
+        self.model.__dict__.update(self.make(outcomes))
 
 
 class Callback:

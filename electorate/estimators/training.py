@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from electorate.boosting.adaboost import RealAdaBoost
-from electorate.boosting.loop import Cast, Family, Outcome, Row, Setting, Watcher, boost, history_of
+from electorate.boosting.loop import OTHER_DATA, Cast, Family, Outcome, Row, Setting, Watcher, boost, history_of
 from electorate.boosting.stopping import Validation
 from electorate.committee import Committee
 from electorate.data.bins import Bins, find_bins, refuse_infinite_rows
@@ -68,7 +68,7 @@ def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> No
         bins = find_bins(problem.table, weights, categorical, model.max_bins, pool)
         inputs.refuse_too_large(_bytes_needed(model, problem, model._n_shards or jobs, bins.width))
         if before is not None:
-            _refuse_other_data(before.bins_, bins)
+            _refuse_other_data(before, bins, problem.classes)
         n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
 
         def make(outcomes: list[Outcome]) -> dict[str, Any]:
@@ -217,19 +217,18 @@ def _past(before: Any, label: int | None, casts: Callable[[list[Row]], list[Cast
         return None
     history = before.history_
     mine = np.arange(len(history["step"])) if label is None else np.flatnonzero(history["label"] == label)
-    names = [name for name in history if name != "label"]
+    names = [name for name in history if name not in ("label", "validation")]  # who listens now judges anew
     rows: list[Row] = [{name: history[name][k].item() for name in names} for k in mine]
     voters = casts(rows)
     return Outcome(voters, rows[: len(voters)])
 
 
-def _refuse_other_data(old: Bins, new: Bins) -> None:
-    """Voters can only go on over the bins they were made on."""
-    if not old.same_as(new):
-        raise ValueError(
-            "the rows are not those the model was fitted on (their bins differ): a warm start or a checkpoint goes on "
-            "with the same X, y and weights; set warm_start=False, or remove the checkpoint, to start anew"
-        )
+def _refuse_other_data(before: Any, bins: Bins, classes: NDArray[Any]) -> None:
+    """Voters can only go on over the bins they were made on, and for the same classes."""
+    if not np.array_equal(before.classes_, classes):
+        raise ValueError(OTHER_DATA.format(f"their classes were {before.classes_.tolist()!r}"))
+    if not before.bins_.same_as(bins):
+        raise ValueError(OTHER_DATA.format("their bins differ"))
 
 
 # ---------------------------------------------------------------- rows to stop by
