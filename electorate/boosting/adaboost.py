@@ -220,7 +220,7 @@ def least_exponential(weight: Array, award: Array) -> float:
         there = alpha + slope / curve
         if not low < there < high:
             there = 0.5 * (low + high)
-        if abs(there - alpha) <= 1e-14 * max(1.0, abs(there)):
+        if abs(there - alpha) <= 1e-15 * abs(there):
             return float(there)
         alpha = there
     return float(alpha)
