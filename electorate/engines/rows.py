@@ -12,6 +12,8 @@ from electorate import kernels
 from electorate.engines.messages import Change, Question, Sums
 from electorate.engines.shard import Elementwise, Examples, Shard, sort_by_label
 
+Heard = tuple[NDArray[np.int32], NDArray[np.float64]]  # the leaf of every row that counts, and [leaf, output]
+
 
 class Rows:
     """say(fitted): the leaf of every row, and [leaf, output], of a voter that was fitted elsewhere."""
@@ -37,9 +39,17 @@ class Rows:
         weights[self.order] = self.shard.grid / int(self.shard.grid.sum())
         return weights
 
+    def hear(self, fitted: Any) -> Heard:
+        """What a voter says of the rows that count; what it says of others only is nobody's leaf."""
+        leaf, outputs = self.say(fitted)
+        counting = leaf[self.order]
+        present = np.bincount(counting, minlength=len(outputs)) > 0
+        place = (np.cumsum(present) - 1).astype(np.int32)
+        return place[counting], outputs[present]
+
     def leaf_sums(self, leaf: NDArray[np.int32], n_leaves: int) -> NDArray[np.int64]:
-        """[leaf, label] of the weights."""
-        here = leaf[self.order][None, :]
+        """[leaf, label] of the weights, from the leaves that `hear` gave."""
+        here = leaf[None, :]
         shard = self.shard
         sums = np.zeros((shard.n_groups, 1, n_leaves), dtype=np.int64)
         for label in range(len(shard.starts) - 1):
@@ -60,10 +70,10 @@ class Rows:
     def _apply(self, booster: Any, change: Change) -> None:
         """What the voter says of these rows, whatever rows it was fitted on."""
         fitted, step = change.outside
-        leaf, outputs = self.say(fitted)
+        leaf, outputs = self.hear(fitted)
         gains = getattr(booster, "booster", booster).gains(step, outputs)[:, self.shard.group]
         leaves = np.arange(len(outputs), dtype=np.int32)
-        kernels.add_gains(leaf[self.order], leaves, gains, self.shard.starts, self.shard.state)
+        kernels.add_gains(leaf, leaves, gains, self.shard.starts, self.shard.state)
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         raise TypeError("wrapped voters ask no questions")

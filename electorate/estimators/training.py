@@ -98,7 +98,7 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
         for label, group in _groups(model, problem):
             labels = problem.classes[problem.labels] if group is None else group[problem.labels]
             family = Wrapped(model._family(), X, labels, speech, model.random_state)
-            past = _past(before, label, lambda rows: before.ensemble_.casts(label, rows, X))  # noqa: B023
+            past = _past(before, label, lambda rows: before.ensemble_.casts(label, rows, engine.hear))  # noqa: B023
             family.skip(len(past.casts) if past is not None else 0)
             bench = Bench(model, family, NO_BINS, engine, judge)
             hooks.finished.append(_run_one(bench, group, past, hooks))

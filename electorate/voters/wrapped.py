@@ -80,7 +80,7 @@ class Wrapped:
         fitted = clone(self.estimator)
         _set_random_states(fitted, self.random)
         fitted.fit(self.X, self.labels, sample_weight=weights)
-        leaf, outputs = self.speech.of(fitted, self.X)
+        leaf, outputs = search.engine.hear(fitted)  # type: ignore[attr-defined]
         sums = search.engine.leaf_sums(leaf, len(outputs))  # type: ignore[attr-defined]
         return Voter([], list(range(len(outputs))), sums, fitted, outputs)
 
