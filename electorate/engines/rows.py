@@ -24,8 +24,10 @@ class Rows:
         self.n_examples = examples.weights.given
         self.order, starts, weights = sort_by_label(examples, 0, len(examples.labels))
         self.n_rows = len(examples.labels)
+        self.times = weights.times
         self.shard = Shard(np.zeros((1, len(self.order), 1), dtype=np.uint16), starts, weights, 1)
         self.say = say
+        self.last: tuple[Elementwise, float]
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
         self.shard.start(booster, group)
@@ -34,10 +36,15 @@ class Rows:
         return self.shard.count()
 
     def weights(self) -> NDArray[np.float64]:
-        """Of all rows, summing to 1; rows that are left out have weight 0."""
+        """Of all rows, summing to 1, in full precision: to a voter, what is too light for the grid still counts.
+
+        Rows that are left out have weight 0.
+        """
+        booster, floor = self.last
         weights = np.zeros(self.n_rows)
-        weights[self.order] = self.shard.grid / int(self.shard.grid.sum())
-        return weights
+        channel = booster.channel(self.shard.state, floor)
+        weights[self.order] = channel * (self.times if self.shard.real is None else self.shard.real)
+        return np.asarray(weights / weights.sum())
 
     def hear(self, fitted: Any) -> Heard:
         """What a voter says of the rows that count; what it says of others only is nobody's leaf."""
@@ -65,6 +72,7 @@ class Rows:
     def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool = True) -> Sums:
         if change is not None:
             self._apply(booster, change)
+        self.last = booster, floor
         return self.shard.advance(booster, None, floor, search)
 
     def _apply(self, booster: Any, change: Change) -> None:
