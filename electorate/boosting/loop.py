@@ -23,10 +23,15 @@ FAR = 4.0  # nats, of the 30 that the grid has
 
 
 class Engine(Protocol):
-    """Where the shards live. unit: grid units of a full channel on one count; n_examples: n in a formula."""
+    """Where the shards live.
+
+    unit: grid units of a full channel on one count; n_examples: the sum of the weights as given, n in a formula;
+    n_counted: how many rows they stand for, whatever their scale.
+    """
 
     unit: float
     n_examples: float
+    n_counted: int
 
     def start(self, booster: Booster, group: NDArray[np.int64] | None = None) -> None: ...
 
@@ -46,7 +51,7 @@ class Family(Protocol):
 
     def best(self, search: Search) -> Voter: ...
 
-    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]: ...
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]: ...
 
 
 class Watcher(Protocol):
@@ -120,7 +125,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
         watcher.replay(outcome.casts, outcome.rows)
     for number in range(len(outcome.casts) + 1, rounds + 1):
         voter = setting.family.best(Search(sums, setting.bins, counts, engine))
-        outputs = setting.family.outputs(voter, engine.n_examples, booster.leaves)
+        outputs = setting.family.outputs(voter, engine.n_counted, booster.leaves)
         step = booster.step(voter.sums, outputs)
         if step.stop == "no_edge":
             outcome.stop_reason = step.stop

@@ -22,6 +22,7 @@ class Rows:
         self.n_labels = examples.n_labels
         self.unit = examples.weights.unit
         self.n_examples = examples.weights.given
+        self.n_counted = examples.weights.n_counted
         self.order, starts, weights = sort_by_label(examples, 0, len(examples.labels))
         self.n_rows = len(examples.labels)
         self.times = weights.times

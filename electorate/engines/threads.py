@@ -23,6 +23,7 @@ class Threads:
         self.n_labels = examples.n_labels
         self.unit = examples.weights.unit
         self.n_examples = examples.weights.given
+        self.n_counted = examples.weights.n_counted
         self.shards = pool.map(lambda part: build_shard(examples, bins, *part), pairwise(ends))
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:

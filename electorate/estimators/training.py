@@ -111,7 +111,7 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
 def _speech(model: Any, problem: Problem) -> Speech:
     booster = model._booster(len(problem.classes))
     exact = isinstance(booster, RealAdaBoost) and not booster.search
-    smoothing = float(np.finfo(np.float64).eps) if exact else 1.0 / float(problem.weight.sum())
+    smoothing = float(np.finfo(np.float64).eps) if exact else 1.0 / problem.examples.weights.n_counted
     one_vs_rest = model._one_vs_rest and len(problem.classes) > 2
     return Speech(np.arange(2) if one_vs_rest else problem.classes, booster.leaves, smoothing)
 

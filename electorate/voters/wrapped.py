@@ -84,7 +84,7 @@ class Wrapped:
         sums = search.engine.leaf_sums(leaf, len(outputs))  # type: ignore[attr-defined]
         return Voter([], list(range(len(outputs))), sums, fitted, outputs)
 
-    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]:
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
         assert voter.said is not None
         return voter.said
 
