@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Stumps, Trees
@@ -39,6 +40,7 @@ class Data:
         total = n_rows + n_twins
         self.s = random.integers(1, 5, total).astype(float) if whole else random.uniform(0.2, 1.0, total)
         self.u: Array = self.s / self.s.sum()
+        self.n = int(self.s.sum()) if whole else total  # rows: one of whole weight k counts k times
 
     def fit(self, model: Any) -> Any:
         return model.fit(self.X, self.y, sample_weight=self.s)
@@ -209,7 +211,7 @@ def recorded(model: Any, data: Data) -> tuple[Any, Array, Array]:
     """The fitted model, the weights it gave its voters in every round, and the voters' outputs [round, row]."""
     SEEN.clear()
     data.fit(model)
-    least = 1 / data.s.sum()
+    least = 1 / data.n
     h = []
     for voter in model.estimators_:
         p = np.clip(voter.predict_proba(data.X), least, None)
@@ -273,10 +275,19 @@ def test_h_star_is_the_largest_output_over_the_rows_that_count() -> None:
     np.testing.assert_allclose(np.array(SEEN)[:, : len(data.y)], weights, atol=1e-12)
     np.testing.assert_allclose(more.steps_, alone.steps_, atol=1e-12)
     np.testing.assert_allclose(more.history_["objective"], alone.history_["objective"], rtol=1e-9)
+    stopping = AdaBoostRClassifier(
+        GaussianNB(), n_estimators=6, early_stopping=True, n_iter_no_change=9, validation_fraction=0.3, random_state=0
+    )
+    data.fit(stopping)
+    np.testing.assert_allclose(
+        stopping.history_["objective"], np.cumprod(1 - stopping.history_["edge"] ** 2), rtol=1e-9
+    )
 
 
-leaf_sums = st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 2**40)), min_size=1, max_size=6).map(
-    lambda sums: np.array(sums, dtype=np.int64)
+leaf_sums = (
+    st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 2**40)), min_size=1, max_size=6)
+    .map(lambda sums: np.array(sums, dtype=np.int64))
+    .filter(np.any)
 )
 numbers = st.floats(-50, 50, allow_subnormal=False)
 
@@ -347,11 +358,11 @@ def test_mu_is_an_expected_divergence(seed: int, depth: int, kind: str, smoothin
     E is over leaves, drawn with the weights w_t that the voter was fitted to, and p are the shares of the labels in a
     leaf under w_t. With smoothing a leaf says what q says, not p; then mu = E[B(p || 1-q) - B(p || q)] / (2 h*).
     """
-    data = all_twins(seed) if smoothing == 0 else Data(seed)
+    data = all_twins(seed) if smoothing == 0 else Data(seed, whole=seed % 2 == 0)
     model = data.fit(AdaBoostRClassifier(Trees(depth, leaves=kind, smoothing=smoothing), n_estimators=8))
     at, h = plain.leaves(model, data.X), plain.outputs(model, data.X)
     _, weight, _ = r_rounds(h, data.y, data.u)
-    added = 1 / data.s.sum() if smoothing == "auto" else float(smoothing)
+    added = 1 / data.n if smoothing == "auto" else float(smoothing)
     divergence = kl if kind == "log_odds" else l2
     assert len(h) > 0
     for t in range(len(h)):
@@ -536,6 +547,33 @@ def test_predict_proba_is_1_over_1_plus_exp_minus_2f(model: Any) -> None:
     np.testing.assert_allclose(f, model.steps_ @ plain.outputs(model, data.X), atol=1e-10)
     p = 1 / (1 + np.exp(-2 * f))
     np.testing.assert_allclose(model.predict_proba(data.X), np.stack([1 - p, p], axis=1), rtol=1e-12)
+
+
+SCALES = [0.01, 1e-300, 1e300, 2.0**-20]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("family", [None, Trees(3), DecisionTreeClassifier(max_depth=2, random_state=0)])
+@pytest.mark.parametrize("booster", [RealAdaBoostClassifier, AdaBoostRClassifier, AdaBoostClassifier])
+def test_scaling_the_weights_changes_nothing(booster: Any, family: Any, scale: float) -> None:
+    """Weights that sum to 1 are common: n of the smoothing 1 / n must not be their sum."""
+    data = Data(6)
+    data.s[:20] = 1.0
+    plain_weights = data.fit(booster(family, n_estimators=6))
+    data.s = data.s * scale
+    scaled = data.fit(booster(family, n_estimators=6))
+    assert len(plain_weights.steps_) == 6
+    np.testing.assert_allclose(scaled.decision_function(data.X), plain_weights.decision_function(data.X), atol=1e-9)
+    if scale == 2.0**-20 and not isinstance(family, DecisionTreeClassifier):
+        assert scaled.digest_ == plain_weights.digest_
+
+
+@pytest.mark.parametrize("booster", [RealAdaBoostClassifier, AdaBoostRClassifier])
+def test_equal_weights_of_1_over_n_are_no_weights(booster: Any) -> None:
+    data = Data(7)
+    n = len(data.y)
+    without = booster(n_estimators=6).fit(data.X, data.y)
+    assert booster(n_estimators=6).fit(data.X, data.y, sample_weight=np.full(n, 1 / n)).digest_ == without.digest_
 
 
 # ---------------------------------------------------------------- SAMME.R
