@@ -58,6 +58,9 @@ class Validation:
     def after(self, change: Change, outcome: Outcome) -> str | None:
         floor = self.lowest + float(change.gains[self.judge.floor_row].min())
         sums = self.engine.advance(self.judge, change, floor, search=False)  # type: ignore[arg-type]
+        if sums.lowest < floor:  # a voter that was fitted elsewhere may be surer here than where it was fitted
+            floor = sums.lowest
+            sums = self.engine.advance(self.judge, None, floor, search=False)  # type: ignore[arg-type]
         self.lowest = sums.lowest
         if self.scoring == "error":
             score = sums.wrong / self.mass
