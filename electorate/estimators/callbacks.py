@@ -27,6 +27,7 @@ class Hooks:
         self.make = make
         self.finished: list[Outcome] = []
         self.now: Outcome = Outcome()
+        self.begun = False
 
     @property
     def callbacks(self) -> list[Any]:
@@ -39,10 +40,14 @@ class Hooks:
 
     def snapshot(self) -> Any:
         """The model as if fit ended now."""
+        return self.model._snapshot(**self._so_far())
+
+    def _so_far(self) -> dict[str, Any]:
         done = any(outcome is self.now for outcome in self.finished)
-        return self.model._snapshot(**self.make(self.finished if done else [*self.finished, self.now]))
+        return self.make(self.finished if done else [*self.finished, self.now])
 
     def replay(self, past: list[Cast], rows: list[Row]) -> None:
+        self.begun = True
         self.now = Outcome(list(past), list(rows))
 
     def after(self, change: Change, outcome: Outcome) -> str | None:
@@ -73,9 +78,12 @@ class Hooks:
                 callback.leave(self)
         if error is None:
             self.model.__dict__.update(self.make(self.finished))
-        elif self.now.casts and isinstance(error, Exception):
-            self.model.__dict__.update(self.make([*self.finished, self.now]))
-            error.add_note(f"in round {len(self.now.rows) + 1}; the model holds the rounds before it")
+        elif self.begun and isinstance(error, Exception):
+            usable = any(outcome.casts for outcome in [*self.finished, self.now])
+            if usable:
+                self.model.__dict__.update(self._so_far())
+            kept = "; the model holds the rounds before it" if usable else ""
+            error.add_note(f"in round {len(self.now.rows) + 1}{kept}")
         self.model.__dict__.pop("_hooks", None)
         self.model.__dict__.pop("_resume", None)
 

@@ -49,7 +49,7 @@ class Speech:
         codes = np.minimum(np.searchsorted(self.classes, given), len(self.classes) - 1)
         known = self.classes[codes] == given
         if not np.all(known):
-            raise ValueError(f"{type(fitted).__name__} predicted {given[~known][0]!r}, which is not a class")
+            raise ValueError(f"{type(fitted).__name__} predicted {given[~known].tolist()[0]!r}, which is not a class")
         return codes.astype(np.int32)
 
 
