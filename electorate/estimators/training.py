@@ -69,6 +69,7 @@ def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> No
         n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
 
         def make(outcomes: list[Outcome]) -> dict[str, Any]:
+            outcomes = _of_all_runs(outcomes, model, problem)
             ensemble = from_casts([outcome.kept for outcome in outcomes], bins, n_outputs)
             return {"bins_": bins, **fitted(model, problem, ensemble, outcomes)}
 
@@ -88,6 +89,7 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
     speech = _speech(model, problem)
 
     def make(outcomes: list[Outcome]) -> dict[str, Any]:
+        outcomes = _of_all_runs(outcomes, model, problem)
         return fitted(model, problem, Committee([outcome.kept for outcome in outcomes], speech), outcomes)
 
     with Hooks(model, context, data, make) as hooks:
@@ -144,6 +146,12 @@ def _groups(model: Any, problem: Problem) -> list[tuple[int | None, NDArray[np.i
     if not model._one_vs_rest or n_labels <= 2:
         return [(None, None)]
     return [(label, (np.arange(n_labels) == label).astype(np.int64)) for label in range(n_labels)]
+
+
+def _of_all_runs(outcomes: list[Outcome], model: Any, problem: Problem) -> list[Outcome]:
+    """Labels whose turn has not come, when training breaks off, have an empty run."""
+    missing = len(_groups(model, problem)) - len(outcomes)
+    return outcomes + [Outcome() for _ in range(missing)]
 
 
 def _bytes_needed(model: Any, problem: Problem) -> int:
