@@ -148,9 +148,13 @@ def _groups(model: Any, problem: Problem) -> list[tuple[int | None, NDArray[np.i
     return [(label, (np.arange(n_labels) == label).astype(np.int64)) for label in range(n_labels)]
 
 
+def n_runs(model: Any, problem: Problem) -> int:
+    return len(_groups(model, problem))
+
+
 def _of_all_runs(outcomes: list[Outcome], model: Any, problem: Problem) -> list[Outcome]:
     """Labels whose turn has not come, when training breaks off, have an empty run."""
-    missing = len(_groups(model, problem)) - len(outcomes)
+    missing = n_runs(model, problem) - len(outcomes)
     return outcomes + [Outcome() for _ in range(missing)]
 
 
