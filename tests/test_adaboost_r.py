@@ -258,7 +258,7 @@ def test_h_star_is_the_largest_output_over_the_rows_that_count() -> None:
     data = Data(5)
     everything = {"max_depth": 3, "min_samples_leaf": 4}
     alone = AdaBoostRClassifier(Recording(**everything), n_estimators=6, random_state=0)
-    alone, weights, h = recorded(alone, data)
+    alone, weights, _ = recorded(alone, data)
     far = np.array([[9.0, 9.0, 9.0], [-9.0, -9.0, -9.0], [9.0, -9.0, 9.0]])
 
     class Surer(Recording):

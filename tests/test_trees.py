@@ -15,7 +15,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Stumps, Trees
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    Checkpoint,
+    RealAdaBoostClassifier,
+    Stumps,
+    Trees,
+    load,
+)
+from electorate.estimators.callbacks import Callback
 from electorate.voters import trees
 
 Array = NDArray[np.float64]
@@ -434,3 +443,36 @@ def test_weight_k_is_the_row_k_times(seed: int, criterion: str, leaf: int) -> No
     family = Trees(3, criterion=criterion, min_samples_leaf=leaf, min_samples_split=2 * leaf + 1)
     digests = {p.fit(RealAdaBoostClassifier(family, n_estimators=5)).digest_ for p in (problem, repeated)}
     assert len(digests) == 1
+
+
+# ---------------------------------------------------------------- broken off, one class against the rest
+
+
+class BreakOff(Callback):
+    """Interrupts training after so many rounds."""
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        self.rounds -= int(context.max_subtasks == 0)
+        if self.rounds == 0:
+            raise KeyboardInterrupt
+        return False
+
+
+@pytest.mark.parametrize("model", [RealAdaBoostClassifier, AdaBoostRClassifier])
+@pytest.mark.parametrize("rounds", [1, 5, 10])
+def test_a_checkpoint_in_any_class_of_three_resumes_to_the_same_model(model: Any, rounds: int, tmp_path: Any) -> None:
+    """The runs of later classes have not begun; the checkpoint has all classes nevertheless."""
+    problem, _ = draw(5, 3, 1, 80)
+    path = tmp_path / "checkpoint"
+    whole = problem.fit(model(Trees(2), n_estimators=4))
+    broken = model(Trees(2), n_estimators=4).set_callbacks(Checkpoint(path, every=1), BreakOff(rounds))
+    with pytest.raises(KeyboardInterrupt):
+        problem.fit(broken)
+    saved = load(path)
+    assert saved.ensemble_.n_voters == len(saved.history_["step"]) == rounds
+    assert saved.decision_function(problem.X).shape == (80, 3)
+    resumed = problem.fit(model(Trees(2), n_estimators=4).set_callbacks(Checkpoint(path, every=1)))
+    assert resumed.digest_ == whole.digest_
