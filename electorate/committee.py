@@ -3,7 +3,7 @@
 Their votes are added on the same grid; what they predict is their own affair: no digest, no model file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import Cast, Row
 from electorate.ensemble import in_rounds
 from electorate.voters.trees import Voter
-from electorate.voters.wrapped import Speech
+from electorate.voters.wrapped import Said, Speech
 
 
 class Committee:
@@ -61,12 +61,12 @@ class Committee:
             ) from error
         return np.asarray(np.average(each, axis=0, weights=np.abs(self.steps)))
 
-    def casts(self, label: int | None, rows: list[Row], X: Any) -> list[Cast]:
-        """The voters (of one label's run) and what they say of X, to go on from."""
+    def casts(self, label: int | None, rows: list[Row], hear: Callable[[Any], Said]) -> list[Cast]:
+        """The voters (of one label's run) and what is heard of them, to go on from."""
         mine = np.flatnonzero((self.about == label) | (label is None)).tolist()
         casts = []
         for voter, row in zip(mine, rows, strict=False):
-            _, outputs = self.speech.of(self.fitted[voter], X)
+            _, outputs = hear(self.fitted[voter])
             step = Step(float(self.steps[voter]), row["edge"], row["error"])
             nobody = np.zeros((len(outputs), 0), dtype=np.int64)
             casts.append(Cast(Voter([], [], nobody, self.fitted[voter], outputs), outputs, step))

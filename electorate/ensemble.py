@@ -169,7 +169,7 @@ class Cells:
             if ensemble.members[nodes[0]] >= 0:
                 edges.append(np.arange(SET_WIDTH - 2) + 0.5)
             else:
-                edges.append(np.unique(ensemble.threshold[nodes]).astype(np.float64))
+                edges.append(np.array(np.unique(ensemble.threshold[nodes]), dtype=np.float64))
                 cut[nodes] = np.searchsorted(edges[-1], ensemble.threshold[nodes])
         return cls(columns, edges, place, cut)
 

@@ -151,11 +151,11 @@ class AdaBoostR:
 
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
         """From mu, eq. 8. A voter with infinite outputs has the step 0 and still moves the weights."""
-        share = relative_awards(outputs[sums.sum(axis=1) > 0])
-        weight = sums[sums.sum(axis=1) > 0] / int(sums.sum())
+        share = relative_awards(outputs)
+        weight = sums / int(sums.sum())
         mu = float(np.sum(weight * share.T))
         error = float(weight[share.T < 0].sum())
-        largest = float(np.abs(outputs[sums.sum(axis=1) > 0]).max(initial=0.0))
+        largest = float(np.abs(outputs).max(initial=0.0))
         if abs(mu) >= ALL:
             finite = largest if math.isfinite(largest) else 1.0
             return Step(float(on_grid(math.copysign(0.5 / finite, mu))), mu, error, "perfect_voter")
@@ -229,7 +229,7 @@ def least_exponential(weight: Array, award: Array) -> float:
         there = alpha + slope / curve
         if not low < there < high:
             there = 0.5 * (low + high)
-        if abs(there - alpha) <= 1e-14 * max(1.0, abs(there)):
+        if abs(there - alpha) <= 1e-15 * abs(there):
             return float(there)
         alpha = there
     return float(alpha)

@@ -28,12 +28,17 @@ COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "flo
 
 
 class Engine(Protocol):
-    """Where the shards live. unit: grid units of a full channel on one count; n_examples: n in a formula."""
+    """Where the shards live.
+
+    unit: grid units of a full channel on one count; n_examples: the sum of the weights as given, n in a formula;
+    n_counted: how many rows they stand for, whatever their scale.
+    """
 
     unit: float
     n_examples: float
     count: int  # how many rows count, repetitions included
     full: int  # what sums on the grid may come to
+    n_counted: int
 
     def start(self, booster: Booster, group: NDArray[np.int64] | None = None) -> None: ...
 
@@ -55,7 +60,7 @@ class Family(Protocol):
 
     def best(self, search: Search) -> Voter: ...
 
-    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]: ...
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]: ...
 
 
 class Watcher(Protocol):
@@ -140,7 +145,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
         if reason is not None:
             break
         voter = setting.family.best(Search(sums, setting.bins, counts, engine))
-        outputs = setting.family.outputs(voter, engine.n_examples, booster.leaves)
+        outputs = setting.family.outputs(voter, engine.n_counted, booster.leaves)
         step = _judge(setting, voter, outputs)
         if step.stop == "no_edge":
             reason = step.stop

@@ -37,6 +37,11 @@ class Weights:
         return self.times * int(self.each) if whole else np.minimum(self.times, 1)
 
     @property
+    def n_counted(self) -> int:
+        """How many rows they stand for together; scaling weights that are not whole does not change it."""
+        return int(self.rows.sum())
+
+    @property
     def whole(self) -> NDArray[np.int64]:
         """Positive integers in proportion to the weights: for bins and counts."""
         if self.real is None:

@@ -12,6 +12,8 @@ from electorate import kernels
 from electorate.engines.messages import Change, Question, Sums
 from electorate.engines.shard import Elementwise, Examples, Shard, sort_by_label
 
+Heard = tuple[NDArray[np.int32], NDArray[np.float64]]  # the leaf of every row that counts, and [leaf, output]
+
 
 class Rows:
     """say(fitted): the leaf of every row, and [leaf, output], of a voter that was fitted elsewhere."""
@@ -22,10 +24,13 @@ class Rows:
         self.n_examples = examples.weights.given
         self.count = int(examples.weights.times.sum())
         self.full = self.count << examples.weights.bits
+        self.n_counted = examples.weights.n_counted
         self.order, starts, weights = sort_by_label(examples, 0, len(examples.labels))
         self.n_rows = len(examples.labels)
+        self.times = weights.times
         self.shard = Shard(np.zeros((1, len(self.order), 1), dtype=np.uint16), starts, weights, 1)
         self.say = say
+        self.last: tuple[Elementwise, float]
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
         self.shard.start(booster, group)
@@ -34,22 +39,35 @@ class Rows:
         return self.shard.count()
 
     def weights(self) -> NDArray[np.float64]:
-        """Of all rows, summing to 1; rows that are left out have weight 0."""
+        """Of all rows, summing to 1, in full precision: to a voter, what is too light for the grid still counts.
+
+        Rows that are left out have weight 0.
+        """
+        booster, floor = self.last
         weights = np.zeros(self.n_rows)
-        weights[self.order] = self.shard.grid / int(self.shard.grid.sum())
-        return weights
+        channel = booster.channel(self.shard.state, floor)
+        weights[self.order] = channel * self.times * (1.0 if self.shard.real is None else self.shard.real)
+        return np.asarray(weights / weights.sum())
+
+    def hear(self, fitted: Any) -> Heard:
+        """What a voter says of the rows that count; what it says of others only is nobody's leaf."""
+        leaf, outputs = self.say(fitted)
+        counting = leaf[self.order]
+        present = np.bincount(counting, minlength=len(outputs)) > 0
+        place = (np.cumsum(present) - 1).astype(np.int32)
+        return place[counting], outputs[present]
 
     def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
         """[leaf, label]: how many rows a voter sends where."""
-        leaf, outputs = self.say(voter.fitted)
+        leaf, outputs = self.hear(voter.fitted)
         return self._sums(leaf, len(outputs), np.ones(len(self.order), dtype=np.int64))
 
     def leaf_sums(self, leaf: NDArray[np.int32], n_leaves: int) -> NDArray[np.int64]:
-        """[leaf, label] of the weights."""
+        """[leaf, label] of the weights, from the leaves that `hear` gave."""
         return self._sums(leaf, n_leaves, self.shard.grid)
 
     def _sums(self, leaf: NDArray[np.int32], n_leaves: int, grid: NDArray[np.int64]) -> NDArray[np.int64]:
-        here = leaf[self.order][None, :]
+        here = leaf[None, :]
         shard = self.shard
         sums = np.zeros((shard.n_groups, 1, n_leaves), dtype=np.int64)
         for label in range(len(shard.starts) - 1):
@@ -65,15 +83,16 @@ class Rows:
     def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool = True) -> Sums:
         if change is not None:
             self._apply(booster, change)
+        self.last = booster, floor
         return self.shard.advance(booster, None, floor, search)
 
     def _apply(self, booster: Any, change: Change) -> None:
         """What the voter says of these rows, whatever rows it was fitted on."""
         fitted, step = change.outside
-        leaf, outputs = self.say(fitted)
+        leaf, outputs = self.hear(fitted)
         gains = getattr(booster, "booster", booster).gains(step, outputs)[:, self.shard.group]
         leaves = np.arange(len(outputs), dtype=np.int32)
-        kernels.add_gains(leaf[self.order], leaves, gains, self.shard.starts, self.shard.state)
+        kernels.add_gains(leaf, leaves, gains, self.shard.starts, self.shard.state)
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         raise TypeError("wrapped voters ask no questions")

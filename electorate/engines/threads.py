@@ -26,6 +26,7 @@ class Threads:
         self.n_examples = examples.weights.given
         self.count = int(examples.weights.times.sum())
         self.full = self.count << examples.weights.bits
+        self.n_counted = examples.weights.n_counted
         self.shards = pool.map(lambda part: build_shard(examples, bins, *part), pairwise(ends))
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:

@@ -27,6 +27,7 @@ class Hooks:
         self.make = make
         self.finished: list[Outcome] = []
         self.now: Outcome = Outcome()
+        self.begun = False
 
     @property
     def callbacks(self) -> list[Any]:
@@ -39,10 +40,14 @@ class Hooks:
 
     def snapshot(self) -> Any:
         """The model as if fit ended now."""
+        return self.model._snapshot(**self._so_far())
+
+    def _so_far(self) -> dict[str, Any]:
         done = any(outcome is self.now for outcome in self.finished)
-        return self.model._snapshot(**self.make(self.finished if done else [*self.finished, self.now]))
+        return self.make(self.finished if done else [*self.finished, self.now])
 
     def replay(self, outcome: Outcome) -> str | None:
+        self.begun = True
         self.now = outcome
         return None
 
@@ -73,17 +78,20 @@ class Hooks:
             if isinstance(callback, Callback):
                 callback.leave(self)
         if error is None:
-            self._settle(self.finished)
-        elif self.now.casts and isinstance(error, Exception):
-            self._settle([*self.finished, self.now])
-            self.model._rescued = True
-            error.add_note(f"in round {len(self.now.rows) + 1}; the model holds the rounds before it")
+            self._settle(self.make(self.finished))
+        elif self.begun and isinstance(error, Exception):
+            usable = any(outcome.casts for outcome in [*self.finished, self.now])
+            if usable:
+                self._settle(self._so_far())
+                self.model._rescued = True
+            kept = "; the model holds the rounds before it" if usable else ""
+            error.add_note(f"in round {len(self.now.rows) + 1}{kept}")
         self.model.__dict__.pop("_hooks", None)
         self.model.__dict__.pop("_resume", None)
 
-    def _settle(self, outcomes: list[Outcome]) -> None:
+    def _settle(self, fitted: dict[str, Any]) -> None:
         self.model.__dict__.pop("best_round_", None)
-        self.model.__dict__.update(self.make(outcomes))
+        self.model.__dict__.update(fitted)
 
 
 class Callback:

@@ -72,6 +72,7 @@ def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> No
         n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
 
         def make(outcomes: list[Outcome]) -> dict[str, Any]:
+            outcomes = _of_all_runs(outcomes, model, problem)
             ensemble = from_casts([outcome.kept for outcome in outcomes], bins, n_outputs)
             return {"bins_": bins, **fitted(model, problem, ensemble, outcomes)}
 
@@ -91,6 +92,7 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
     speech = _speech(model, problem)
 
     def make(outcomes: list[Outcome]) -> dict[str, Any]:
+        outcomes = _of_all_runs(outcomes, model, problem)
         return fitted(model, problem, Committee([outcome.kept for outcome in outcomes], speech), outcomes)
 
     with Hooks(model, context, data, make) as hooks:
@@ -101,7 +103,7 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
         for label, group in _groups(model, problem):
             labels = problem.classes[problem.labels] if group is None else group[problem.labels]
             family = Wrapped(model._family(), X, labels, speech, model.random_state)
-            past = _past(before, label, lambda rows: before.ensemble_.casts(label, rows, X))  # noqa: B023
+            past = _past(before, label, lambda rows: before.ensemble_.casts(label, rows, engine.hear))  # noqa: B023
             family.skip(len(past.casts) if past is not None else 0)
             bench = Bench(model, family, NO_BINS, engine, judge)
             hooks.finished.append(_run_one(bench, group, past, hooks))
@@ -114,7 +116,7 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
 def _speech(model: Any, problem: Problem) -> Speech:
     booster = model._booster(len(problem.classes))
     exact = isinstance(booster, RealAdaBoost) and not booster.search
-    smoothing = float(np.finfo(np.float64).eps) if exact else 1.0 / float(problem.weight.sum())
+    smoothing = float(np.finfo(np.float64).eps) if exact else 1.0 / problem.examples.weights.n_counted
     one_vs_rest = model._one_vs_rest and len(problem.classes) > 2
     return Speech(np.arange(2) if one_vs_rest else problem.classes, booster.leaves, smoothing)
 
@@ -149,6 +151,16 @@ def _groups(model: Any, problem: Problem) -> list[tuple[int | None, NDArray[np.i
     if not model._one_vs_rest or n_labels <= 2:
         return [(None, None)]
     return [(label, (np.arange(n_labels) == label).astype(np.int64)) for label in range(n_labels)]
+
+
+def n_runs(model: Any, problem: Problem) -> int:
+    return len(_groups(model, problem))
+
+
+def _of_all_runs(outcomes: list[Outcome], model: Any, problem: Problem) -> list[Outcome]:
+    """Labels whose turn has not come, when training breaks off, have an empty run."""
+    missing = n_runs(model, problem) - len(outcomes)
+    return outcomes + [Outcome() for _ in range(missing)]
 
 
 def _bytes_needed(model: Any, problem: Problem, n_shards: int, width: int) -> int:

@@ -396,18 +396,21 @@ def purity(criterion, left, totals):
     for k in range(left.shape[0]):
         all_left += np.float64(left[k])
         all_right += np.float64(totals[k] - left[k])
-    score = 0.0
+    # one number per side: a test and its mirror image then tie to the bit
+    score_left = 0.0
+    score_right = 0.0
     for k in range(left.shape[0]):
         here = np.float64(left[k])
         there = np.float64(totals[k] - left[k])
         if criterion == 1:
             if all_left > 0:
-                score += here * here / all_left
+                score_left += here * here / all_left
             if all_right > 0:
-                score += there * there / all_right
+                score_right += there * there / all_right
         else:
-            score -= np.sqrt(here * max(all_left - here, 0.0)) + np.sqrt(there * max(all_right - there, 0.0))
-    return score
+            score_left -= np.sqrt(here * max(all_left - here, 0.0))
+            score_right -= np.sqrt(there * max(all_right - there, 0.0))
+    return score_left + score_right
 
 
 @kernel
@@ -540,7 +543,12 @@ def purest_subset(sums, totals, n_bins, ordered, rows, min_rows, criterion, foun
                     held += rows[j, bin]
                     if held < min_rows or rows[j].sum() - held < min_rows:
                         continue
-                score = purity(criterion, here, totals)
+                if labels == 2:  # as for thresholds: the same test must get the same score
+                    first, second = np.float64(here[0]), np.float64(here[1])
+                    others = np.float64(totals[0] - here[0]), np.float64(totals[1] - here[1])
+                    score = purity_of_two(criterion, first, others[0], second, others[1])
+                else:
+                    score = purity(criterion, here, totals)
                 if score > most:
                     most = score
                     found[0] = j

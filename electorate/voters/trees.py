@@ -152,8 +152,8 @@ class Stumps(BaseEstimator):
     def best(self, search: Search) -> Voter:
         return grow(search, "edge", Limits(max_depth=1))
 
-    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]:
-        return leaf_outputs(wanted, voter.sums, 1.0 / n_examples)
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
+        return leaf_outputs(wanted, voter.sums, 1.0 / n_rows)
 
 
 class Trees(BaseEstimator):
@@ -172,8 +172,8 @@ class Trees(BaseEstimator):
         What a leaf says: its heaviest label (+-1), half the log-odds of its label weights, or p(+) - p(-).
         "auto": what the booster is made for.
     smoothing : float or "auto", default="auto"
-        Added to each label's share of the weight before log-odds are taken; "auto" is 1 / n. With 0 the
-        outputs of pure leaves are infinite, which only AdaBoost_R can use.
+        Added to each label's share of the weight before log-odds are taken; "auto" is 1 / n, where a row of whole
+        weight k counts k times. With 0 the outputs of pure leaves are infinite, which only AdaBoost_R can use.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -206,6 +206,6 @@ class Trees(BaseEstimator):
         limits = Limits(self.max_depth, self.min_samples_leaf, self.min_samples_split)
         return grow(search, self.criterion, limits)
 
-    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]:
-        smoothing = 1.0 / n_examples if self.smoothing == "auto" else float(self.smoothing)
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
+        smoothing = 1.0 / n_rows if self.smoothing == "auto" else float(self.smoothing)
         return leaf_outputs(wanted if self.leaves == "auto" else self.leaves, voter.sums, smoothing)

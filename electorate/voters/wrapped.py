@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.ensemble._base import _set_random_states
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from electorate.voters.leaves import label_outputs, log_odds_outputs
@@ -49,7 +49,7 @@ class Speech:
         codes = np.minimum(np.searchsorted(self.classes, given), len(self.classes) - 1)
         known = self.classes[codes] == given
         if not np.all(known):
-            raise ValueError(f"{type(fitted).__name__} predicted {given[~known][0]!r}, which is not a class")
+            raise ValueError(f"{type(fitted).__name__} predicted {given[~known].tolist()[0]!r}, which is not a class")
         return codes.astype(np.int32)
 
 
@@ -80,11 +80,11 @@ class Wrapped:
         fitted = clone(self.estimator)
         _set_random_states(fitted, self.random)
         fitted.fit(self.X, self.labels, sample_weight=weights)
-        leaf, outputs = self.speech.of(fitted, self.X)
+        leaf, outputs = search.engine.hear(fitted)  # type: ignore[attr-defined]
         sums = search.engine.leaf_sums(leaf, len(outputs))  # type: ignore[attr-defined]
         return Voter([], list(range(len(outputs))), sums, fitted, outputs)
 
-    def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]:
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
         assert voter.said is not None
         return voter.said
 
@@ -112,13 +112,16 @@ class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Resampled":
         random = check_random_state(self.random_state)
-        n_rows = X.shape[0]
+        y = np.asarray(y)
+        n_rows = len(y)
         odds = np.full(n_rows, 1 / n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         rows = random.choice(n_rows, size=n_rows, p=odds / odds.sum())
         for label in np.unique(y[odds > 0]):  # a class that was not drawn still gets a row
-            if not np.any(y[rows] == label):
-                rows[random.randint(n_rows)] = np.flatnonzero((y == label) & (odds > 0))[0]
-        self.estimator_ = clone(self.estimator).fit(X[rows], y[rows])
+            drawn, counts = np.unique(y[rows], return_counts=True)
+            if label not in drawn:
+                spare = np.flatnonzero(np.isin(y[rows], drawn[counts > 1]))
+                rows[spare[random.randint(len(spare))]] = np.flatnonzero((y == label) & (odds > 0))[0]
+        self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, rows), y[rows])
         self.classes_ = self.estimator_.classes_
         return self
 
