@@ -417,6 +417,7 @@ def test_a_failed_first_fit_leaves_no_model() -> None:
         model.decision_function(X)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_a_failed_second_fit_leaves_the_first_model() -> None:
     X, y = noisy()
     model = fit(pd.DataFrame(X, columns=list("abcde")), y)
