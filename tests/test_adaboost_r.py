@@ -410,7 +410,9 @@ def test_stops_at_mu_1(kind: str) -> None:
     model = AdaBoostRClassifier(Trees(1, leaves=kind), n_estimators=5).fit(X, y)
     assert model.stop_reason_ == "perfect_voter"
     assert model.history_["edge"].tolist() == [1.0]
-    assert model.history_["objective"].tolist() == [pytest.approx(1.0, rel=1e-12)]  # 0/0 = 1: the weights stay as they are
+    assert model.history_["objective"].tolist() == [
+        pytest.approx(1.0, rel=1e-12)
+    ]  # 0/0 = 1: the weights stay as they are
     assert np.all(np.isfinite(model.steps_))
     assert model.predict(X).tolist() == y.tolist()
 

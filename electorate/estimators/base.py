@@ -179,7 +179,9 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _with_validation(self, problem: Problem, X: Any, table: Any, y: Any, sample_weight: Any) -> Problem:
         if X is None:
             seed = training.validation_seed(self)
-            return training.set_aside(problem, self.validation_fraction, seed)
+            rows = table if self._is_native else inputs.rows_of(table)
+            categorical = inputs.category_columns(rows, self.categorical_features) if self._is_native else []
+            return training.set_aside(replace(problem, table=rows), self.validation_fraction, seed, categorical)
         n_rows = table.n_rows if self._is_native else table.shape[0]
         given = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)

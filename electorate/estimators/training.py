@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from electorate import kernels
 from electorate.boosting.adaboost import RealAdaBoost
 from electorate.boosting.loop import OTHER_DATA, Cast, Family, Outcome, Row, Setting, Watcher, boost, history_of
 from electorate.boosting.stopping import Validation
 from electorate.committee import Committee
-from electorate.data.bins import Bins, find_bins, refuse_infinite_rows
-from electorate.data.table import Table
+from electorate.data.bins import Bins, block_rows, find_bins, read_block, refuse_infinite_rows
+from electorate.data.table import Categories, Table
 from electorate.data.weights import read_weights
 from electorate.engines.pool import Pool, count_jobs
 from electorate.engines.rows import Rows
@@ -256,17 +257,43 @@ def validation_seed(model: Any) -> int:
     return int(model._validation_seed)
 
 
-def set_aside(problem: Problem, fraction: float, seed: int) -> Problem:
-    """A part of the rows of every class goes to validation; rows only change sides, nothing is copied."""
-    random = np.random.RandomState(seed)
+def set_aside(problem: Problem, fraction: float, seed: int, categorical: list[int]) -> Problem:
+    """About this part of the weight of every class goes to validation; rows only change sides, nothing is copied.
+
+    Which rows is decided by what is in them and the seed: rows that are alike stay together, and neither their order
+    nor whether a row is repeated or weighted makes a difference.
+    """
+    hashes = row_hashes(problem.table, categorical, seed)
+    weights = problem.examples.weights
     aside = np.zeros(len(problem.labels), dtype=np.bool_)
-    counts = problem.weight > 0 if problem.factor is None else (problem.weight > 0) & (problem.factor > 0)
     for label in range(len(problem.classes)):
-        rows = np.flatnonzero((problem.labels == label) & counts)
-        count = min(int(np.ceil(fraction * len(rows))), len(rows) - 1)
-        aside[random.permutation(rows)[: max(count, 0)]] = True
+        rows = np.flatnonzero((problem.labels == label) & (weights.times > 0))
+        kinds, kind = np.unique(hashes[rows], return_inverse=True)
+        heavy = np.zeros(len(kinds), dtype=np.int64)
+        np.add.at(heavy, kind, weights.whole[rows])
+        before = np.cumsum(heavy) - heavy
+        chosen = before < fraction * float(heavy.sum())
+        chosen[-1:] = False  # some rows must be left to learn from
+        aside[rows] = chosen[kind]
     if not np.any(aside):
-        raise ValueError("early_stopping=True, but no class has a second row to set aside for validation")
+        raise ValueError(
+            "early_stopping=True, but there is only one sample (or many alike) of every class: none can be set aside"
+        )
     kept = np.where(aside, 0.0, problem.weight)
     heard = np.where(aside, problem.weight, 0.0)
     return replace(problem, weight=kept, validation=replace(problem, weight=heard))
+
+
+def row_hashes(table: Any, categorical: list[int], seed: int) -> NDArray[np.uint64]:
+    """A number for what is in each row."""
+    categories = {j: Categories(table.levels(j)) for j in categorical}
+    hashes = np.empty(table.n_rows, dtype=np.uint64)
+    rows = block_rows(table.n_columns)
+    for low in range(0, table.n_rows, rows):
+        high = min(low + rows, table.n_rows)
+        hashes[low:high] = seed
+        for values in read_block(table, categories, low, high):
+            bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
+            mixed = hashes[low:high] * np.uint64(0x9E3779B97F4A7C15) + bits
+            hashes[low:high] = kernels.hash_values(mixed.view(np.float64))
+    return hashes
