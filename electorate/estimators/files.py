@@ -112,6 +112,8 @@ def _plain(value: Any) -> Any:
 
 
 def _labels_out(classes: NDArray[Any]) -> dict[str, Any]:
+    if classes.dtype.kind == "U":  # as wide as they are: y may have been cut from one with longer labels
+        classes = np.array(classes.tolist(), dtype=np.str_)
     return {
         "dtype": "object" if classes.dtype == object else classes.dtype.str,
         "labels": classes.tolist(),
