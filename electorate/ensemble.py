@@ -167,7 +167,7 @@ class Cells:
         for number in range(len(columns)):
             nodes = np.flatnonzero(place == number)
             if ensemble.members[nodes[0]] >= 0:
-                edges.append(np.arange(SET_WIDTH - 2) + 0.5)
+                edges.append(np.arange(0.5, SET_WIDTH - 2, dtype=np.float64))
             else:
                 edges.append(np.array(np.unique(ensemble.threshold[nodes]), dtype=np.float64))
                 cut[nodes] = np.searchsorted(edges[-1], ensemble.threshold[nodes])

@@ -128,16 +128,17 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any) -> None:
         self._validate_family()
+        context = self._init_callback_context(max_subtasks=None)
         going_on = self.warm_start and hasattr(self, "ensemble_")
         table = self._check_rows(X, reset=not going_on)
         problem = self._problem(table, y, sample_weight, going_on)
-        context = self._init_callback_context(max_subtasks=self.n_estimators * training.n_runs(self, problem))
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         table_val = table if X_val is None else self._check_rows(X_val, reset=False)
         if self.early_stopping:
             problem = self._with_validation(problem, X_val, table_val, y_val, sample_weight_val)
         elif X_val is not None:
             raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
+        context.max_subtasks = self.n_estimators * training.count_runs(self, problem)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         if self._is_native:
             training.run(self, problem, context, (X, y))
         else:

@@ -16,18 +16,28 @@ from electorate.modelfile import ModelFormatError
 
 
 class Hooks:
-    """The loop's watcher on behalf of the model's callbacks; when fit breaks off, they can save what there is."""
+    """The loop's watcher on behalf of the model's callbacks; when fit breaks off, they can save what there is.
+
+    make: the attributes of a model from the outcomes of its first runs. n_runs: one, or one per class.
+    """
 
     def __init__(
-        self, model: Any, context: Any, data: tuple[Any, Any], make: Callable[[list[Outcome]], dict[str, Any]]
+        self,
+        model: Any,
+        context: Any,
+        data: tuple[Any, Any],
+        make: Callable[[list[Outcome]], dict[str, Any]],
+        n_runs: int,
     ) -> None:
         self.model = model
         self.context = context
         self.data = data
         self.make = make
+        self.n_runs = n_runs
         self.finished: list[Outcome] = []
-        self.now: Outcome = Outcome()
-        self.begun = False
+        self.now = Outcome()
+        self.n_whole = 0
+        self.began = False
 
     @property
     def callbacks(self) -> list[Any]:
@@ -38,33 +48,49 @@ class Hooks:
         """Whether anybody looks: a callback, or a voter from elsewhere that may fail in some round."""
         return bool(self.callbacks) or not hasattr(self.model._family(), "best")
 
+    @property
+    def rows(self) -> list[Row]:
+        """The history of this run, whole rounds only."""
+        return self.now.rows[: self.n_whole]
+
+    @property
+    def so_far(self) -> list[Outcome]:
+        """All runs up to now; of one that was broken off, the whole rounds."""
+        if any(outcome is self.now for outcome in self.finished):
+            return self.finished
+        return [*self.finished, Outcome(self.now.casts[: self.n_whole], self.rows)]
+
     def snapshot(self) -> Any:
         """The model as if fit ended now."""
-        return self.model._snapshot(**self._so_far())
+        return self.model._snapshot(**self.make(self.so_far))
 
-    def _so_far(self) -> dict[str, Any]:
-        done = any(outcome is self.now for outcome in self.finished)
-        return self.make(self.finished if done else [*self.finished, self.now])
+    def prepare(self) -> None:
+        """A run is set up; it begins when what it goes on from has been found to fit the data."""
+        self._see(Outcome())
+        self.began = False
 
     def replay(self, outcome: Outcome) -> str | None:
-        self.begun = True
-        self.now = outcome
+        self._see(outcome)
+        self.began = True
         return None
 
     def after(self, change: Change, outcome: Outcome) -> str | None:
-        self.now = outcome
+        self._see(outcome)
         if not self.callbacks:
             return None
         X, y = self.data
         task = self.context.subcontext(task_name="round")
         task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
         stop = task.call_on_fit_task_end(
-            estimator=self.model, X=X, y=y, reconstruction_attributes=lambda: self.make([*self.finished, self.now])
+            estimator=self.model, X=X, y=y, reconstruction_attributes=lambda: self.make(self.so_far)
         )
         if not stop:
             return None
         reasons = (getattr(callback, "stop_reason", None) for callback in self.callbacks)
         return next(filter(None, reasons), "callback")
+
+    def _see(self, outcome: Outcome) -> None:
+        self.now, self.n_whole = outcome, len(outcome.rows)
 
     def __enter__(self) -> "Hooks":
         if self.wanted:
@@ -74,20 +100,21 @@ class Hooks:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for callback in self.callbacks:
-            if isinstance(callback, Callback):
-                callback.leave(self)
+        try:
+            for callback in self.callbacks:
+                if isinstance(callback, Callback) and self.began:
+                    callback.leave(self)
+        finally:
+            self.model.__dict__.pop("_hooks", None)
         if error is None:
             self._settle(self.make(self.finished))
-        elif self.begun and isinstance(error, Exception):
-            usable = any(outcome.casts for outcome in [*self.finished, self.now])
+        elif self.began and isinstance(error, Exception):
+            usable = any(outcome.casts for outcome in self.so_far)
             if usable:
-                self._settle(self._so_far())
+                self._settle(self.make(self.so_far))
                 self.model._rescued = True
             kept = "; the model holds the rounds before it" if usable else ""
-            error.add_note(f"in round {len(self.now.rows) + 1}{kept}")
-        self.model.__dict__.pop("_hooks", None)
-        self.model.__dict__.pop("_resume", None)
+            error.add_note(f"in round {self.n_whole + 1}{kept}")
 
     def _settle(self, fitted: dict[str, Any]) -> None:
         self.model.__dict__.pop("best_round_", None)
@@ -110,25 +137,32 @@ class Callback:
         return False
 
     def leave(self, hooks: Hooks) -> None:
-        """Training ends, or breaks off: the last look at what there is."""
+        """Training ends, or breaks off in a round: the last look at what there is."""
 
 
 class TimeLimit(Callback):
-    """Stop after the round in which `seconds` have passed; `stop_reason_` is then "time_limit"."""
+    """Stop after the round in which `seconds` have passed; `stop_reason_` is then "time_limit".
+
+    Where classes are fitted one after another, each has an equal part of the time, and what those before it left.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.stop_reason: str | None = None
-        self._end = 0.0
+        self._started = 0.0
 
     def setup(self, estimator: Any, context: Any) -> None:
         self.stop_reason = None
-        self._end = time.monotonic() + self.seconds
+        self._started = time.monotonic()
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
-        if context.max_subtasks == 0 and time.monotonic() >= self._end:
-            self.stop_reason = "time_limit"
-        return self.stop_reason is not None
+        hooks = getattr(estimator, "_hooks", None)
+        if hooks is None or context.max_subtasks != 0:
+            return False
+        part = (len(hooks.finished) + 1) / hooks.n_runs
+        over = time.monotonic() - self._started >= self.seconds * part
+        self.stop_reason = "time_limit" if over else None
+        return over
 
 
 class ProgressBar(Callback):
@@ -146,14 +180,14 @@ class ProgressBar(Callback):
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         now = time.monotonic()
         hooks = getattr(estimator, "_hooks", None)
-        if hooks is not None and hooks.now.rows and now - self._shown >= self.every:
+        if hooks is not None and hooks.rows and now - self._shown >= self.every:
             self._shown = now
-            self._write("\r" + self._line(estimator, hooks.now.rows[-1]))
+            self._write("\r" + self._line(estimator, hooks.rows[-1]))
         return False
 
     def leave(self, hooks: Hooks) -> None:
-        if hooks.now.rows:
-            self._write("\r" + self._line(hooks.model, hooks.now.rows[-1]) + "\n")
+        if hooks.rows:
+            self._write("\r" + self._line(hooks.model, hooks.rows[-1]) + "\n")
 
     def _line(self, estimator: Any, row: Row) -> str:
         done, total = int(row["n_voters"]), estimator.n_estimators
@@ -187,6 +221,13 @@ class Checkpoint(Callback):
     def setup(self, estimator: Any, context: Any) -> None:
         from electorate.estimators import files
 
+        if not hasattr(estimator, "_is_native"):
+            raise TypeError(f"set a Checkpoint on the boosted classifier itself, not on {type(estimator).__name__}")
+        if not estimator._is_native:
+            raise TypeError(
+                f"a model of {type(estimator._family()).__name__} voters has no file format, and so no checkpoints: "
+                "use Stumps or Trees"
+            )
         if os.path.exists(self.path):
             model = files.load(self.path)
             if files.identity(model) != files.identity(estimator):
@@ -196,12 +237,14 @@ class Checkpoint(Callback):
                 )
             estimator._resume = model
 
+    def teardown(self, estimator: Any, context: Any) -> None:
+        estimator.__dict__.pop("_resume", None)
+
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         hooks = getattr(estimator, "_hooks", None)
-        if hooks is not None and context.max_subtasks == 0 and len(hooks.now.rows) % self.every == 0:
+        if hooks is not None and context.max_subtasks == 0 and len(hooks.rows) % self.every == 0:
             hooks.snapshot().save(self.path)
         return False
 
     def leave(self, hooks: Hooks) -> None:
-        if hooks.now.rows:
-            hooks.snapshot().save(self.path)
+        hooks.snapshot().save(self.path)

@@ -71,19 +71,20 @@ def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> No
         if before is not None:
             _refuse_other_data(before, bins, problem.classes)
         n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
+        groups = _groups(model, problem)
+        pasts = [_past(before, label, lambda *of: casts_of(before.ensemble_, bins, *of)) for label, _ in groups]
 
         def make(outcomes: list[Outcome]) -> dict[str, Any]:
-            outcomes = _of_all_runs(outcomes, model, problem)
-            ensemble = from_casts([outcome.kept for outcome in outcomes], bins, n_outputs)
-            return {"bins_": bins, **fitted(model, problem, ensemble, outcomes)}
+            runs = [*outcomes, *pasts[len(outcomes) :]]
+            ensemble = from_casts([run.kept for run in runs], bins, n_outputs)
+            return {"bins_": bins, **fitted(model, problem, ensemble, runs)}
 
-        with Hooks(model, context, data, make) as hooks:
+        with Hooks(model, context, data, make, len(groups)) as hooks:
             if len(problem.classes) == 1:
                 hooks.finished.append(Outcome(stop_reason="no_edge"))
             else:
                 bench = _set_up(model, problem, bins, pool)
-                for label, group in _groups(model, problem):
-                    past = _past(before, label, lambda rows: casts_of(before.ensemble_, bins, label, rows))  # noqa: B023
+                for (_, group), past in zip(groups, pasts, strict=True):
                     hooks.finished.append(_run_one(bench, group, past, hooks))
 
 
@@ -91,21 +92,22 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
     """Fit the model by a classifier that is fitted anew every round, on X as it was given."""
     before = _before(model)
     speech = _speech(model, problem)
+    groups = _groups(model, problem)
+    engine = Rows(problem.examples, lambda voter: speech.of(voter, X))
+    pasts = [_past(before, label, lambda *of: before.ensemble_.casts(*of, engine.hear)) for label, _ in groups]
 
     def make(outcomes: list[Outcome]) -> dict[str, Any]:
-        outcomes = _of_all_runs(outcomes, model, problem)
-        return fitted(model, problem, Committee([outcome.kept for outcome in outcomes], speech), outcomes)
+        runs = [*outcomes, *pasts[len(outcomes) :]]
+        return fitted(model, problem, Committee([run.kept for run in runs], speech), runs)
 
-    with Hooks(model, context, data, make) as hooks:
-        engine = Rows(problem.examples, lambda voter: speech.of(voter, X))
+    with Hooks(model, context, data, make, len(groups)) as hooks:
         judge = None
         if problem.validation is not None:
             judge = Rows(problem.validation.examples, lambda voter: speech.of(voter, X_val))
-        for label, group in _groups(model, problem):
+        for (_, group), past in zip(groups, pasts, strict=True):
             labels = problem.classes[problem.labels] if group is None else group[problem.labels]
             family = Wrapped(model._family(), X, labels, speech, model.random_state)
-            past = _past(before, label, lambda rows: before.ensemble_.casts(label, rows, engine.hear))  # noqa: B023
-            family.skip(len(past.casts) if past is not None else 0)
+            family.skip(len(past.casts))
             bench = Bench(model, family, NO_BINS, engine, judge)
             hooks.finished.append(_run_one(bench, group, past, hooks))
         if not any(outcome.casts for outcome in hooks.finished):
@@ -131,9 +133,10 @@ def _set_up(model: Any, problem: Problem, bins: Bins, pool: Pool) -> Bench:
     return Bench(model, model._family(), bins, Threads(problem.examples, bins, pool, n_shards), judge)
 
 
-def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome | None, hooks: Hooks) -> Outcome:
+def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome, hooks: Hooks) -> Outcome:
     """One run of the loop: all labels, or one against the rest."""
     model, engine = bench.model, bench.engine
+    hooks.prepare()
     booster = model._booster(engine.n_labels if group is None else 2)
     engine.start(booster, group)
     watchers: list[Watcher] = []
@@ -154,14 +157,9 @@ def _groups(model: Any, problem: Problem) -> list[tuple[int | None, NDArray[np.i
     return [(label, (np.arange(n_labels) == label).astype(np.int64)) for label in range(n_labels)]
 
 
-def n_runs(model: Any, problem: Problem) -> int:
+def count_runs(model: Any, problem: Problem) -> int:
+    """One, or one per class."""
     return len(_groups(model, problem))
-
-
-def _of_all_runs(outcomes: list[Outcome], model: Any, problem: Problem) -> list[Outcome]:
-    """Labels whose turn has not come, when training breaks off, have an empty run."""
-    missing = n_runs(model, problem) - len(outcomes)
-    return outcomes + [Outcome() for _ in range(missing)]
 
 
 def _bytes_needed(model: Any, problem: Problem, n_shards: int, width: int) -> int:
@@ -200,7 +198,7 @@ def _history(outcomes: list[Outcome]) -> dict[str, NDArray[Any]]:
         for label, outcome in enumerate(outcomes):
             if number < len(outcome.rows):
                 rows.append({**outcome.rows[number], "label": label})
-    return history_of(rows)
+    return {"label": np.empty(0), **history_of(rows)}
 
 
 def _reason(outcomes: list[Outcome]) -> str:
@@ -224,15 +222,15 @@ def _before(model: Any) -> Any:
     return before
 
 
-def _past(before: Any, label: int | None, casts: Callable[[list[Row]], list[Cast]]) -> Outcome | None:
+def _past(before: Any, label: int | None, casts: Callable[[int | None, list[Row]], list[Cast]]) -> Outcome:
     """What a run (of one label) has behind it. casts: the voters that belong to rows of history."""
     if before is None:
-        return None
+        return Outcome()
     history = before.history_
     mine = np.arange(len(history["step"])) if label is None else np.flatnonzero(history["label"] == label)
     names = [name for name in history if name not in ("label", "validation")]  # who listens now judges anew
     rows: list[Row] = [{name: history[name][k].item() for name in names} for k in mine]
-    voters = casts(rows)
+    voters = casts(label, rows)
     return Outcome(voters, rows[: len(voters)])
 
 
