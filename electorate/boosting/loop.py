@@ -25,6 +25,7 @@ OTHER_DATA = (
     "the rows are not those the model was fitted on ({}): a warm start or a checkpoint goes on with the same X, y and "
     "weights; set warm_start=False, or remove the checkpoint, to start anew"
 )
+ALMOST_NOTHING = 2.0**-20
 COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds")
 
 
@@ -55,6 +56,10 @@ class Family(Protocol):
     """What may vote."""
 
     def best(self, search: Search) -> Voter: ...
+
+    def constant(self, search: Search) -> Voter:
+        """The voter that says the same of every row."""
+        ...
 
     def outputs(self, voter: Voter, n_examples: float, wanted: str) -> NDArray[np.float64]: ...
 
@@ -140,7 +145,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     for number in range(len(outcome.casts) + 1, rounds + 1):
         if reason is not None:
             break
-        voter = setting.family.best(Search(sums, setting.bins, counts, engine))
+        voter = _propose(setting.family, Search(sums, setting.bins, counts, engine), number)
         outputs = setting.family.outputs(voter, engine.n_examples, booster.leaves)
         step = _judge(setting, voter, outputs)
         if step.stop == "no_edge":
@@ -192,6 +197,17 @@ def _measures(setting: Setting, sums: Sums, floor: float, mass: int) -> Row:
     """What the rounds so far have come to. mass: the sample weights, as counts."""
     mean = int(sums.totals.sum()) / (mass * setting.engine.unit)
     return {"objective": setting.booster.objective(mean, floor), "train_error": sums.wrong / mass}
+
+
+def _propose(family: Family, search: Search, number: int) -> Voter:
+    """The best voter. Where one label has almost all the weight, the first one only says so.
+
+    Any question would then better the vote by next to nothing, yet be obeyed with the large step that is due to the
+    label: class weights of 1000 and 0.0001 must not end in a verdict by a handful of light rows.
+    """
+    totals = search.sums.totals
+    light = int(totals.sum() - totals.max()) < ALMOST_NOTHING * int(totals.sum())
+    return family.constant(search) if number == 1 and light else family.best(search)
 
 
 def _refuse_far(reach: float, number: int) -> None:
