@@ -130,9 +130,10 @@ def times_class_weight(weight: Weight, labels: NDArray[Any], class_weight: Any) 
         factor = {c: math.fsum(totals) / (len(classes) * t) for c, t in zip(classes.tolist(), totals, strict=True)}
     else:
         factor = dict(class_weight)
-        unknown = [key for key in factor if key not in set(classes.tolist())]
+        known = np.unique(labels).tolist()  # also of rows without weight
+        unknown = [key for key in factor if key not in known]
         if unknown:
-            raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes.tolist()!r}")
+            raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {known!r}")
     out = weight.copy()
     for label, times in factor.items():
         out[labels == label] *= times
