@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
 
 from electorate.boosting.booster import Step
 from electorate.boosting.grid import UNITS
@@ -54,7 +55,7 @@ class Committee:
 
     def importances(self) -> NDArray[np.float64]:
         try:
-            each = [fitted.feature_importances_ for fitted in self.fitted]
+            each = [_importances(fitted) for fitted in self.fitted]
         except AttributeError as error:
             raise AttributeError(
                 "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
@@ -71,3 +72,8 @@ class Committee:
             nobody = np.zeros((len(outputs), 0), dtype=np.int64)
             casts.append(Cast(Voter([], [], nobody, self.fitted[voter], outputs), outputs, step))
         return casts
+
+
+def _importances(fitted: Any) -> NDArray[np.float64]:
+    constant = isinstance(fitted, DummyClassifier)
+    return np.zeros(fitted.n_features_in_) if constant else np.asarray(fitted.feature_importances_)

@@ -380,7 +380,7 @@ resumable({name!r}, True).set_callbacks(Checkpoint({path!r}, every=3), AfterRoun
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
-@pytest.mark.parametrize(("name", "n_classes", "at"), [("AdaBoost, trees", 2, 8), ("Real AdaBoost, stumps", 3, 16)])
+@pytest.mark.parametrize(("name", "n_classes", "at"), [("AdaBoost, trees", 2, 5), ("Real AdaBoost, stumps", 3, 16)])
 def test_a_killed_fit_can_be_resumed(name: str, n_classes: int, at: int, tmp_path: Path) -> None:
     path = str(tmp_path / "checkpoint")
     tests = Path(__file__).parent

@@ -36,7 +36,7 @@ def noisy(n_classes: int, n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np
     texts = [None if gone else f"kind {k}" for k, gone in zip(kind, rng.random(n) < 0.1, strict=True)]
     frame["kind"] = pd.Categorical(texts)
     frame["count"] = rng.integers(0, 4, n)
-    return frame, np.array(["no", "maybe", "yes"])[labels]
+    return frame, np.array(["no", "yes", "maybe"])[labels]
 
 
 def plain(n_classes: int = 2, n: int = 240, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -204,7 +204,11 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def estimator_errors_(self) -> NDArray[np.float64]:
-        return self.history_["error"][: self.ensemble_.n_voters]
+        history, ensemble = self.history_, self.ensemble_
+        if "label" not in history:
+            return history["error"][: ensemble.n_voters]
+        kept = np.bincount(ensemble.about, minlength=self.n_classes_)  # of each class, the first so many rounds
+        return history["error"][history["n_voters"] <= kept[history["label"].astype(np.int64)]]
 
     @property
     def estimators_(self) -> Any:

@@ -174,7 +174,7 @@ def class_factors(weight: Weight, labels: NDArray[Any], class_weight: Any) -> We
     if isinstance(class_weight, str):
         factors = _balanced(weight[present], codes, len(classes))
     else:
-        factors = _named_factors(class_weight, classes.tolist())
+        factors = _named_factors(class_weight, classes.tolist(), np.unique(labels).tolist())
     out = np.ones(len(weight))
     out[present] = factors[codes]
     return out
@@ -191,11 +191,11 @@ def _balanced(weight: Weight, codes: NDArray[np.int64], n_classes: int) -> Weigh
     return factors
 
 
-def _named_factors(given: Any, classes: list[Any]) -> Weight:
-    """Of every class; 1 where none is given. A name that is no class is refused if some class has no name."""
-    unknown = [label for label in given if label not in classes]
-    if unknown and any(label not in given for label in classes):
-        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes!r}")
+def _named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
+    """Of every class; 1 where none is given. known: also the labels of rows without weight."""
+    unknown = [label for label in given if label not in known]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {known!r}")
     for label, factor in given.items():
         if not (isinstance(factor, Real) and math.isfinite(factor) and float(factor) >= 0):
             raise ValueError(f"class_weight of {label!r} is {factor!r}: it must be a finite number, not negative")

@@ -12,7 +12,6 @@ from electorate import kernels
 from electorate.data.bins import Bins
 
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
-LEAST_GAIN_BITS = 25  # a share of the weight that is nothing: one row of 33 million is more
 ANY_ROWS = np.zeros((0, 0), dtype=np.int64)
 
 
@@ -51,14 +50,14 @@ class Finder:
     ) -> Found | None:
         bins, found = self.bins, np.zeros(3, dtype=np.int64)
         layout = (bins.n_bins, bins.has_missing, bins.ordered)
-        total, most = int(totals.sum()), int(totals.max())
+        most = int(totals.max())
         best = None
         weight = kernels.best_threshold(histogram, totals, *layout, rows, self.min_rows, found)
-        if weight - most > total >> LEAST_GAIN_BITS or weight == total:
+        if weight > most:
             best, most = self._threshold(histogram, found), weight
         if bins.categories:
             weight = kernels.best_subset(histogram, *layout, rows, self.min_rows, found)
-            if weight > most and (weight - int(totals.max()) > total >> LEAST_GAIN_BITS or weight == total):
+            if weight > most:
                 column, left, right = (int(value) for value in found)
                 best = self._set(histogram, column, histogram[left, column] > histogram[right, column])
         return best

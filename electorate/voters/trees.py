@@ -130,6 +130,11 @@ def _split(batch: list[_Open], search: Search, finder: Finder, limits: Limits, g
     return [child for child in children if _mixed(grown.leaves[child.number])]
 
 
+def constant(search: Search) -> Voter:
+    """A tree without questions."""
+    return Voter([], [ROOT], search.sums.totals[None])
+
+
 def _mixed(weights: NDArray[np.int64]) -> bool:
     return int(np.count_nonzero(weights)) > 1
 
@@ -151,6 +156,9 @@ class Stumps(BaseEstimator):
 
     def best(self, search: Search) -> Voter:
         return grow(search, "edge", Limits(max_depth=1))
+
+    def constant(self, search: Search) -> Voter:
+        return constant(search)
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
         return leaf_outputs(wanted, voter.sums, 1.0 / n_rows)
@@ -205,6 +213,9 @@ class Trees(BaseEstimator):
     def best(self, search: Search) -> Voter:
         limits = Limits(self.max_depth, self.min_samples_leaf, self.min_samples_split)
         return grow(search, self.criterion, limits)
+
+    def constant(self, search: Search) -> Voter:
+        return constant(search)
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
         smoothing = 1.0 / n_rows if self.smoothing == "auto" else float(self.smoothing)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import has_fit_parameter
@@ -76,9 +77,16 @@ class Wrapped:
             _set_random_states(clone(self.estimator), self.random)
 
     def best(self, search: Search) -> Voter:
+        estimator = clone(self.estimator)
+        _set_random_states(estimator, self.random)
+        return self._fit(estimator, search)
+
+    def constant(self, search: Search) -> Voter:
+        self.skip(1)
+        return self._fit(DummyClassifier(strategy="prior"), search)
+
+    def _fit(self, fitted: Any, search: Search) -> Voter:
         weights = search.engine.weights()  # type: ignore[attr-defined]
-        fitted = clone(self.estimator)
-        _set_random_states(fitted, self.random)
         fitted.fit(self.X, self.labels, sample_weight=weights)
         leaf, outputs = search.engine.hear(fitted)  # type: ignore[attr-defined]
         sums = search.engine.leaf_sums(leaf, len(outputs))  # type: ignore[attr-defined]
