@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.naive_bayes import GaussianNB
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Stumps, Trees
@@ -254,7 +254,7 @@ def test_eq_19_a_weight_falls_iff_the_margin_exceeds_mu(seed: int, voter: Any, d
 
 
 def test_h_star_is_the_largest_output_over_the_rows_that_count() -> None:
-    """Rows of weight 0, and rows set aside for validation, have no say in eq. 6 to 8, however sure the voter is."""
+    """Rows of weight 0 have no say in eq. 6 to 8, however sure the voter is of them."""
     data = Data(5)
     everything = {"max_depth": 3, "min_samples_leaf": 4}
     alone = AdaBoostRClassifier(Recording(**everything), n_estimators=6, random_state=0)
@@ -275,13 +275,43 @@ def test_h_star_is_the_largest_output_over_the_rows_that_count() -> None:
     np.testing.assert_allclose(np.array(SEEN)[:, : len(data.y)], weights, atol=1e-12)
     np.testing.assert_allclose(more.steps_, alone.steps_, atol=1e-12)
     np.testing.assert_allclose(more.history_["objective"], alone.history_["objective"], rtol=1e-9)
-    stopping = AdaBoostRClassifier(
-        GaussianNB(), n_estimators=6, early_stopping=True, n_iter_no_change=9, validation_fraction=0.3, random_state=0
+
+
+class RecordingLogistic(LogisticRegression):
+    """Smooth outputs, the largest of them on one row only."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RecordingLogistic":
+        SEEN.append(np.array(sample_weight))
+        super().fit(X, y, sample_weight=sample_weight)
+        return self
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_h_star_knows_nothing_of_rows_set_aside(seed: int) -> None:
+    """The rows of training are those that voters are given weights for; of others the voter may be surer."""
+    data = Data(seed, n_rows=60)
+    model = AdaBoostRClassifier(
+        RecordingLogistic(), n_estimators=4, early_stopping=True, n_iter_no_change=9, validation_fraction=0.4, tol=0
     )
-    data.fit(stopping)
-    np.testing.assert_allclose(
-        stopping.history_["objective"], np.cumprod(1 - stopping.history_["edge"] ** 2), rtol=1e-9
-    )
+    model, seen, h = recorded(model.set_params(random_state=seed), data)
+    rows = seen[0] > 0
+    assert 0.5 < rows.mean() < 0.65
+    mu, weight, _ = r_rounds(h[:, rows], data.y[rows], data.u[rows] / data.u[rows].sum())
+    kept = len(h)
+    np.testing.assert_allclose(model.history_["edge"][:kept], mu, atol=1e-9)
+    np.testing.assert_allclose(model.steps_, np.arctanh(mu) / np.abs(h[:, rows]).max(axis=1), atol=1e-9)
+    np.testing.assert_allclose(seen[:kept, rows], weight[:kept], atol=1e-9)
+
+
+def test_some_rows_set_aside_are_surer() -> None:
+    """So that the test above can fail."""
+    surer = []
+    for seed in range(4):
+        data = Data(seed, n_rows=60)
+        model = AdaBoostRClassifier(RecordingLogistic(), n_estimators=1, early_stopping=True, validation_fraction=0.4)
+        _, seen, h = recorded(model.set_params(random_state=seed), data)
+        surer.append(np.abs(h[0]).max() > 1.01 * np.abs(h[0, seen[0] > 0]).max())
+    assert any(surer)
 
 
 leaf_sums = (
@@ -435,11 +465,11 @@ def test_infinite_outputs_have_step_0_and_move_the_weights(seed: int, depth: int
     model = data.fit(AdaBoostRClassifier(family, n_estimators=12))
     at, h = plain.leaves(model, data.X), plain.outputs(model, data.X)
     mu, weight, _ = r_rounds(h, data.y, data.u)
-    infinite = model.steps_ == 0
+    pure = np.array([[len(set(data.y[row == leaf])) == 1 for leaf in row] for row in at])
+    infinite = pure.any(axis=1)
+    np.testing.assert_array_equal(model.steps_ == 0, infinite)
     for t in np.flatnonzero(infinite):
-        pure = [len(set(data.y[at[t] == leaf])) == 1 for leaf in at[t]]
-        assert any(pure)
-        np.testing.assert_array_equal(h[t], np.where(pure, data.y, 0))
+        np.testing.assert_array_equal(h[t], np.where(pure[t], data.y, 0))
         assert np.abs(weight[t + 1] - weight[t]).max() > 1e-6
     np.testing.assert_allclose(model.history_["edge"], mu, atol=1e-9)
     np.testing.assert_allclose(model.history_["objective"], np.cumprod(1 - mu**2), rtol=1e-8)
