@@ -23,7 +23,7 @@ class Weights:
     real: NDArray[np.float64] | None
     bits: int
     given: float  # the sum of the weights as they were given: n, where n itself enters a formula
-    each: float = 1.0  # the sample weight, as given, of counting once
+    each: float = 1.0  # the weight, as given, of counting once
 
     @property
     def unit(self) -> float:
@@ -63,7 +63,7 @@ def read_weights(weight: NDArray[np.float64], factor: NDArray[np.float64] | None
     counted = int(times.sum()) if real is None else int((times * np.rint(real * 2.0**bits).astype(np.int64)).sum())
     with np.errstate(over="ignore"):  # more than the largest float64 is inf
         given = float(np.ldexp(counted * (1.0 if real is None else 2.0**-bits) * worth, power))
-    return Weights(times, real, bits, given, each)
+    return Weights(times, real, bits, given, worth if real is None else each)
 
 
 def _times_factor(

@@ -117,6 +117,8 @@ class Shard:
     def apply(self, change: Change) -> None:
         """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""
         all_gains = change.gains[:, self.group] if self.n_groups < len(self.group) else change.gains
+        if not change.questions:
+            self.growth = None
         if self.growth is None and len(change.questions) <= 1:
             leaf_of_bin = np.zeros(self.width, dtype=np.uint8)
             if change.questions:

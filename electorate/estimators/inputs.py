@@ -192,9 +192,12 @@ def _balanced(weight: Weight, codes: NDArray[np.int64], n_classes: int) -> Weigh
 
 
 def _named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
-    """Of every class; 1 where none is given. known: also the labels of rows without weight."""
+    """Of every class; 1 where none is given. A name that is no label is refused if some class has no name.
+
+    known: all labels, also those of rows without weight.
+    """
     unknown = [label for label in given if label not in known]
-    if unknown:
+    if unknown and any(label not in given for label in classes):
         raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {known!r}")
     for label, factor in given.items():
         if not (isinstance(factor, Real) and math.isfinite(factor) and float(factor) >= 0):

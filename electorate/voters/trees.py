@@ -6,7 +6,7 @@ histograms of the left children; the right ones are what is left of the parents'
 
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +154,8 @@ class Stumps(BaseEstimator):
     Stumps()
     """
 
+    fitted_elsewhere: ClassVar[bool] = False
+
     def best(self, search: Search) -> Voter:
         return grow(search, "edge", Limits(max_depth=1))
 
@@ -184,6 +186,7 @@ class Trees(BaseEstimator):
         weight k counts k times. With 0 the outputs of pure leaves are infinite, which only AdaBoost_R can use.
     """
 
+    fitted_elsewhere: ClassVar[bool] = False
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],

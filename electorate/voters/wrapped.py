@@ -6,7 +6,7 @@ all others, but what they predict is their own affair: no digest, no model file.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,8 @@ class Speech:
 
 class Wrapped:
     """The family of one classifier, fitted anew to the weights of every round."""
+
+    fitted_elsewhere: ClassVar[bool] = True
 
     def __init__(self, estimator: Any, X: Any, labels: NDArray[Any], speech: Speech, random_state: Any) -> None:
         if not has_fit_parameter(estimator, "sample_weight"):
