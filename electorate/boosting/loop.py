@@ -259,7 +259,9 @@ def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDA
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
     """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
     sums = engine.advance(booster, change, floor, search)
-    while sums.total < engine.full >> 4:
+    for _ in range(64):  # more than the range of exp; a state that is no number must not hang
+        if sums.total >= engine.full >> 4:
+            break
         coarse = sums.total
         floor += math.log(engine.full / 2) - math.log(coarse + 0.5 * engine.count)
         sums = engine.advance(booster, None, floor, search)
