@@ -16,6 +16,7 @@ from electorate.boosting.loop import OTHER_DATA, Cast, Family, Outcome, Row, Set
 from electorate.boosting.stopping import Validation
 from electorate.committee import Committee
 from electorate.data.bins import Bins, find_bins, refuse_infinite_rows
+from electorate.data.split import draw, hash_rows
 from electorate.data.table import Table
 from electorate.data.weights import read_weights
 from electorate.engines.pool import Pool, count_jobs
@@ -93,7 +94,7 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
 
     def make(outcomes: list[Outcome]) -> dict[str, Any]:
         runs = [*outcomes, *pasts[len(outcomes) :]]
-        return fitted(model, problem, Committee([run.kept for run in runs], speech), runs)
+        return fitted(model, problem, Committee([run.kept for run in runs], speech, X.shape[1]), runs)
 
     with Hooks(model, context, data, make, len(groups)) as hooks:
         engine = Rows(problem.examples, lambda voter: speech.of(voter, X))
@@ -101,12 +102,15 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
         if problem.validation is not None:
             judge = Rows(problem.validation.examples, lambda voter: speech.of(voter, X_val))
         for (_, group), past in zip(groups, pasts, strict=True):
+            if len(problem.classes) == 1:
+                hooks.finished.append(Outcome(stop_reason="no_edge"))
+                break
             labels = problem.classes[problem.labels] if group is None else group[problem.labels]
             family = Wrapped(model._family(), X, labels, speech, model.random_state)
             family.skip(len(past.casts))
             bench = Bench(model, family, NO_BINS, engine, judge)
             hooks.finished.append(_run_one(bench, group, past, hooks))
-        if not any(outcome.casts for outcome in hooks.finished):
+        if len(problem.classes) > 1 and not any(outcome.casts for outcome in hooks.finished):
             raise ValueError(
                 f"BaseClassifier in {type(model).__name__} ensemble is worse than random, ensemble can not be fit."
             )
@@ -252,14 +256,13 @@ def validation_seed(model: Any) -> int:
 
 def set_aside(problem: Problem, fraction: float, seed: int) -> Problem:
     """A part of the rows of every class goes to validation; rows only change sides, nothing is copied."""
-    random = np.random.RandomState(seed)
-    aside = np.zeros(len(problem.labels), dtype=np.bool_)
+    hashes = hash_rows(problem.table, seed)
+    times = problem.examples.weights.rows
+    aside = np.zeros(len(times), dtype=np.int64)
     for label in range(len(problem.classes)):
-        rows = np.flatnonzero((problem.labels == label) & (problem.weight > 0))
-        count = min(int(np.ceil(fraction * len(rows))), len(rows) - 1)
-        aside[random.permutation(rows)[: max(count, 0)]] = True
+        rows = np.flatnonzero((problem.labels == label) & (times > 0))
+        aside[rows] = draw(hashes[rows], problem.weight[rows], times[rows], fraction)
     if not np.any(aside):
-        raise ValueError("early_stopping=True, but no class has a second row to set aside for validation")
-    kept = np.where(aside, 0.0, problem.weight)
-    heard = np.where(aside, problem.weight, 0.0)
-    return replace(problem, weight=kept, validation=replace(problem, weight=heard))
+        raise ValueError("early_stopping=True, but every class has only one sample: none can be set aside to stop by")
+    heard = problem.weight * (aside / np.maximum(times, 1))
+    return replace(problem, weight=problem.weight - heard, validation=replace(problem, weight=heard))
