@@ -116,7 +116,8 @@ def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, na
     unknown = np.flatnonzero((classes[codes] != given) & (weight > 0))
     if unknown.size:
         row = int(unknown[0])
-        raise ValueError(f"{name} has the label {given[row]!r} in row {row}, which is not one of {classes.tolist()!r}")
+        label = given[row : row + 1].tolist()[0]
+        raise ValueError(f"{name} has the label {label!r} in row {row}, which is not one of {classes.tolist()!r}")
     return codes
 
 
