@@ -15,7 +15,7 @@ from electorate.boosting.adaboost import RealAdaBoost
 from electorate.boosting.loop import OTHER_DATA, Cast, Family, Outcome, Row, Setting, Watcher, boost, history_of
 from electorate.boosting.stopping import Validation
 from electorate.committee import Committee
-from electorate.data.bins import Bins, find_bins, refuse_infinite_rows
+from electorate.data.bins import Bins, find_bins
 from electorate.data.split import draw, hash_rows
 from electorate.data.table import Table
 from electorate.data.weights import read_weights
@@ -126,10 +126,8 @@ def _speech(model: Any, problem: Problem) -> Speech:
 
 def _set_up(model: Any, problem: Problem, bins: Bins, pool: Pool) -> Bench:
     n_shards = model._n_shards or pool.n_jobs
-    heard, judge = problem.validation, None
-    if heard is not None:
-        refuse_infinite_rows(heard.table, bins.categories, heard.weight)
-        judge = Threads(heard.examples, bins, pool, n_shards)
+    heard = problem.validation
+    judge = Threads(heard.examples, bins, pool, n_shards) if heard is not None else None
     return Bench(model, model._family(), bins, Threads(problem.examples, bins, pool, n_shards), judge)
 
 
