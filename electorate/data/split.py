@@ -40,7 +40,9 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
-def draw(hashes: NDArray[np.uint64], weight: NDArray[np.float64], times: NDArray[np.int64], part: float) -> Any:
+def draw(
+    hashes: NDArray[np.uint64], weight: NDArray[np.float64], times: NDArray[np.int64], part: float
+) -> NDArray[np.int64]:
     """Of rows that stand for `times` rows each, how many to set aside: every n-th in the order of their hashes.
 
     At least one, unless there is no other; never all.
