@@ -21,7 +21,7 @@ from electorate.voters.wrapped import Said, Speech
 class Committee:
     """Steps, fitted classifiers, and how they are heard."""
 
-    def __init__(self, runs: list[list[Cast]], speech: Speech) -> None:
+    def __init__(self, runs: list[list[Cast]], speech: Speech, n_columns: int) -> None:
         order = in_rounds(runs)
         casts = [runs[run][t] for t, run in order]
         self.fitted = [cast.voter.fitted for cast in casts]
@@ -29,6 +29,7 @@ class Committee:
         self.rounds = np.array([t + 1 for t, _ in order], dtype=np.int32)
         self.about = np.array([run if len(runs) > 1 else -1 for _, run in order], dtype=np.int32)
         self.speech = speech
+        self.n_columns = n_columns
         n_labels = len(speech.classes)
         self.n_outputs = len(runs) if len(runs) > 1 else (1 if n_labels == 2 else n_labels)
 
@@ -55,12 +56,17 @@ class Committee:
 
     def importances(self) -> NDArray[np.float64]:
         try:
-            each = [_importances(fitted) for fitted in self.fitted]
+            each = [self._importances(fitted) for fitted in self.fitted]
         except AttributeError as error:
             raise AttributeError(
                 "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
             ) from error
-        return np.asarray(np.average(each, axis=0, weights=np.abs(self.steps)))
+        total = max(float(np.abs(self.steps).sum()), np.finfo(np.float64).tiny)
+        return np.abs(self.steps) @ np.reshape(each, (-1, self.n_columns)) / total
+
+    def _importances(self, fitted: Any) -> NDArray[np.float64]:
+        constant = isinstance(fitted, DummyClassifier)
+        return np.zeros(self.n_columns) if constant else np.asarray(fitted.feature_importances_)
 
     def casts(self, label: int | None, rows: list[Row], hear: Callable[[Any], Said]) -> list[Cast]:
         """The voters (of one label's run) and what is heard of them, to go on from."""
@@ -72,8 +78,3 @@ class Committee:
             nobody = np.zeros((len(outputs), 0), dtype=np.int64)
             casts.append(Cast(Voter([], [], nobody, self.fitted[voter], outputs), outputs, step))
         return casts
-
-
-def _importances(fitted: Any) -> NDArray[np.float64]:
-    constant = isinstance(fitted, DummyClassifier)
-    return np.zeros(fitted.n_features_in_) if constant else np.asarray(fitted.feature_importances_)

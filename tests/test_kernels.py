@@ -82,6 +82,29 @@ def test_zero_has_the_smallest_hash() -> None:
     assert min(int(twin.mix(-0.0)) for twin in TWINS) > 0
 
 
+@few_cases
+@given(rng=generators, n=row_counts)
+def test_fold(rng: np.random.Generator, n: int) -> None:
+    columns, before = some_values(rng, 3, n), rng.integers(0, 2**64, n, dtype=np.uint64)
+    seen = [before.copy(), before.copy()]
+    for twin, hashes in zip(TWINS, seen, strict=True):
+        for column in columns:
+            twin.fold(column, hashes)
+    np.testing.assert_array_equal(*seen)
+
+
+def test_rows_fold_to_one_hash_if_they_hold_the_same() -> None:
+    rows = np.array([[1.0, np.nan], [1.0, -np.nan], [np.nan, 1.0], [0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    for twin in TWINS:
+        hashes = np.full(7, 5, dtype=np.uint64)
+        for column in rows.T.copy():
+            twin.fold(column, hashes)
+        same = hashes[:, None] == hashes
+        assert same[0, 1]
+        assert same[3, 4]
+        assert same.sum() == 7 + 2 * 2
+
+
 def held(keys: np.ndarray, totals: np.ndarray) -> dict[float, int]:
     """What a table of distinct values holds, wherever it put it. Shown as text: -0.0 is not 0.0 here."""
     return {repr(key): total for key, total in zip(keys.tolist(), totals.tolist(), strict=True) if total}

@@ -1,22 +1,32 @@
-"""scikit-learn's own checks of an estimator, for every setting that changes what runs underneath."""
+"""scikit-learn's own checks of estimators, for every booster, family and mode: none fails, none is expected to."""
 
+from collections.abc import Callable
 from typing import Any
 
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from electorate import AdaBoostClassifier, Stumps
+from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Stumps, Trees
 
-SETTINGS = [
-    AdaBoostClassifier(),
-    AdaBoostClassifier(learning_rate=0.5, n_estimators=10),
-    AdaBoostClassifier(max_bins="exact"),
-    AdaBoostClassifier(max_bins=8),
-    AdaBoostClassifier(class_weight="balanced"),
-    AdaBoostClassifier(n_jobs=2),
-    AdaBoostClassifier(estimator=Stumps()),
+FEW = {"n_estimators": 5}
+BOOSTERS = [AdaBoostClassifier(**FEW), RealAdaBoostClassifier(**FEW), AdaBoostRClassifier(**FEW)]
+MODELS = [
+    *BOOSTERS,
+    RealAdaBoostClassifier(step=1, **FEW),
+    AdaBoostClassifier(Trees(2), **FEW),
+    RealAdaBoostClassifier(Stumps(), **FEW),
+    RealAdaBoostClassifier(Trees(2), **FEW),
+    RealAdaBoostClassifier(Trees(2), step=1, **FEW),
+    AdaBoostRClassifier(Trees(2), **FEW),
+    AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), **FEW),
+    RealAdaBoostClassifier(DecisionTreeClassifier(max_depth=2), **FEW),
+    AdaBoostClassifier(max_bins="exact", **FEW),
+    *(type(model)(early_stopping=True, **FEW) for model in BOOSTERS),
+    *(type(model)(warm_start=True, **FEW) for model in BOOSTERS),
+    AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), early_stopping=True, **FEW),
 ]
 
 
-@parametrize_with_checks(SETTINGS)
-def test_scikit_learn(estimator: Any, check: Any) -> None:
+@parametrize_with_checks(MODELS)
+def test_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)

@@ -289,17 +289,6 @@ def read_block(table: Table, categories: dict[int, Categories], low: int, high: 
     return block
 
 
-def refuse_infinite_rows(table: Table, categories: dict[int, Categories], weight: NDArray[np.float64]) -> None:
-    """For rows that no sketch has read."""
-    rows = block_rows(table.n_columns)
-    for low in range(0, table.n_rows, rows):
-        used = np.flatnonzero(weight[low : low + rows] > 0)
-        if used.size:
-            block = read_block(table, categories, low, min(low + rows, table.n_rows))
-            column, row = kernels.first_infinite(np.ascontiguousarray(block[:, used]))
-            refuse_infinite(table, column, low + int(used[row]))
-
-
 def block_rows(n_columns: int) -> int:
     """Rows to read at once: a block of 50 columns then stays in the second-level cache, a wide one in memory."""
     return max(1, min(ROWS_PER_BLOCK, CELLS_PER_CALL // max(1, n_columns)))

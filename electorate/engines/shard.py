@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.bins import Bins, block_rows, pad_edges, read_block
+from electorate.data.bins import Bins, block_rows, pad_edges, read_block, refuse_infinite
 from electorate.data.table import Table
 from electorate.data.weights import Weights
 from electorate.engines.messages import ROOT, Change, Question, Sums
@@ -273,7 +273,12 @@ def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
     for at in range(low, high, rows):
         end = min(at + rows, high)
         block = read_block(examples.table, bins.categories, at, end)
-        kernels.encode(block, edges, depths, bins.missing, dest[at - low : end - low], codes, scratch)
+        places = dest[at - low : end - low]
+        if kernels.first_infinite(block)[0] >= 0:  # rows to stop by have been in no sketch, and some are left out
+            block[:, places < 0] = np.nan
+            column, row = kernels.first_infinite(block)
+            refuse_infinite(examples.table, column, at + row)
+        kernels.encode(block, edges, depths, bins.missing, places, codes, scratch)
     return Shard(codes, starts, weights, bins.width)
 
 

@@ -135,7 +135,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         table_val = table if X_val is None else self._check_rows(X_val, reset=False)
         if self.early_stopping:
             problem = self._with_validation(problem, X_val, table_val, y_val, sample_weight_val)
-        elif X_val is not None:
+        elif X_val is not None or y_val is not None:
             raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
         context.max_subtasks = self.n_estimators * training.count_runs(self, problem)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -178,11 +178,13 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Problem(table, labels, weight, factor, classes)
 
     def _with_validation(self, problem: Problem, X: Any, table: Any, y: Any, sample_weight: Any) -> Problem:
+        if (X is None) != (y is None) or (X is None and sample_weight is not None):
+            raise ValueError(
+                "X_val and y_val come together, and sample_weight_val with them: one was given without them"
+            )
         if X is None:
             seed = training.validation_seed(self)
-            rows = table if self._is_native else inputs.rows_of(table)
-            categorical = inputs.category_columns(rows, self.categorical_features) if self._is_native else []
-            return training.set_aside(replace(problem, table=rows), self.validation_fraction, seed, categorical)
+            return training.set_aside(problem, self.validation_fraction, seed)
         n_rows = table.n_rows if self._is_native else table.shape[0]
         given = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)

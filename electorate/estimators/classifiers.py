@@ -42,7 +42,8 @@ class AdaBoostClassifier(BoostedClassifier):
         Stop when the score on rows that take no part in training has not improved for ``n_iter_no_change`` rounds
         by more than ``tol``, and keep the rounds up to the best one.
     validation_fraction : float, default=0.1
-        The part of every class set aside, unless ``fit`` is given ``X_val`` and ``y_val``.
+        The part of every class set aside, unless ``fit`` is given ``X_val`` and ``y_val``. Rows are drawn by what
+        they hold: their order does not matter, and a row of weight k is drawn as k rows.
     n_iter_no_change, tol : int, default=10, and float, default=0
         See ``early_stopping``.
     scoring : {"loss", "error"}, default="loss"

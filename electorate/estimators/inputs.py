@@ -64,13 +64,6 @@ def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     )
 
 
-def rows_of(X: Any) -> Table:
-    """What is in the rows of an X for wrapped estimators, as numbers; of what is not numbers, where they stand."""
-    if isinstance(X, np.ndarray) and (X.ndim != 2 or X.dtype.kind not in "biuf"):
-        return read_table(np.arange(float(len(X)))[:, None])
-    return read_table(X)
-
-
 def _refuse_empty(rows: int, columns: int) -> None:
     if rows == 0:
         raise ValueError("Found array with 0 sample(s): X has no rows")
@@ -161,7 +154,8 @@ def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, na
     unknown = np.flatnonzero((classes[codes] != given) & (weight > 0))
     if unknown.size:
         row = int(unknown[0])
-        raise ValueError(f"{name} has the label {given[row]!r} in row {row}, which is not one of {classes.tolist()!r}")
+        label = given[row : row + 1].tolist()[0]
+        raise ValueError(f"{name} has the label {label!r} in row {row}, which is not one of {classes.tolist()!r}")
     return codes
 
 

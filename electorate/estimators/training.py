@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from electorate import kernels
 from electorate.boosting.adaboost import RealAdaBoost
 from electorate.boosting.loop import OTHER_DATA, Cast, Family, Outcome, Row, Setting, Watcher, boost, history_of
 from electorate.boosting.stopping import Validation
 from electorate.committee import Committee
-from electorate.data.bins import Bins, block_rows, find_bins, read_block, refuse_infinite_rows
-from electorate.data.table import Categories, Table
+from electorate.data.bins import Bins, find_bins
+from electorate.data.split import draw, hash_rows
+from electorate.data.table import Table
 from electorate.data.weights import read_weights
 from electorate.engines.pool import Pool, count_jobs
 from electorate.engines.rows import Rows
@@ -98,19 +98,22 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
 
     def make(outcomes: list[Outcome]) -> dict[str, Any]:
         runs = [*outcomes, *pasts[len(outcomes) :]]
-        return fitted(model, problem, Committee([run.kept for run in runs], speech), runs)
+        return fitted(model, problem, Committee([run.kept for run in runs], speech, X.shape[1]), runs)
 
     with Hooks(model, context, data, make, len(groups)) as hooks:
         judge = None
         if problem.validation is not None:
             judge = Rows(problem.validation.examples, lambda voter: speech.of(voter, X_val))
         for (_, group), past in zip(groups, pasts, strict=True):
+            if len(problem.classes) == 1:
+                hooks.finished.append(Outcome(stop_reason="no_edge"))
+                break
             labels = problem.classes[problem.labels] if group is None else group[problem.labels]
             family = Wrapped(model._family(), X, labels, speech, model.random_state)
             family.skip(len(past.casts))
             bench = Bench(model, family, NO_BINS, engine, judge)
             hooks.finished.append(_run_one(bench, group, past, hooks))
-        if not any(outcome.casts for outcome in hooks.finished):
+        if len(problem.classes) > 1 and not any(outcome.casts for outcome in hooks.finished):
             raise ValueError(
                 f"BaseClassifier in {type(model).__name__} ensemble is worse than random, ensemble can not be fit."
             )
@@ -126,10 +129,8 @@ def _speech(model: Any, problem: Problem) -> Speech:
 
 def _set_up(model: Any, problem: Problem, bins: Bins, pool: Pool) -> Bench:
     n_shards = model._n_shards or pool.n_jobs
-    heard, judge = problem.validation, None
-    if heard is not None:
-        refuse_infinite_rows(heard.table, bins.categories, heard.weight)
-        judge = Threads(heard.examples, bins, pool, n_shards)
+    heard = problem.validation
+    judge = Threads(heard.examples, bins, pool, n_shards) if heard is not None else None
     return Bench(model, model._family(), bins, Threads(problem.examples, bins, pool, n_shards), judge)
 
 
@@ -255,43 +256,15 @@ def validation_seed(model: Any) -> int:
     return int(model._validation_seed)
 
 
-def set_aside(problem: Problem, fraction: float, seed: int, categorical: list[int]) -> Problem:
-    """About this part of the weight of every class goes to validation; rows only change sides, nothing is copied.
-
-    Which rows is decided by what is in them and the seed: rows that are alike stay together, and neither their order
-    nor whether a row is repeated or weighted makes a difference.
-    """
-    hashes = row_hashes(problem.table, categorical, seed)
-    weights = problem.examples.weights
-    aside = np.zeros(len(problem.labels), dtype=np.bool_)
+def set_aside(problem: Problem, fraction: float, seed: int) -> Problem:
+    """A part of the rows of every class goes to validation; rows only change sides, nothing is copied."""
+    hashes = hash_rows(problem.table, seed)
+    times = problem.examples.weights.rows
+    aside = np.zeros(len(times), dtype=np.int64)
     for label in range(len(problem.classes)):
-        rows = np.flatnonzero((problem.labels == label) & (weights.times > 0))
-        kinds, kind = np.unique(hashes[rows], return_inverse=True)
-        heavy = np.zeros(len(kinds), dtype=np.int64)
-        np.add.at(heavy, kind, weights.whole[rows])
-        before = np.cumsum(heavy) - heavy
-        chosen = before < fraction * float(heavy.sum())
-        chosen[-1:] = False  # some rows must be left to learn from
-        aside[rows] = chosen[kind]
+        rows = np.flatnonzero((problem.labels == label) & (times > 0))
+        aside[rows] = draw(hashes[rows], problem.weight[rows], times[rows], fraction)
     if not np.any(aside):
-        raise ValueError(
-            "early_stopping=True, but there is only one sample (or many alike) of every class: none can be set aside"
-        )
-    kept = np.where(aside, 0.0, problem.weight)
-    heard = np.where(aside, problem.weight, 0.0)
-    return replace(problem, weight=kept, validation=replace(problem, weight=heard))
-
-
-def row_hashes(table: Any, categorical: list[int], seed: int) -> NDArray[np.uint64]:
-    """A number for what is in each row."""
-    categories = {j: Categories(table.levels(j)) for j in categorical}
-    hashes = np.empty(table.n_rows, dtype=np.uint64)
-    rows = block_rows(table.n_columns)
-    for low in range(0, table.n_rows, rows):
-        high = min(low + rows, table.n_rows)
-        hashes[low:high] = seed
-        for values in read_block(table, categories, low, high):
-            bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
-            mixed = hashes[low:high] * np.uint64(0x9E3779B97F4A7C15) + bits
-            hashes[low:high] = kernels.hash_values(mixed.view(np.float64))
-    return hashes
+        raise ValueError("early_stopping=True, but every class has only one sample: none can be set aside to stop by")
+    heard = problem.weight * (aside / np.maximum(times, 1))
+    return replace(problem, weight=problem.weight - heard, validation=replace(problem, weight=heard))

@@ -33,6 +33,16 @@ def hash_values(values):
 
 
 @kernel
+def fold(values, hashes):
+    """Fold one more number into the hash of every row; -0.0 is 0.0, and missing values are all one."""
+    for i in range(values.shape[0]):
+        value = values[i] + 0.0
+        more = mix(value) if value == value else np.uint64(0xD1B54A32D192ED03)
+        z = (hashes[i] ^ more) * np.uint64(0x9E3779B97F4A7C15)
+        hashes[i] = z ^ (z >> np.uint64(32))
+
+
+@kernel
 def tally(values, weights, start, keys, totals, info, room):
     """Add values[start:] with their integer weights to a small open table of distinct values.
 

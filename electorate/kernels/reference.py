@@ -22,6 +22,12 @@ def hash_values(values):
     return np.array([mix(value) for value in values], dtype=np.uint64)
 
 
+def fold(values, hashes):
+    more = np.where(np.isnan(values), np.uint64(0xD1B54A32D192ED03), hash_values(values + 0.0))
+    z = (hashes ^ more) * np.uint64(0x9E3779B97F4A7C15)
+    hashes[:] = z ^ (z >> np.uint64(32))
+
+
 def tally(values, weights, start, keys, totals, info, room):
     slot_of = {float(keys[slot]): int(slot) for slot in np.flatnonzero(totals)}
     stopped = len(values)
