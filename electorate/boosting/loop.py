@@ -259,7 +259,7 @@ def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDA
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
     """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
     sums = engine.advance(booster, change, floor, search)
-    for _ in range(64):  # more than the range of exp; a state that is no number must not hang
+    for _ in range(2000):  # 60,000 nats: no step is longer, and a state that is no number must not hang
         if sums.total >= engine.full >> 4:
             break
         coarse = sums.total

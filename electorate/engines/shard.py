@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.bins import Bins, block_rows, pad_edges, read_block, refuse_infinite
-from electorate.data.table import Table
+from electorate.data.bins import Bins, block_rows, pad_edges, read_block
+from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.messages import ROOT, Change, Question, Sums
 

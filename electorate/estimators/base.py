@@ -175,7 +175,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         classes = self.classes_ if going_on else np.unique(given[counts])
         inputs.refuse_many(classes)
         labels = inputs.encode_labels(given, classes, np.where(counts, weight, 0.0), "y")
-        return Problem(table, labels, weight, factor, classes)
+        return Problem(table, labels, weight, classes, factor)
 
     def _with_validation(self, problem: Problem, X: Any, table: Any, y: Any, sample_weight: Any) -> Problem:
         if (X is None) != (y is None) or (X is None and sample_weight is not None):
@@ -189,7 +189,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         given = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)
         labels = inputs.encode_labels(given, problem.classes, weight, "y_val")
-        return replace(problem, validation=Problem(table, labels, weight, None, problem.classes))
+        return replace(problem, validation=Problem(table, labels, weight, problem.classes))
 
     _n_shards: int | None = None  # for tests: the model must not depend on it
 

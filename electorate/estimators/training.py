@@ -38,8 +38,8 @@ class Problem:
     table: Table  # of wrapped voters: nobody looks at it
     labels: NDArray[np.int64]
     weight: NDArray[np.float64]
-    factor: NDArray[np.float64] | None  # of the row's class
     classes: NDArray[Any]
+    factor: NDArray[np.float64] | None = None  # of the row's class
     validation: "Problem | None" = None
 
     @property
