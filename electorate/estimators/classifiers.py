@@ -66,8 +66,8 @@ class AdaBoostClassifier(BoostedClassifier):
     estimator_weights_, estimator_errors_ : ndarray
         scikit-learn's weight (twice the step) and the weighted error of each voter.
     history_ : dict of ndarray
-        Per round: step, edge, error (of the voter), objective (mean exp(-margin)), train_error, n_voters, seconds,
-        and validation if early stopping listens.
+        Per round: step, edge, error (of the voter), objective (mean exp(-margin)), train_error, n_voters, floor (of
+        the grid of the sums), seconds, and validation if early stopping listens.
     stop_reason_ : str
         ``n_estimators``, ``no_edge``, ``perfect_voter``, ``validation``, ``time_limit`` or ``callback``.
     best_round_ : int
