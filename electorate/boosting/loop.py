@@ -31,12 +31,10 @@ COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "flo
 class Engine(Protocol):
     """Where the shards live.
 
-    unit: grid units of a full channel on one count; n_examples: the sum of the weights as given, n in a formula;
-    n_counted: how many rows they stand for, whatever their scale.
+    unit: grid units of a full channel on one count; n_counted: how many rows they stand for, whatever their scale.
     """
 
     unit: float
-    n_examples: float
     count: int  # how many rows count, repetitions included
     full: int  # what sums on the grid may come to
     n_counted: int

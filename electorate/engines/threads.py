@@ -23,7 +23,6 @@ class Threads:
         self.pool = pool
         self.n_labels = examples.n_labels
         self.unit = examples.weights.unit
-        self.n_examples = examples.weights.given
         self.count = int(examples.weights.times.sum())
         self.full = self.count << examples.weights.bits
         self.n_counted = examples.weights.n_counted
