@@ -77,7 +77,7 @@ def scattered(rows: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
 def _frame(part: Any, ends: list[int]) -> Any:
     part = part if isinstance(part, pd.DataFrame) else pd.Series(np.asarray(part))
     pieces = [dask.delayed(_rows)(part, low, high) for low, high in pairwise(ends)]
-    return dd.from_delayed(pieces, meta=part.iloc[:0], verify_meta=False)
+    return dd.from_delayed(pieces, meta=part.iloc[:0])
 
 
 def _array(part: Any, ends: list[int]) -> Any:

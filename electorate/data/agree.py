@@ -74,10 +74,10 @@ class Union:
 
     def __add__(self, other: "Union") -> "Union":
         mine, others = self.values, other.values
-        if len(mine) and len(others) and (mine.dtype.kind in "OU") != (others.dtype.kind in "OU"):
-            raise ValueError(f"{self.name} holds texts in one partition and numbers in another: make it one type")
-        if (mine.dtype.kind in "OU") != (others.dtype.kind in "OU"):
+        if not (len(mine) and len(others)):
             return self if len(mine) else other
+        if (mine.dtype.kind in "OU") != (others.dtype.kind in "OU"):
+            raise ValueError(f"{self.name} holds texts in one partition and numbers in another: make it one type")
         return Union(np.unique(np.concatenate([mine, others])), self.name)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.agree import Ask, Steps, Union, alone
+from electorate.data.agree import Ask, Most, Steps, Union, alone
 from electorate.data.table import Block, Categories, Table, refuse_infinite
 from electorate.engines.pool import Pool
 
@@ -25,7 +25,7 @@ ROWS_PER_SKETCH = 16_384  # eight columns of them are 1 MiB
 TALLIED = 1024  # distinct values counted in a small table before hashes decide
 NO_LIMIT = 2**64 - 1
 CELLS_PER_CALL = 4_000_000  # a kernel call on this many cells stays far under 0.2 s
-COLUMNS_AT_ONCE = 256  # whose sketches are held, and merged, in one go: 128 MiB
+COLUMNS_AT_ONCE = 8  # by a thread: eight doubles are one cache line of a row
 
 
 class Sketch:
@@ -216,10 +216,11 @@ def finding_bins(
         categories[j], has_missing[j] = heaviest(levels), missing > 0
         n_bins[j] = categories[j].n_codes
         edges[j] = np.arange(n_bins[j] - 1) + 0.5
-    (n_rows,) = yield Ask((table.n_rows,))
+    n_rows, jobs = yield Ask((table.n_rows, Most(pool.n_jobs)))
     numeric = [j for j in range(table.n_columns) if j not in categories]
-    for k in range(0, len(numeric), COLUMNS_AT_ONCE):
-        batch = numeric[k : k + COLUMNS_AT_ONCE]
+    at_once = COLUMNS_AT_ONCE * int(jobs.value)  # more sketches would only take memory
+    for k in range(0, len(numeric), at_once):
+        batch = numeric[k : k + at_once]
         cut = yield from cutting_columns(Columns(table, weights, pool), batch, n_rows, cutting)
         for j, (column_edges, size, missing) in zip(batch, cut, strict=True):
             edges[j], n_bins[j], has_missing[j] = column_edges, size, missing
@@ -260,8 +261,7 @@ class Columns:
     pool: Pool
 
     def sketch(self, columns: Sequence[int], capacity: int, limit: int) -> tuple[Sketch, ...]:
-        # eight at a time: eight doubles are one cache line of a row
-        groups = [columns[k : k + 8] for k in range(0, len(columns), 8)]
+        groups = [columns[k : k + COLUMNS_AT_ONCE] for k in range(0, len(columns), COLUMNS_AT_ONCE)]
         made = self.pool.map(lambda group: self._sketch(group, capacity, limit), groups)
         return tuple(sketch for group in made for sketch in group)
 
