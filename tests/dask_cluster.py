@@ -25,7 +25,7 @@ def make_client(n_workers: int = N_WORKERS) -> Client:
     cluster = LocalCluster(
         n_workers=n_workers,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs=50,
         memory_limit=0,
     )
@@ -100,4 +100,4 @@ def count_seats(dask_worker: Any) -> int:
 
 def seats(client: Client) -> int:
     """Actors that are left on the workers."""
-    return sum(client.run(count_seats).values())
+    return sum(client.run(count_seats, on_error="ignore").values())

@@ -8,6 +8,7 @@ is gone, or does not answer, is an error that names it.
 import asyncio
 import hashlib
 import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -19,7 +20,9 @@ from typing import Any
 import numpy as np
 from distributed import Client, Future, get_client, get_worker, wait
 from distributed.actor import ProxyRPC
+from distributed.client import FutureCancelledError
 from distributed.protocol import Serialized, serialize
+from distributed.scheduler import KilledWorker, NoValidWorkerError
 from numpy.typing import NDArray
 
 from electorate.data.agree import together
@@ -30,6 +33,7 @@ from electorate.engines.shard import Elementwise
 DEADLINE = 3600.0  # seconds that one exchange may take, however busy the workers are
 SILENCE = 3.0  # seconds without an answer until a worker is asked whether it is there
 PATIENCE = 4.0  # seconds it has to say so
+LOOK = 0.5  # seconds between two looks at who is there
 REACH = 2.0  # seconds in which a worker must be reached directly; else messages go through the scheduler
 
 logger = logging.getLogger(__name__)
@@ -208,38 +212,49 @@ def this_client() -> Client:
     return client
 
 
-def _compute(client: Client, tasks: list[list[Any]]) -> list[list[Future]]:
-    """The partitions, wherever Dask puts them. How long that takes is the affair of whoever made the graph."""
-    from distributed.client import FutureCancelledError
-    from distributed.scheduler import KilledWorker, NoValidWorkerError
+class Partitions:
+    """The partitions of some lists, wherever Dask puts them. How long that takes is up to whoever made the graph."""
 
-    futures = client.compute([task for part in tasks for task in part])
-    try:
-        wait(futures)
+    def __init__(self, client: Client, tasks: list[list[Any]]) -> None:
+        self.client = client
+        self.workers = workers_of(client)
+        self.futures = [client.compute(part) for part in tasks]
+
+    def by_worker(self) -> dict[str, list[list[Future]]]:
+        """By the worker that holds them, the partitions of every list; of several, the one that has the fewest yet."""
+        self._wait()
+        holders = self.client.who_has([future for part in self.futures for future in part])
+        seats: dict[str, list[list[Future]]] = {}
+        for which, part in enumerate(self.futures):
+            for future in part:
+                there = sorted(holders.get(future.key, ()), key=lambda at: (sum(map(len, seats.get(at, ()))), at))
+                if not there:
+                    raise self._lost("and a partition with it")
+                seats.setdefault(there[0], [[] for _ in self.futures])[which].append(future)
+        return seats
+
+    def _wait(self) -> None:
+        futures = [future for part in self.futures for future in part]
+        try:
+            wait(futures)
+        except FutureCancelledError as error:
+            raise self._lost("and what partitions are made from with it") from error
         for future in futures:
             if future.status == "error":
                 error = future.exception()
-                assert error is not None
+                if isinstance(error, KilledWorker | NoValidWorkerError):
+                    raise self._lost(f"while partitions were read: {error}") from error
                 raise error
             if future.status != "finished":
-                raise WorkerLostError("(of some partition)", f"took data with it: a partition is {future.status}")
-    except (KilledWorker, NoValidWorkerError, FutureCancelledError) as error:
-        raise WorkerLostError("(of some partition)", f"was lost while the partitions were read ({error})") from error
-    remaining = iter(futures)
-    return [[next(remaining) for _ in part] for part in tasks]
+                raise self._lost("and a partition with it")
+
+    def _lost(self, how: str) -> WorkerLostError:
+        gone = self.workers - workers_of(self.client)
+        return WorkerLostError(", ".join(sorted(gone)) or "(one that is back already)", f"was lost, {how}")
 
 
-def _by_worker(client: Client, futures: list[list[Future]]) -> dict[str, list[list[Future]]]:
-    """The partitions of every list, by the worker that holds them; of several, the one that has the fewest yet."""
-    holders = client.who_has([future for part in futures for future in part])
-    seats: dict[str, list[list[Future]]] = {}
-    for which, part in enumerate(futures):
-        for future in part:
-            there = sorted(holders.get(future.key, ()), key=lambda at: (sum(map(len, seats.get(at, ()))), at))
-            if not there:
-                raise WorkerLostError("(of some partition)", "was lost, and a partition with it")
-            seats.setdefault(there[0], [[] for _ in futures])[which].append(future)
-    return seats
+def workers_of(client: Client) -> set[str]:
+    return set(client.scheduler_info(n_workers=-1)["workers"])
 
 
 # ---------------------------------------------------------------- on the driver
@@ -266,18 +281,27 @@ class Cluster:
             raise
 
     def _sit_down(self, tasks: list[list[Any]]) -> None:
-        futures = _compute(self.client, tasks)
-        for number, (address, parts) in enumerate(sorted(_by_worker(self.client, futures).items())):
+        partitions = Partitions(self.client, tasks)
+        for number, (address, parts) in enumerate(sorted(partitions.by_worker().items())):
             self.addresses.append(address)
             self.actors.append(
                 self.client.submit(Seat, number, parts, actor=True, workers=[address], pure=False, retries=0)
             )
-        with suppress(TimeoutError):  # whoever is not there yet is named below
-            wait(self.actors, timeout=SILENCE + PATIENCE)
-        for address, actor in zip(self.addresses, self.actors, strict=True):
-            if actor.status != "finished":
-                raise WorkerLostError(address, "did not take its seat")
+        self._wait_for_seats()
         self.rpcs = self.client.sync(self._reach)
+
+    def _wait_for_seats(self) -> None:
+        """A seat takes no time; Dask itself would wait for ever for a worker that is gone."""
+        until = time.monotonic() + SILENCE + PATIENCE
+        while True:
+            with suppress(TimeoutError):
+                wait(self.actors, timeout=LOOK)
+            for address, actor in zip(self.addresses, self.actors, strict=True):
+                late = time.monotonic() > until or address not in workers_of(self.client)
+                if actor.status == "error" or (actor.status != "finished" and late):
+                    raise WorkerLostError(address, "was lost before it took its seat")
+            if all(actor.status == "finished" for actor in self.actors):
+                return
 
     async def _reach(self) -> list[Any]:
         """Connections straight to the workers where there is a way, else through the scheduler."""
@@ -358,7 +382,7 @@ class Cluster:
             waiting = [call for call in waiting if not call.done()]
             for call in done:
                 call.result()  # whatever went wrong
-            if waiting and not done:
+            if waiting:
                 silent = [seat for seat, call in enumerate(calls) if not call.done()]
                 await asyncio.gather(*map(self._knock, silent))
         return [call.result() for call in calls]

@@ -218,8 +218,8 @@ def _before(model: Any) -> Any:
 def resume(model: Any, context: Any) -> bool:
     """Whether a fit that was broken off can go on: from its checkpoint, or anew if that was not yet written."""
     checkpoints = [callback for callback in getattr(model, "_skl_callbacks", []) if isinstance(callback, Checkpoint)]
-    model.__dict__.pop("_rescued", None)
     for checkpoint in checkpoints:
+        model.__dict__.pop("_rescued", None)
         checkpoint.setup(model, context)
     return bool(checkpoints)
 
