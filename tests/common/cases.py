@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from electorate import AdaBoostClassifier
+from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Trees
 from tests.common.recompute import Floats, mean_exp
 
 
@@ -22,6 +22,13 @@ BOOSTERS = {
     "AdaBoost": Booster(AdaBoostClassifier(n_estimators=12), mean_exp),
     "AdaBoost-few-bins": Booster(AdaBoostClassifier(n_estimators=12, max_bins=4), mean_exp),
     "AdaBoost-exact": Booster(AdaBoostClassifier(n_estimators=12, max_bins="exact"), mean_exp),
+}
+# Voters with real outputs, and trees: they go through the checks of bits.
+REAL = {
+    "AdaBoost-trees": AdaBoostClassifier(Trees(2), n_estimators=6),
+    "Real": RealAdaBoostClassifier(n_estimators=6),
+    "SAMME.R-trees": RealAdaBoostClassifier(Trees(2), step=1, n_estimators=6),
+    "AdaBoost_R-trees": AdaBoostRClassifier(Trees(2), n_estimators=6),
 }
 
 
