@@ -54,11 +54,11 @@ class Exponential:
 
     def _gains(self, size: float, award: Array, outputs: Array) -> Array:
         """[state, label, leaf] from step x award[label, leaf] and, for K > 2, step x output."""
-        gains = np.empty((self.n_states, *award.shape))
-        gains[0] = on_grid(size * award)
-        if self.n_labels > 2:
-            gains[1:] = on_grid(size * outputs.T)[:, None, :]
-        return gains
+        first: Array = on_grid(size * award)[None]
+        if self.n_labels == 2:
+            return first
+        votes: Array = on_grid(size * outputs.T)[:, None, :]
+        return np.concatenate([first, np.broadcast_to(votes, (len(votes), *award.shape))])
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,9 @@ class AdaBoost(Exponential):
 
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
         """A perfect voter gets the step that scikit-learn gives it."""
-        labels, total = self.n_labels, int(sums.sum())
-        right = int(sums[np.arange(len(sums)), self._votes(outputs)].sum())
+        labels, rows = self.n_labels, sums.tolist()
+        total = sum(map(sum, rows))
+        right = sum(row[vote] for row, vote in zip(rows, self._votes(outputs), strict=True))
         wrong = total - right
         if wrong == 0:
             return Step(0.5, 2 * (labels - 1) / labels, 0.0, "perfect_voter")
@@ -87,14 +88,16 @@ class AdaBoost(Exponential):
         return step.error == 0
 
     def gains(self, step: Step, outputs: Array) -> Array:
-        labels = self.n_labels
-        agree = np.arange(labels)[:, None] == self._votes(outputs)[None, :]
-        return self._gains(step.size, np.where(agree, 2 * (labels - 1) / labels, -2 / labels), outputs)
+        labels = range(self.n_labels)
+        right, wrong = 2 * (self.n_labels - 1) / self.n_labels, -2 / self.n_labels
+        votes = self._votes(outputs)
+        award = np.array([[right if vote == label else wrong for vote in votes] for label in labels])
+        return self._gains(step.size, award, outputs)
 
-    def _votes(self, outputs: Array) -> NDArray[np.int64]:
+    def _votes(self, outputs: Array) -> list[int]:
         if self.n_labels == 2:
-            return (outputs[:, 0] > 0).astype(np.int64)
-        return np.argmax(outputs, axis=1)
+            return [1 if h > 0 else 0 for (h,) in outputs.tolist()]
+        return [int(vote) for vote in np.argmax(outputs, axis=1)]
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Cast:
     @property
     def reach(self) -> float:
         """The most it can add to a vote."""
-        return abs(self.step.size) * float(np.abs(self.outputs).max(initial=0.0))
+        return abs(self.step.size) * max(map(abs, self.outputs.ravel().tolist()), default=0.0)
 
     def change(self, booster: Booster) -> Change:
         gains = booster.gains(self.step, self.outputs)
@@ -149,7 +149,8 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     for number in range(len(outcome.casts) + 1, rounds + 1):
         if reason is not None:
             break
-        voter = _propose(setting.family, Search(sums, setting.bins, counts, engine), number)
+        search = Search(sums, setting.bins, counts, engine)
+        voter = setting.family.best(search) if number > 1 else _first(setting.family, search)
         outputs = setting.family.outputs(voter, engine.n_counted, booster.leaves)
         step = _judge(setting, voter, outputs)
         if step.stop == "no_edge":
@@ -157,7 +158,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
             break
         cast = Cast(voter, booster.spoken(outputs), step)
         change = cast.change(booster)
-        if not np.any(change.gains):  # too little for the grid of votes: every round from here would be the same
+        if not change.gains.any():  # too little for the grid of votes: every round from here would be the same
             reason = "no_edge"
             break
         reach += cast.reach
@@ -205,19 +206,18 @@ def _refuse_other(last: Row, now: Row) -> None:
             raise ValueError(OTHER_DATA.format(f"{name} was {last[name]:.9g} after the last round and is {value:.9g}"))
 
 
-def _propose(family: Family, search: Search, number: int) -> Voter:
+def _first(family: Family, search: Search) -> Voter:
     """The best voter. Where one label has almost all the weight, the first one only says so, unless it is perfect.
 
     Any question would then better the vote by next to nothing, yet be obeyed with the large step that is due to the
     label: class weights of 1000 and 0.0001 must not end in a verdict by a handful of light rows.
     """
-    totals = search.sums.totals
-    light = int(totals.sum() - totals.max()) < ALMOST_NOTHING * int(totals.sum())
-    if number > 1 or not light:
+    total = search.sums.total
+    if total - int(search.sums.totals.max()) >= ALMOST_NOTHING * total:
         return family.best(search)
     if not family.fitted_elsewhere:
         best = family.best(search)
-        if int(best.sums.max(axis=1).sum()) == int(totals.sum()):
+        if int(best.sums.max(axis=1).sum()) == total:
             return best
     return family.constant(search)
 
@@ -250,8 +250,11 @@ def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step
 
 def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64]) -> float:
     """The floor for the sums after a voter with these gains[label, leaf] on the weights sums[leaf, label]."""
-    most = np.log(sums + 0.5 * engine.count).T - gains  # rounding may have taken half a unit from every row
-    return floor + math.log(engine.full / 2) - float(np.logaddexp.reduce(most, axis=None))
+    spare = 0.5 * engine.count  # rounding may have taken half a unit from every row
+    weights = [weight + spare for row in sums.T.tolist() for weight in row]
+    most = [math.log(weight) - gain for weight, gain in zip(weights, gains.ravel().tolist(), strict=True)]
+    top = max(most)
+    return floor + math.log(engine.full / 2) - top - math.log(math.fsum(math.exp(one - top) for one in most))
 
 
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:

@@ -1,7 +1,6 @@
 """What the driver and the shards say to each other: questions and changes one way, exact sums the other."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,9 +39,9 @@ class Sums:
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
 
-    @cached_property
+    @property
     def total(self) -> int:
-        return int(self.totals.sum())
+        return sum(self.totals.tolist())
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(

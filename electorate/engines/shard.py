@@ -59,8 +59,8 @@ class Node:
 class Growth:
     """The tree that is being grown: where its nodes' rows are. Rows move only inside their node's range."""
 
-    order: NDArray[np.int32]
-    spare: NDArray[np.int32]
+    order: NDArray[np.uint32]
+    spare: NDArray[np.uint32]
     nodes: dict[int, Node] = field(default_factory=dict)
 
 
@@ -69,6 +69,7 @@ class Shard:
 
     def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int) -> None:
         self.codes = codes
+        self.packed = (codes.view(np.uint32) if codes.shape[2] == 4 else codes)[:, :, 0]
         self.starts = starts
         self.width = width
         self.real = weights.real
@@ -80,16 +81,21 @@ class Shard:
         self.state = np.empty((0, codes.shape[1]))
         self.root_histogram: NDArray[np.int64] | None = None
         self.growth: Growth | None = None
-        self.group = np.arange(len(starts) - 1)
-        self.n_groups = len(self.group)
+        self.nothing = Question(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # a constant voter's
+        self._see(np.arange(len(starts) - 1))
 
     # ------------------------------------------------------------ a round
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
         """Forget all voters. group[label]: labels that the booster is to see as one."""
-        self.group = np.arange(len(self.starts) - 1) if group is None else group
-        self.n_groups = int(self.group.max(initial=0)) + 1
+        self._see(np.arange(len(self.starts) - 1) if group is None else group)
         self.state = np.zeros((booster.n_states, self.codes.shape[1]))
+
+    def _see(self, group: NDArray[np.int64]) -> None:
+        """spans: rows low..high are of the label that the booster sees."""
+        self.group = group
+        self.n_groups = int(group.max(initial=0)) + 1
+        self.spans = [(low, high, label) for (low, high), label in zip(pairwise(self.starts.tolist()), group.tolist())]
 
     def replay(self, booster: Elementwise, changes: list[Change]) -> float:
         """Apply changes without summing; the lowest number of the floor's row after them."""
@@ -120,11 +126,8 @@ class Shard:
         if not change.questions:
             self.growth = None
         if self.growth is None and len(change.questions) <= 1:
-            leaf_of_bin = np.zeros(self.width, dtype=np.uint8)
-            if change.questions:
-                leaf_of_bin[~change.questions[0].on_left] = 1
-            column = self.column(change.questions[0].column if change.questions else 0)
-            kernels.add_gains(column, leaf_of_bin, all_gains, self.starts, self.state)
+            for question in change.questions or [self.nothing]:
+                kernels.add_gains(self.column(question.column), question.on_left, all_gains, self.starts, self.state)
             return
         growth = self._growth()
         self._part_all(growth, change.questions)
@@ -136,8 +139,8 @@ class Shard:
 
     def wrong(self, booster: Elementwise) -> int:
         total = 0
-        for label, (low, high) in enumerate(pairwise(self.starts)):
-            missed = booster.wrong(self.state[:, low:high], int(self.group[label]))
+        for low, high, label in self.spans:
+            missed = booster.wrong(self.state[:, low:high], label)
             if len(self.counts):
                 total += int(self.counts[low:high][missed].sum())
             else:
@@ -176,7 +179,7 @@ class Shard:
 
     def _growth(self) -> Growth:
         if self.growth is None:
-            rows = np.arange(len(self.grid), dtype=np.int32)
+            rows = np.arange(len(self.grid), dtype=np.uint32)
             self.growth = Growth(rows, np.empty_like(rows))
             self.growth.nodes[ROOT] = Node(0, self.starts, self.root_histogram)
         return self.growth
@@ -207,11 +210,10 @@ class Shard:
         sums = self._empty_histogram()
         fill = kernels.histogram8_of if self.codes.shape[2] == 4 else kernels.histogram16_of
         picked = np.empty(node.n_rows, dtype=np.int64)
-        packed = self._packed()
-        for label, (first, last) in enumerate(pairwise(node.starts)):
-            low, high = node.low + int(first), node.low + int(last)
+        for label, (first, last) in zip(self.group.tolist(), pairwise(node.starts.tolist()), strict=True):
+            low, high = node.low + first, node.low + last
             kernels.gather(grid, growth.order, low, high, picked)
-            fill(packed, picked, growth.order, low, high, sums[self.group[label]])
+            fill(self.packed, picked, growth.order, low, high, sums[label])
         return sums
 
     # ------------------------------------------------------------ sums over all rows
@@ -223,19 +225,15 @@ class Shard:
     def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         sums = self._empty_histogram()
         fill = kernels.histogram8 if self.codes.shape[2] == 4 else kernels.histogram16
-        packed = self._packed()
         rows = max(1, CELLS_PER_HISTOGRAM // max(1, sums.shape[1]))
-        for label, (low, high) in enumerate(pairwise(self.starts)):
+        for low, high, label in self.spans:
             for at in range(low, high, rows):
-                fill(packed, grid, at, min(at + rows, high), sums[self.group[label]])
+                fill(self.packed, grid, at, min(at + rows, high), sums[label])
         return sums
 
     def column(self, j: int) -> NDArray[Any]:
         per_group = self.codes.shape[2]
         return np.asarray(self.codes[j // per_group, :, j % per_group])
-
-    def _packed(self) -> NDArray[Any]:
-        return (self.codes.view(np.uint32) if self.codes.shape[2] == 4 else self.codes)[:, :, 0]
 
     def _empty_histogram(self) -> NDArray[np.int64]:
         columns = self.codes.shape[0] * self.codes.shape[2]

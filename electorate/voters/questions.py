@@ -34,11 +34,10 @@ class Finder:
     criterion: str = "edge"
     min_rows: int = 1
 
-    def best(self, histogram: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS) -> Found | None:
+    def best(
+        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
+    ) -> Found | None:
         """The best test for sums[label, column, bin], or None if none is better than no test at all."""
-        histogram = histogram[:, : len(self.bins.n_bins)]
-        rows = rows[: len(self.bins.n_bins)]
-        totals = histogram[:, 0].sum(axis=1)
         if np.count_nonzero(totals) < 2:
             return None
         if self.criterion == "edge":

@@ -89,7 +89,7 @@ class _Grown:
         return question
 
     def voter(self) -> Voter:
-        return Voter(self.questions, list(self.leaves), np.stack(list(self.leaves.values())))
+        return Voter(self.questions, list(self.leaves), np.array(list(self.leaves.values())))
 
 
 def grow(search: Search, criterion: str, limits: Limits) -> Voter:
@@ -113,7 +113,7 @@ def _split(batch: list[_Open], search: Search, finder: Finder, limits: Limits, g
         here = rows[place] if rows is not None else ANY_ROWS
         if rows is not None and here[0].sum() < limits.min_samples_split:
             continue
-        found = finder.best(node.histogram, here)
+        found = finder.best(node.histogram, grown.leaves[node.number], here)
         if found is None:
             continue
         question = grown.add(node.number, found)
