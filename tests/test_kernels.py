@@ -184,13 +184,13 @@ def test_encode(code: type, missing: int, rng: np.random.Generator, n: int, n_co
 def test_add_gains(code: type, rng: np.random.Generator, n: int, n_labels: int, n_states: int) -> None:
     width = 256 if code is np.uint8 else 3000
     column = rng.integers(0, width, (n, 4)).astype(code)[:, 1]
-    on_left = rng.integers(0, 2, width).astype(np.bool_)
+    leaf_of_bin = rng.integers(0, 2, width).astype(np.uint8)
     gains = rng.normal(size=(n_states, n_labels, 2))
     starts = some_starts(rng, n, n_labels)
     before = rng.normal(size=(n_states, n))
     states = [before.copy(), before.copy()]
     for twin, state in zip(TWINS, states, strict=True):
-        twin.add_gains(column, on_left, gains, starts, state)
+        twin.add_gains(column, leaf_of_bin, gains, starts, state)
     np.testing.assert_array_equal(*states)
 
 

@@ -52,13 +52,12 @@ class Exponential:
             return np.asarray(state[0] < 0 if label == 0 else state[0] <= 0)
         return np.asarray(np.argmax(state[1:], axis=0) != label)
 
-    def _gains(self, size: float, award: Array, outputs: Array) -> Array:
+    def _with_votes(self, award: Array, size: float, outputs: Array) -> Array:
         """[state, label, leaf] from step x award[label, leaf] and, for K > 2, step x output."""
-        first: Array = on_grid(size * award)[None]
         if self.n_labels == 2:
-            return first
+            return award[None]
         votes: Array = on_grid(size * outputs.T)[:, None, :]
-        return np.concatenate([first, np.broadcast_to(votes, (len(votes), *award.shape))])
+        return np.concatenate([award[None], np.broadcast_to(votes, (len(votes), *award.shape))])
 
 
 @dataclass(frozen=True)
@@ -88,11 +87,11 @@ class AdaBoost(Exponential):
         return step.error == 0
 
     def gains(self, step: Step, outputs: Array) -> Array:
-        labels = range(self.n_labels)
-        right, wrong = 2 * (self.n_labels - 1) / self.n_labels, -2 / self.n_labels
+        labels = self.n_labels
+        right, wrong = on_grid(step.size * 2 * (labels - 1) / labels), on_grid(step.size * -2 / labels)
         votes = self._votes(outputs)
-        award = np.array([[right if vote == label else wrong for vote in votes] for label in labels])
-        return self._gains(step.size, award, outputs)
+        award = np.array([[right if vote == label else wrong for vote in votes] for label in range(labels)])
+        return self._with_votes(award, step.size, outputs)
 
     def _votes(self, outputs: Array) -> list[int]:
         if self.n_labels == 2:
@@ -135,7 +134,7 @@ class RealAdaBoost(Exponential):
         return self.search and step.error in (0, 1)
 
     def gains(self, step: Step, outputs: Array) -> Array:
-        return self._gains(step.size, awards(outputs, self.n_labels), outputs)
+        return self._with_votes(on_grid(step.size * awards(outputs, self.n_labels)), step.size, outputs)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass
 class Step:
     """A booster's verdict on a voter: its step, edge and weighted error, and why to stop, if so."""
 

@@ -79,7 +79,7 @@ class Watcher(Protocol):
     def after(self, change: Change, outcome: "Outcome") -> str | None: ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cast:
     """A voter in the ensemble, with the outputs of its leaves and its step."""
 
@@ -158,7 +158,9 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
             break
         cast = Cast(voter, booster.spoken(outputs), step)
         change = cast.change(booster)
-        if not change.gains.any():  # too little for the grid of votes: every round from here would be the same
+        if not any(
+            change.gains.ravel().tolist()
+        ):  # too little for the grid of votes: every round from here would be the same
             reason = "no_edge"
             break
         reach += cast.reach
@@ -251,10 +253,10 @@ def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step
 def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64]) -> float:
     """The floor for the sums after a voter with these gains[label, leaf] on the weights sums[leaf, label]."""
     spare = 0.5 * engine.count  # rounding may have taken half a unit from every row
-    weights = [weight + spare for row in sums.T.tolist() for weight in row]
-    most = [math.log(weight) - gain for weight, gain in zip(weights, gains.ravel().tolist(), strict=True)]
-    top = max(most)
-    return floor + math.log(engine.full / 2) - top - math.log(math.fsum(math.exp(one - top) for one in most))
+    weights, changes = sums.T.ravel().tolist(), gains.ravel().tolist()
+    least = min(changes)
+    most = math.fsum((weight + spare) * math.exp(least - gain) for weight, gain in zip(weights, changes, strict=True))
+    return floor + least + math.log(engine.full / 2) - math.log(most)
 
 
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 ROOT = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Question:
     """One question of a voter: the rows of `node` go to `left` or `right` by the bin of one column."""
 
@@ -21,7 +21,7 @@ class Question:
     on_left: NDArray[np.bool_]  # by bin
 
 
-@dataclass(frozen=True)
+@dataclass
 class Change:
     """One more voter: its questions, parents first, its leaves, and what a leaf adds to the state of an example."""
 
@@ -31,7 +31,7 @@ class Change:
     outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sums:
     """Exact sums over examples, all that the driver ever sees of them."""
 

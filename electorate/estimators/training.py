@@ -5,6 +5,7 @@ Everything here serves all classifiers; the model is only asked for its booster,
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class Problem:
     factor: NDArray[np.float64] | None = None  # of the row's class
     validation: "Problem | None" = None
 
-    @property
+    @cached_property
     def examples(self) -> Examples:
         return Examples(self.table, self.labels, len(self.classes), read_weights(self.weight, self.factor))
 
@@ -67,7 +68,8 @@ def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> No
         categorical = inputs.category_columns(problem.table, model.categorical_features)
         weights = problem.examples.weights.whole
         bins = find_bins(problem.table, weights, categorical, model.max_bins, pool)
-        inputs.refuse_too_large(_bytes_needed(model, problem, model._n_shards or jobs, bins.width))
+        if bins.width > 256:
+            inputs.refuse_too_large(_bytes_needed(model, problem, model._n_shards or jobs, bins.width))
         if before is not None:
             _refuse_other_data(before, bins, problem.classes)
         n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)

@@ -171,14 +171,14 @@ def encode(block, edges, depths, missing, dest, out, scratch):
 
 
 @kernel
-def add_gains(column, on_left, gains, starts, state):
-    """state[row, i] += gains[row, label of i, leaf of i], rows sorted by label; leaf 0 has the bins on_left."""
-    table = np.empty(on_left.shape[0], dtype=np.float64)
+def add_gains(column, leaf_of_bin, gains, starts, state):
+    """state[row, i] += gains[row, label of i, leaf of i], rows sorted by label."""
+    table = np.empty(leaf_of_bin.shape[0], dtype=np.float64)
     for row in range(state.shape[0]):
         numbers = state[row]
         for label in range(starts.shape[0] - 1):
             for b in range(table.shape[0]):
-                table[b] = gains[row, label, 0 if on_left[b] else 1]
+                table[b] = gains[row, label, leaf_of_bin[b]]
             for i in range(starts[label], starts[label + 1]):
                 numbers[i] += table[column[i]]
 

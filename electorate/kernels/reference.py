@@ -98,8 +98,8 @@ def encode(block, edges, depths, missing, dest, out, scratch):
 # ---------------------------------------------------------------- a round in a shard
 
 
-def add_gains(column, on_left, gains, starts, state):
-    state += gains[:, _labels_of(starts), np.where(on_left, 0, 1)[column]]
+def add_gains(column, leaf_of_bin, gains, starts, state):
+    state += gains[:, _labels_of(starts), leaf_of_bin[column]]
 
 
 def _labels_of(starts):
