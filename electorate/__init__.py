@@ -19,6 +19,7 @@ _HOMES = {
     "Stumps": "electorate.voters.trees",
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
+    "WorkerLostError": "electorate.engines.messages",
     "load": "electorate.estimators.files",
 }
 
@@ -33,11 +34,13 @@ __all__ = [
     "Stumps",
     "TimeLimit",
     "Trees",
+    "WorkerLostError",
     "__version__",
     "load",
 ]
 
 if TYPE_CHECKING:
+    from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
     from electorate.estimators.classifiers import (
         AdaBoostClassifier,
