@@ -1,4 +1,4 @@
-"""Complexities: formulas by hand, counts by enumeration, Monte Carlo under the provable bounds, Lemma 1 of QuadBoost."""
+"""Complexities: formulas by hand, counts by enumeration, Monte Carlo under the bounds, Lemma 1 of QuadBoost."""
 
 from itertools import product
 
@@ -63,7 +63,10 @@ def column_labelings(x, categorical):
     values = np.unique(x[~absent])
     if categorical:
         groups = [x == value for value in values] + ([absent] if absent.any() else [])
-        lefts = [np.any([g & k for g, k in zip(groups, keep)], axis=0) for keep in product([0, 1], repeat=len(groups))]
+        lefts = [
+            np.any([g & k for g, k in zip(groups, keep, strict=True)], axis=0)
+            for keep in product([0, 1], repeat=len(groups))
+        ]
     else:
         prefixes = [np.zeros(len(x), dtype=bool)] + [x <= value for value in values]
         lefts = [left | side for left in prefixes for side in ([absent, False] if absent.any() else [False])]
@@ -90,7 +93,7 @@ def test_no_family_labels_rows_in_more_ways_than_counted(rows):
         assert np.log(len(stumps)) <= complexity.log_stumps(rows, shape) + 1e-12
         firsts = [np.array(labels) for labels in stumps]
         rules = {
-            tuple(a * np.where((f > 0) & (g > 0), 1, -1) if a == b else np.where((f > 0) & (g > 0), a, b))
+            tuple(np.where((f > 0) & (g > 0), a, b))
             for f, g in product(firsts, repeat=2)
             for a, b in product((1, -1), repeat=2)
         }
@@ -111,11 +114,8 @@ def test_equation_7_is_false_with_sets_of_categories():
     assert len(column_labelings(x, True)) == 2**10 > 2 * 10
     estimate = empirical_rademacher(Stumps(), pd.DataFrame({"c": pd.Categorical(x)}), draws=50)
     assert estimate.value == 1  # any labels at all
-    assert (
-        complexity.published_stumps(10, 1)
-        < 1
-        <= complexity_of(Stumps(), pd.DataFrame({"c": pd.Categorical(x)})).provable
-    )
+    assert complexity.published_stumps(10, 1) < 1
+    assert complexity_of(Stumps(), pd.DataFrame({"c": pd.Categorical(x)})).provable > 1
 
 
 # ---------------------------------------------------------------- Monte Carlo
