@@ -213,7 +213,7 @@ def test_pairings_that_cannot_work_say_why():
         AdaBoostClassifier(Union([Stumps(), Columns()])).fit(H, y)
     with pytest.raises(ValueError, match="column 'c' holds categories, and Columns needs numbers"):
         AdaBoostClassifier(Columns()).fit(pd.DataFrame({"a": H[:, 0], "c": pd.Categorical(y)}), y)
-    with pytest.raises(ValueError, match="missing values, and column x"):
+    with pytest.raises(ValueError, match="column x0 has missing values, which KernelSections"):
         RealAdaBoostClassifier(KernelSections()).fit(X, y)
     with pytest.raises(ValueError, match="infinity"):
         RealAdaBoostClassifier(Columns()).fit(np.where(np.eye(120, 8) > 0, np.inf, X), y)
