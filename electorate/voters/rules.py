@@ -81,7 +81,9 @@ class Rules(BaseEstimator):
     -----
     Tests are added one by one, each the one after which Matsushita's error 2 sqrt(p (1 - p)), over the rows that fire
     the rule and over those that do not, is least; while it falls. The two sides of the first test are equally good by
-    that measure: the second one may continue either. Ties: columns of numbers first, then the first column and cut.
+    that measure: the second one may continue either. A missing value is none of the categories that have a name; of a
+    threshold it is on the side that fits better, or on the heavier one where training saw none. Ties:
+    columns of numbers first, then the first column and cut.
 
     Examples
     --------
@@ -102,6 +104,10 @@ class Rules(BaseEstimator):
         self.max_terms = max_terms
         self.leaves = leaves
         self.smoothing = smoothing
+
+    @property
+    def says_log_odds(self) -> bool:
+        return self.leaves != "label"
 
     def best(self, search: Search) -> Voter:
         terms = Terms(search)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from electorate.data.bins import Bins
 from electorate.theory.complexity import Shape
 from electorate.voters.trees import Search, Voter
 
@@ -58,6 +59,9 @@ class Union(BaseEstimator):
     def exhaustive(self) -> bool:
         return all(getattr(family, "exhaustive", False) for family in self.families)
 
+    def exhaustive_on(self, bins: Bins) -> bool:
+        return all(is_exhaustive(family, bins) for family in self.families)
+
     def best(self, search: Search) -> Voter:
         voters = [replace(family.best(search), member=k) for k, family in enumerate(self.families)]
         return max(voters, key=lambda voter: right_weight(self.families[voter.member], voter))
@@ -79,6 +83,12 @@ class Union(BaseEstimator):
     def published(self, n: int, d: int) -> list[float]:
         """The papers' complexity of each family."""
         return [family.published(n, d) for family in self.families]
+
+
+def is_exhaustive(family: Any, bins: Bins) -> bool:
+    """Whether a family's search over these bins finds the voter that is right on the most weight."""
+    on = getattr(family, "exhaustive_on", None)
+    return bool(on(bins)) if on is not None else bool(getattr(family, "exhaustive", False))
 
 
 def right_weight(family: Any, voter: Voter) -> int:
