@@ -106,6 +106,8 @@ def test_pairings_that_cannot_work_say_why():
         RealAdaBoostClassifier(Pool(), step=1).fit(X, y)
     with pytest.raises(ValueError, match=r"RealAdaBoostClassifier\(step=1\) cannot boost Rules"):
         RealAdaBoostClassifier(Rules(leaves="label"), step=1).fit(X, y)
+    with pytest.raises(ValueError, match="another Union"):
+        AdaBoostClassifier(Union([Stumps(), Union([Stumps()])])).fit(X, y)
     with pytest.raises(ValueError, match="Union has no families"):
         AdaBoostClassifier(Union()).fit(X, y)
 

@@ -23,6 +23,8 @@ from electorate.data.weights import refuse_bad
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
 
+ROWS_TURNED = 64
+
 Weight = NDArray[np.float64]
 
 
@@ -63,10 +65,21 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]
             "with scikit-learn's OneHotEncoder say"
         )
     refuse_too_large(24 * table.n_rows * table.n_columns)
-    block = table.numbers(0, table.n_rows, range(table.n_columns))
+    block = _all_numbers(table)
     column, row = kernels.first_infinite(block)
     refuse_infinite(table, column, row)
     return block.T
+
+
+def _all_numbers(table: Table) -> NDArray[np.float64]:
+    """[column, row]. Arrays lie row by row: turned in small blocks they stay in the cache."""
+    if table.names:
+        return table.numbers(0, table.n_rows, range(table.n_columns))
+    block = np.empty((table.n_columns, table.n_rows))
+    for low in range(0, table.n_rows, ROWS_TURNED):
+        high = min(low + ROWS_TURNED, table.n_rows)
+        block[:, low:high] = table.numbers(low, high, range(table.n_columns))
+    return block
 
 
 def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:

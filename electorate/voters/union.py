@@ -48,6 +48,8 @@ class Union(BaseEstimator):
                 raise ValueError(
                     f"Union cannot hold {type(family).__name__}: its families search over bins, and that one does not"
                 )
+            if isinstance(family, Union):
+                raise ValueError("Union holds another Union: list the families of both in one")
             if hasattr(family, "_parameter_constraints"):
                 family._validate_params()
 
