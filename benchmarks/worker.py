@@ -119,6 +119,11 @@ def on_cluster(**order: Any) -> dict[str, Any]:
     return dict(importlib.import_module("clusters").measure(**order))
 
 
+def families(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of voters.py."""
+    return dict(getattr(importlib.import_module("voters"), name)(quick=quick))
+
+
 def _warm_up(names: list[str], given: Setting, like: Array) -> None:
     """Compile, start threads and load what is loaded lazily, on small data of the same kind."""
     n, n_rounds = _WARM_UP
@@ -160,6 +165,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "memory": memory,
     "rounds": rounds,
     "on_cluster": on_cluster,
+    "families": families,
 }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -316,33 +317,55 @@ def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
     """Voters over bins, as arrays over values. Several runs: one per label, against the rest."""
     order = in_rounds(runs)
     casts = [runs[run][t] for t, run in order]
-    parts = [_nodes(cast, bins) for cast in casts]
-    nodes = {name: np.concatenate([empty, *(p[name] for p in parts)]) for name, empty in _EMPTY.items()}
-    by_category = nodes["members"] >= 0
-    nodes["members"][by_category] = np.arange(np.count_nonzero(by_category))
-    sets = [q.on_left[:SET_WIDTH] for cast in casts for q in _in_node_order(cast) if q.cut < 0]
-    sizes = [len(part["column"]) for part in parts]
     about = [run if len(runs) > 1 else -1 for _, run in order]
-    values = [_spread(part["value"], label, n_outputs) for part, label in zip(parts, about, strict=True)]
+    offsets = np.cumsum([0, *(2 * len(cast.voter.questions) + 1 for cast in casts)])
     return Ensemble(
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        value=np.concatenate([np.empty((0, n_outputs)), *values]),
+        offsets=offsets,
+        value=_values(casts, offsets, about, n_outputs),
         steps=np.array([cast.step.size for cast in casts], dtype=np.float64),
         rounds=np.array([t + 1 for t, _ in order], dtype=np.int32),
         about=np.array(about, dtype=np.int32),
         n_columns=len(bins.n_bins),
-        sets=np.array(sets, dtype=np.bool_).reshape(-1, SET_WIDTH),
-        **nodes,
+        **_tests(casts, offsets, bins),
     )
 
 
-def _spread(value: NDArray[np.float64], label: int, n_outputs: int) -> NDArray[np.float64]:
-    """A voter about one label speaks for that label only."""
-    if label < 0:
+def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[str, NDArray[Any]]:
+    """The questions of all voters, at their nodes; a voter's nodes are numbered as in training."""
+    asked = [
+        (low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.questions
+    ]
+    asked.sort(key=itemgetter(0))
+    at = [node for node, _ in asked]
+    by_category = [node for node, q in asked if q.cut < 0]
+    n, missing = int(offsets[-1]), bins.missing
+    column = np.full(n, LEAF, dtype=np.int32)
+    column[at] = [q.column for _, q in asked]
+    threshold = np.zeros(n)
+    threshold[at] = [bins.threshold(q.column, q.cut) if q.cut >= 0 else 0.0 for _, q in asked]
+    members = np.full(n, -1, dtype=np.int32)
+    members[by_category] = np.arange(len(by_category))
+    missing_left = np.zeros(n, dtype=np.bool_)
+    missing_left[at] = [q.on_left[missing] for _, q in asked]
+    children = np.full((n, 2), -1, dtype=np.int32)
+    children[at] = np.array([(q.left, q.right) for _, q in asked], dtype=np.int32).reshape(-1, 2)
+    sets = np.array([q.on_left[:SET_WIDTH] for _, q in asked if q.cut < 0], dtype=np.bool_).reshape(-1, SET_WIDTH)
+    tests = (column, threshold, members, missing_left, children, sets)
+    return dict(zip(("column", "threshold", "members", "missing_left", "children", "sets"), tests, strict=True))
+
+
+def _values(casts: list[Cast], offsets: NDArray[np.int64], about: list[int], n_outputs: int) -> NDArray[np.float64]:
+    """What the leaves say; a voter about one label speaks for that label only."""
+    value = np.zeros((int(offsets[-1]), n_outputs))
+    if not casts:
         return value
-    wide = np.zeros((len(value), n_outputs))
-    wide[:, label] = value[:, 0]
-    return wide
+    leaves = [low + leaf for low, cast in zip(offsets.tolist(), casts, strict=False) for leaf in cast.voter.leaves]
+    said = np.concatenate([cast.outputs for cast in casts])
+    if about[0] < 0:
+        value[leaves] = said
+    else:
+        value[leaves, np.repeat(about, [len(cast.voter.leaves) for cast in casts])] = said[:, 0]
+    return value
 
 
 def casts_of(ensemble: Ensemble, bins: Bins, label: int | None, rows: list[Row]) -> list[Cast]:
@@ -375,40 +398,3 @@ def _question(ensemble: Ensemble, bins: Bins, node: int, number: int) -> Questio
         on_left = np.arange(bins.width) <= cut
     on_left[bins.missing] = ensemble.missing_left[node]
     return Question(number, left, right, column, cut, on_left)
-
-
-_EMPTY: dict[str, NDArray[Any]] = {
-    "column": np.empty(0, dtype=np.int32),
-    "threshold": np.empty(0, dtype=np.float64),
-    "members": np.empty(0, dtype=np.int32),
-    "missing_left": np.empty(0, dtype=np.bool_),
-    "children": np.empty((0, 2), dtype=np.int32),
-}
-
-
-def _in_node_order(cast: Cast) -> list[Any]:
-    return sorted(cast.voter.questions, key=lambda question: question.node)
-
-
-def _nodes(cast: Cast, bins: Bins) -> dict[str, Any]:
-    """The nodes of one voter, numbered as in training."""
-    n = 2 * len(cast.voter.questions) + 1
-    nodes: dict[str, Any] = {
-        "column": np.full(n, LEAF, dtype=np.int32),
-        "threshold": np.zeros(n),
-        "members": np.full(n, -1, dtype=np.int32),
-        "missing_left": np.zeros(n, dtype=np.bool_),
-        "children": np.full((n, 2), -1, dtype=np.int32),
-        "value": np.zeros((n, cast.outputs.shape[1])),
-    }
-    for question in cast.voter.questions:
-        at = question.node
-        nodes["column"][at] = question.column
-        if question.cut < 0:
-            nodes["members"][at] = 0
-        else:
-            nodes["threshold"][at] = bins.threshold(question.column, question.cut)
-        nodes["missing_left"][at] = question.on_left[bins.missing]
-        nodes["children"][at] = (question.left, question.right)
-    nodes["value"][cast.voter.leaves] = cast.outputs
-    return nodes

@@ -246,7 +246,7 @@ def some_node(rng: np.random.Generator, n: int, n_labels: int) -> tuple[np.ndarr
     """An order of n rows, where in it a node's rows begin, and where its labels start after that."""
     low = int(rng.integers(0, n + 1))
     starts = some_starts(rng, int(rng.integers(0, n - low + 1)), n_labels)
-    return rng.permutation(n).astype(np.int32), low, starts
+    return rng.permutation(n).astype(np.uint32), low, starts
 
 
 @pytest.mark.parametrize("code", [np.uint8, np.uint16])
@@ -277,7 +277,7 @@ def test_part(code: type, rng: np.random.Generator, n: int, n_labels: int, left:
 @few_cases
 @given(rng=generators, n=row_counts)
 def test_gather(rng: np.random.Generator, n: int) -> None:
-    grid, order = rng.integers(-(2**60), 2**60, n), rng.permutation(n).astype(np.int32)
+    grid, order = rng.integers(-(2**60), 2**60, n), rng.permutation(n).astype(np.uint32)
     low, high = np.sort(rng.integers(0, n + 1, 2)).tolist()
     seen = []
     for twin in TWINS:
@@ -291,7 +291,7 @@ def test_gather(rng: np.random.Generator, n: int) -> None:
 @given(rng=generators, n=row_counts, groups=st.integers(1, 3))
 def test_histogram8_of(rng: np.random.Generator, n: int, groups: int) -> None:
     codes = rng.integers(0, 256, (groups, n, 4), dtype=np.uint8).view(np.uint32)[:, :, 0]
-    grid, order = rng.integers(-(2**50), 2**50, n), rng.permutation(n).astype(np.int32)
+    grid, order = rng.integers(-(2**50), 2**50, n), rng.permutation(n).astype(np.uint32)
     low, high = np.sort(rng.integers(0, n + 1, 2)).tolist()
     before = rng.integers(-9, 9, (4 * groups, 256))
     sums = [before.copy(), before.copy(), before.copy()]
@@ -308,7 +308,7 @@ def test_histogram8_of(rng: np.random.Generator, n: int, groups: int) -> None:
 def test_histogram16_of(rng: np.random.Generator, n: int, n_columns: int) -> None:
     codes = rng.integers(0, 2000, (n_columns, n, 1), dtype=np.uint16)[:, :, 0]
     codes[:, : n // 2] = 1999
-    grid, order = rng.integers(-(2**50), 2**50, n), rng.permutation(n).astype(np.int32)
+    grid, order = rng.integers(-(2**50), 2**50, n), rng.permutation(n).astype(np.uint32)
     low, high = np.sort(rng.integers(0, n + 1, 2)).tolist()
     before = rng.integers(-9, 9, (n_columns, 2000))
     sums = [before.copy(), before.copy(), before.copy()]
@@ -408,6 +408,37 @@ def test_best_threshold(table: Sums, limit: int | None) -> None:
         assert table.fewest_rows(column, table.threshold(cut, missing_left)) >= limit
 
 
+two_labels = st.builds(
+    Sums,
+    generators,
+    n=st.integers(0, 30),
+    n_columns=st.integers(1, 5),
+    n_labels=st.just(2),
+    width=st.sampled_from([2, 3, 6, 20]),
+)
+
+
+@few_cases
+@given(table=two_labels)
+def test_best_threshold_of_two(table: Sums) -> None:
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7)
+        weight = twin.best_threshold_of_two(table.sums, table.totals, *table.layout, found)
+        seen.append((int(weight), found.tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(left=st.tuples(*[st.integers(0, 9)] * 2), right=st.tuples(*[st.integers(0, 9)] * 2))
+def test_right_of_two(left: tuple[int, int], right: tuple[int, int]) -> None:
+    totals = np.add(left, right)
+    agree = (left[1] > left[0]) == (right[1] > right[0])
+    expected = -1 if agree else max(left) + max(right)
+    for twin in TWINS:
+        assert twin.right_of_two(left[1] - left[0], totals) == expected
+
+
 @few_cases
 @given(table=sums_of_tables, limit=limits)
 def test_best_subset(table: Sums, limit: int | None) -> None:
@@ -463,6 +494,34 @@ def test_purity_of_a_few_sides() -> None:
         assert twin.purity(1, np.array([0, 0]), totals) == pytest.approx(20 / 6)
         assert twin.purity(2, np.array([2, 2]), totals) == -4
         assert twin.purity_of_two(2, 2.0, 2.0, 2.0, 0.0) == -4
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@few_cases
+@given(table=two_labels, scale=st.sampled_from([1, 2**52 + 1]))
+def test_purest_threshold_of_two(criterion: int, table: Sums, scale: int) -> None:
+    sums, totals = table.sums * scale, table.totals * scale
+    everything = np.full_like(table.rows, 100)  # enough rows everywhere: the general search
+    tests, scores = [], []
+    for search, more in [(fast.purest_threshold_of_two, ()), (fast.purest_threshold, (everything, 1))]:
+        found = np.full(3, -7)
+        scores.append(search(sums, totals, *table.layout, *more, criterion, found))
+        tests.append(found.tolist())
+    assert (scores[0], tests[0]) == (scores[1], tests[1])
+    plain = [twin.purest_threshold_of_two(sums, totals, *table.layout, criterion, np.zeros(3)) for twin in TWINS]
+    assert plain[0] == scores[0] == pytest.approx(plain[1], rel=1e-14)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@few_cases
+@given(rng=generators, cuts=st.integers(0, 20), more=st.sampled_from([0, 3]))
+def test_score_cuts(criterion: int, rng: np.random.Generator, cuts: int, more: int) -> None:
+    first, second, right = rng.integers(0, 4, (3, cuts + 1))
+    totals = np.array([first.sum() + right[0] + more, second.sum() + right[-1] + more])
+    seen = [np.full(cuts + 2, 7.0), np.full(cuts + 2, 7.0)]
+    for twin, scores in zip(TWINS, seen, strict=True):
+        twin.score_cuts(criterion, first[:cuts], second[:cuts], more, more, totals, np.empty((4, cuts)), scores)
+    np.testing.assert_allclose(*seen, rtol=1e-14)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -766,3 +825,77 @@ def test_a_walk_down_one_tree() -> None:
         nodes = (place, cut, members, missing_left, children, sets, units)
         twin.walk(cells, np.array([0, 5]), *nodes, votes)
         assert votes.tolist() == [[10, 100, 1, 1, 10, 10]]
+
+
+# ---------------------------------------------------------------- voters as columns
+
+
+@few_cases
+@given(generators, st.integers(0, 100), st.integers(1, 12))
+def test_correlate_signs(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    signs = rng.random((n, n_columns)) < 0.5
+    bits = np.packbits(signs, axis=0, bitorder="little")
+    units = rng.integers(-(2**50), 2**50, n)
+    for twin in TWINS:
+        sums = np.arange(n_columns)
+        twin.correlate_signs(bits, units, sums)
+        np.testing.assert_array_equal(sums, np.arange(n_columns) + units @ signs)
+
+
+@few_cases
+@given(generators, st.integers(1, 5), st.integers(1, 12))
+def test_count_differences(rng: np.random.Generator, n_words: int, n_columns: int) -> None:
+    words = rng.integers(0, 2**64, size=(n_columns, n_words), dtype=np.uint64)
+    words[0] = 0
+    words[-1] = 2**64 - 1
+    for column in range(n_columns):
+        expected = [sum((int(a) ^ int(b)).bit_count() for a, b in zip(words[column], w, strict=True)) for w in words]
+        for twin in TWINS:
+            counts = np.empty(n_columns, dtype=np.int64)
+            twin.count_differences(words, column, counts)
+            np.testing.assert_array_equal(counts, expected)
+
+
+@few_cases
+@given(generators, row_counts, st.integers(1, 8))
+def test_correlate_reals(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    columns = rng.uniform(-1, 1, size=(n_columns, n))
+    units = rng.integers(-(2**40), 2**40, n).astype(float)
+    times = rng.integers(1, 4, n)
+    exact = [sum(int(t) * round(u * x) for t, u, x in zip(times, units, column, strict=True)) for column in columns]
+    order = rng.permutation(n)
+    for twin in TWINS:
+        sums = np.zeros(n_columns, dtype=np.int64)
+        twin.correlate_reals(columns, units, times, sums)
+        np.testing.assert_array_equal(sums, exact)
+        mixed = np.zeros(n_columns, dtype=np.int64)
+        twin.correlate_reals(np.ascontiguousarray(columns[:, order]), units[order], times[order], mixed)
+        np.testing.assert_array_equal(mixed, sums)
+
+
+@few_cases
+@given(generators, row_counts, st.integers(1, 9), st.integers(0, 6))
+def test_inner_products(rng: np.random.Generator, n: int, others: int, n_columns: int) -> None:
+    X, Z = rng.normal(size=(n, n_columns)), rng.normal(size=(n_columns, others))
+    found = [np.empty((n, others)) for _ in TWINS]
+    for twin, out in zip(TWINS, found, strict=True):
+        twin.inner_products(X, Z, out)
+        np.testing.assert_allclose(out, X @ Z, rtol=1e-12, atol=1e-12)
+        alone = np.empty((min(n, 1), others))
+        twin.inner_products(X[:1], Z, alone)
+        np.testing.assert_array_equal(alone, out[:1])  # the same bits for a row alone
+    np.testing.assert_array_equal(*found)
+
+
+@few_cases
+@given(generators, row_counts, st.integers(1, 9), st.integers(0, 6))
+def test_squared_distances(rng: np.random.Generator, n: int, others: int, n_columns: int) -> None:
+    X, Z = rng.normal(size=(n, n_columns)), rng.normal(size=(n_columns, others))
+    found = [np.empty((n, others)) for _ in TWINS]
+    for twin, out in zip(TWINS, found, strict=True):
+        twin.squared_distances(X, Z, out)
+        np.testing.assert_allclose(out, ((X[:, :, None] - Z) ** 2).sum(axis=1), rtol=1e-12, atol=1e-12)
+        alone = np.empty((min(n, 1), others))
+        twin.squared_distances(X[:1], Z, alone)
+        np.testing.assert_array_equal(alone, out[:1])
+    np.testing.assert_array_equal(*found)

@@ -25,6 +25,7 @@ OTHER_DATA = (
     "weights; set warm_start=False, or remove the checkpoint, to start anew"
 )
 ALMOST_NOTHING = 2.0**-20
+MOST_TRIES = 2000  # 60,000 nats: no step is longer, and a state that is no number must not hang
 COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds")
 
 
@@ -79,7 +80,7 @@ class Watcher(Protocol):
     def after(self, change: Change, outcome: "Outcome") -> str | None: ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cast:
     """A voter in the ensemble, with the outputs of its leaves and its step."""
 
@@ -90,7 +91,7 @@ class Cast:
     @property
     def reach(self) -> float:
         """The most it can add to a vote."""
-        return abs(self.step.size) * float(np.abs(self.outputs).max(initial=0.0))
+        return abs(self.step.size) * max(map(abs, self.outputs.ravel().tolist()), default=0.0)
 
     def change(self, booster: Booster) -> Change:
         gains = booster.gains(self.step, self.outputs)
@@ -149,7 +150,8 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     for number in range(len(outcome.casts) + 1, rounds + 1):
         if reason is not None:
             break
-        voter = _propose(setting.family, Search(sums, setting.bins, counts, engine), number)
+        search = Search(sums, setting.bins, counts, engine)
+        voter = setting.family.best(search) if number > 1 else _first(setting.family, search)
         outputs = setting.family.outputs(voter, engine.n_counted, booster.leaves)
         step = _judge(setting, voter, outputs)
         if step.stop == "no_edge":
@@ -157,12 +159,14 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
             break
         cast = Cast(voter, booster.spoken(outputs), step)
         change = cast.change(booster)
-        if not np.any(change.gains):  # too little for the grid of votes: every round from here would be the same
+        if not any(
+            change.gains.ravel().tolist()
+        ):  # too little for the grid of votes: every round from here would be the same
             reason = "no_edge"
             break
         reach += cast.reach
         _refuse_far(reach, number)
-        floor = next_floor(engine, floor, voter.sums, change.gains[booster.floor_row])
+        floor = booster.next_floor(floor, voter.sums, change.gains, engine)
         sums, floor = exchange(engine, booster, change, floor, step.stop is None and number < rounds)
         outcome.casts.append(cast)
         outcome.rows.append(
@@ -205,19 +209,18 @@ def _refuse_other(last: Row, now: Row) -> None:
             raise ValueError(OTHER_DATA.format(f"{name} was {last[name]:.9g} after the last round and is {value:.9g}"))
 
 
-def _propose(family: Family, search: Search, number: int) -> Voter:
+def _first(family: Family, search: Search) -> Voter:
     """The best voter. Where one label has almost all the weight, the first one only says so, unless it is perfect.
 
     Any question would then better the vote by next to nothing, yet be obeyed with the large step that is due to the
     label: class weights of 1000 and 0.0001 must not end in a verdict by a handful of light rows.
     """
-    totals = search.sums.totals
-    light = int(totals.sum() - totals.max()) < ALMOST_NOTHING * int(totals.sum())
-    if number > 1 or not light:
+    total = search.sums.total
+    if total - int(search.sums.totals.max()) >= ALMOST_NOTHING * total:
         return family.best(search)
     if not family.fitted_elsewhere:
         best = family.best(search)
-        if int(best.sums.max(axis=1).sum()) == int(totals.sum()):
+        if int(best.sums.max(axis=1).sum()) == total:
             return best
     return family.constant(search)
 
@@ -240,29 +243,13 @@ def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step
     return step
 
 
-# ---------------------------------------------------------------- the grid of a round
-#
-# A channel is exp(floor - state), and a unit of the grid 2^-bits of it. The floor is set before the sums are known,
-# from the sums before them and what the voter does to each leaf and label, so that the total comes as near to what
-# fits as a bound on it allows: rounding is then small against the total, whatever the weights. The same rule on every
-# engine.
-
-
-def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64]) -> float:
-    """The floor for the sums after a voter with these gains[label, leaf] on the weights sums[leaf, label]."""
-    most = np.log(sums + 0.5 * engine.count).T - gains  # rounding may have taken half a unit from every row
-    return floor + math.log(engine.full / 2) - float(np.logaddexp.reduce(most, axis=None))
-
-
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
-    """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
-    sums = engine.advance(booster, change, floor, search)
-    for _ in range(2000):  # 60,000 nats: no step is longer, and a state that is no number must not hang
-        if sums.total >= engine.full >> 4:
+    """One exchange; another where the booster then knows a better floor."""
+    sums, before = engine.advance(booster, change, floor, search), None
+    for _ in range(MOST_TRIES):
+        better = booster.better_floor(floor, sums, before, engine)
+        if better is None:
             break
-        coarse = sums.total
-        floor += math.log(engine.full / 2) - math.log(coarse + 0.5 * engine.count)
+        floor, before = better, sums
         sums = engine.advance(booster, None, floor, search)
-        if 0 < sums.total <= coarse:  # no finer grid would show more
-            break
     return sums, floor

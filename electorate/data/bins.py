@@ -91,9 +91,12 @@ class Sketch:
     def result(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The values held, sorted, and their weights."""
         if self.tallying:
-            held = np.flatnonzero(self.totals)
-            held = held[np.argsort(self.keys[held])]
-            return self.keys[held], self.totals[held]
+            held = self.totals > 0
+            values, weights = self.keys[held], self.totals[held]
+            if np.all(weights == weights[:1]):  # no need to carry them along
+                return np.sort(values), weights
+            order = np.argsort(values)
+            return values[order], weights[order]
         self._thin()
         return self.parts[0]
 
@@ -269,7 +272,8 @@ class Columns:
         sketches = [Sketch(capacity, limit) for _ in group]
         sketch_columns(self.table, group, self.weights, sketches)
         for sketch in sketches:
-            sketch.result()  # thinned here, in the thread
+            if not sketch.tallying:
+                sketch.result()  # thinned here, in the thread
         return sketches
 
 

@@ -1,7 +1,6 @@
 """What the driver and the shards say to each other: questions and changes one way, exact sums the other."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 ROOT = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Question:
     """One question of a voter: the rows of `node` go to `left` or `right` by the bin of one column."""
 
@@ -21,8 +20,15 @@ class Question:
     cut: int  # the last bin on the left; -1 for a question by category
     on_left: NDArray[np.bool_]  # by bin
 
+    def same_as(self, other: "Question") -> bool:
+        """Whether it sends the same rows to the same nodes."""
+        return self is other or (
+            (self.node, self.left, self.right, self.column) == (other.node, other.left, other.right, other.column)
+            and np.array_equal(self.on_left, other.on_left)
+        )
 
-@dataclass(frozen=True)
+
+@dataclass
 class Change:
     """One more voter: its questions, parents first, its leaves, and what a leaf adds to the state of an example."""
 
@@ -32,7 +38,7 @@ class Change:
     outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sums:
     """Exact sums over examples, all that the driver ever sees of them."""
 
@@ -40,9 +46,9 @@ class Sums:
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
 
-    @cached_property
+    @property
     def total(self) -> int:
-        return int(self.totals.sum())
+        return sum(self.totals.tolist())
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(

@@ -59,9 +59,15 @@ class Node:
 class Growth:
     """The tree that is being grown: where its nodes' rows are. Rows move only inside their node's range."""
 
-    order: NDArray[np.int32]
-    spare: NDArray[np.int32]
+    order: NDArray[np.uint32]
+    spare: NDArray[np.uint32]
     nodes: dict[int, Node] = field(default_factory=dict)
+    asked: dict[int, Question] = field(default_factory=dict)  # by node
+
+    def part_of(self, questions: list[Question]) -> bool:
+        """Whether all that was asked so far is among these questions: else the rows lie as another tree left them."""
+        wanted = {question.node: question for question in questions}
+        return all(node in wanted and question.same_as(wanted[node]) for node, question in self.asked.items())
 
 
 class Shard:
@@ -69,6 +75,8 @@ class Shard:
 
     def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int) -> None:
         self.codes = codes
+        self.packed = (codes.view(np.uint32) if codes.shape[2] == 4 else codes)[:, :, 0]
+        self.n_columns = codes.shape[0] * codes.shape[2]
         self.starts = starts
         self.width = width
         self.real = weights.real
@@ -80,16 +88,22 @@ class Shard:
         self.state = np.empty((0, codes.shape[1]))
         self.root_histogram: NDArray[np.int64] | None = None
         self.growth: Growth | None = None
-        self.group = np.arange(len(starts) - 1)
-        self.n_groups = len(self.group)
+        self.nothing = Question(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # a constant voter's
+        self._see(np.arange(len(starts) - 1))
 
     # ------------------------------------------------------------ a round
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
         """Forget all voters. group[label]: labels that the booster is to see as one."""
-        self.group = np.arange(len(self.starts) - 1) if group is None else group
-        self.n_groups = int(self.group.max(initial=0)) + 1
+        self._see(np.arange(len(self.starts) - 1) if group is None else group)
         self.state = np.zeros((booster.n_states, self.codes.shape[1]))
+
+    def _see(self, group: NDArray[np.int64]) -> None:
+        """spans: rows low..high are of the label that the booster sees."""
+        self.group = group
+        self.n_groups = int(group.max(initial=0)) + 1
+        ends = pairwise(self.starts.tolist())
+        self.spans = [(low, high, label) for (low, high), label in zip(ends, group.tolist(), strict=True)]
 
     def replay(self, booster: Elementwise, changes: list[Change]) -> float:
         """Apply changes without summing; the lowest number of the floor's row after them."""
@@ -117,14 +131,13 @@ class Shard:
     def apply(self, change: Change) -> None:
         """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""
         all_gains = change.gains[:, self.group] if self.n_groups < len(self.group) else change.gains
+        self._forget_other(change.questions)
         if not change.questions:
             self.growth = None
         if self.growth is None and len(change.questions) <= 1:
-            leaf_of_bin = np.zeros(self.width, dtype=np.uint8)
-            if change.questions:
-                leaf_of_bin[~change.questions[0].on_left] = 1
-            column = self.column(change.questions[0].column if change.questions else 0)
-            kernels.add_gains(column, leaf_of_bin, all_gains, self.starts, self.state)
+            for question in change.questions or [self.nothing]:
+                leaf_of_bin = (~question.on_left).view(np.uint8)
+                kernels.add_gains(self.column(question.column), leaf_of_bin, all_gains, self.starts, self.state)
             return
         growth = self._growth()
         self._part_all(growth, change.questions)
@@ -136,8 +149,8 @@ class Shard:
 
     def wrong(self, booster: Elementwise) -> int:
         total = 0
-        for label, (low, high) in enumerate(pairwise(self.starts)):
-            missed = booster.wrong(self.state[:, low:high], int(self.group[label]))
+        for low, high, label in self.spans:
+            missed = booster.wrong(self.state[:, low:high], label)
             if len(self.counts):
                 total += int(self.counts[low:high][missed].sum())
             else:
@@ -151,6 +164,8 @@ class Shard:
 
         The child with fewer rows here is summed, the other is the difference; which one is nobody's business.
         """
+        if self.growth is not None and any(question.node in self.growth.asked for question in questions):
+            self.growth = None  # another tree begins
         growth = self._growth()
         return np.stack([self._split(growth, question) for question in questions])
 
@@ -162,6 +177,7 @@ class Shard:
 
     def leaf_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
         """[leaf, label]: how many rows, of whatever weight."""
+        self._forget_other(questions)
         growth = self._growth()
         self._part_all(growth, questions)
         rows = np.zeros((len(leaves), self.n_groups), dtype=np.int64)
@@ -174,9 +190,14 @@ class Shard:
             if question.left not in growth.nodes:
                 self._part(growth, question)
 
+    def _forget_other(self, questions: list[Question]) -> None:
+        """Families may try several trees and choose one that is not the last."""
+        if self.growth is not None and not self.growth.part_of(questions):
+            self.growth = None
+
     def _growth(self) -> Growth:
         if self.growth is None:
-            rows = np.arange(len(self.grid), dtype=np.int32)
+            rows = np.arange(len(self.grid), dtype=np.uint32)
             self.growth = Growth(rows, np.empty_like(rows))
             self.growth.nodes[ROOT] = Node(0, self.starts, self.root_histogram)
         return self.growth
@@ -195,6 +216,7 @@ class Shard:
 
     def _part(self, growth: Growth, question: Question) -> tuple[Node, Node]:
         node = growth.nodes[question.node] = replace(growth.nodes[question.node], histogram=None)
+        growth.asked[question.node] = question
         starts = np.empty_like(node.starts)
         n_left = kernels.part(
             growth.order, node.low, node.starts, self.column(question.column), question.on_left, growth.spare, starts
@@ -207,11 +229,10 @@ class Shard:
         sums = self._empty_histogram()
         fill = kernels.histogram8_of if self.codes.shape[2] == 4 else kernels.histogram16_of
         picked = np.empty(node.n_rows, dtype=np.int64)
-        packed = self._packed()
-        for label, (first, last) in enumerate(pairwise(node.starts)):
-            low, high = node.low + int(first), node.low + int(last)
+        for label, (first, last) in zip(self.group.tolist(), pairwise(node.starts.tolist()), strict=True):
+            low, high = node.low + first, node.low + last
             kernels.gather(grid, growth.order, low, high, picked)
-            fill(packed, picked, growth.order, low, high, sums[self.group[label]])
+            fill(self.packed, picked, growth.order, low, high, sums[label])
         return sums
 
     # ------------------------------------------------------------ sums over all rows
@@ -223,23 +244,18 @@ class Shard:
     def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         sums = self._empty_histogram()
         fill = kernels.histogram8 if self.codes.shape[2] == 4 else kernels.histogram16
-        packed = self._packed()
-        rows = max(1, CELLS_PER_HISTOGRAM // max(1, sums.shape[1]))
-        for label, (low, high) in enumerate(pairwise(self.starts)):
+        rows = CELLS_PER_HISTOGRAM // sums.shape[1] + 1
+        for low, high, label in self.spans:
             for at in range(low, high, rows):
-                fill(packed, grid, at, min(at + rows, high), sums[self.group[label]])
+                fill(self.packed, grid, at, min(at + rows, high), sums[label])
         return sums
 
     def column(self, j: int) -> NDArray[Any]:
         per_group = self.codes.shape[2]
         return np.asarray(self.codes[j // per_group, :, j % per_group])
 
-    def _packed(self) -> NDArray[Any]:
-        return (self.codes.view(np.uint32) if self.codes.shape[2] == 4 else self.codes)[:, :, 0]
-
     def _empty_histogram(self) -> NDArray[np.int64]:
-        columns = self.codes.shape[0] * self.codes.shape[2]
-        return np.zeros((self.n_groups, columns, self.width), dtype=np.int64)
+        return np.zeros((self.n_groups, self.n_columns, self.width), dtype=np.int64)
 
 
 def counts_of(weights: Weights) -> NDArray[np.int64]:

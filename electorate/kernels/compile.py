@@ -16,12 +16,12 @@ _told = False
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` for arrays and numbers."""
+    """Compile `function` for arrays and numbers. x / 0 is infinite, as in NumPy: no loop then asks before dividing."""
     try:
-        compiled: Callable[..., Any] = njit(nogil=True, cache=True)(function)
+        compiled: Callable[..., Any] = njit(nogil=True, cache=True, error_model="numpy")(function)
     except RuntimeError as error:
         _tell_once(error)
-        return njit(nogil=True)(function)
+        return njit(nogil=True, error_model="numpy")(function)
     cache = getattr(compiled, "_cache", None)
     for name in ("load_overload", "save_overload") if cache is not None else ():
         setattr(cache, name, _forgiving(getattr(cache, name)))

@@ -190,6 +190,17 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, f
     return most
 
 
+def right_of_two(more, totals):
+    """From the four weights: the left side has none of one label."""
+    left = np.array([max(-more, 0), max(more, 0)])
+    sides = left, totals - left
+    return -1 if sides[0].argmax() == sides[1].argmax() else sides[0].max() + sides[1].max()
+
+
+def best_threshold_of_two(sums, totals, n_bins, has_missing, ordered, found):
+    return best_threshold(sums, totals, n_bins, has_missing, ordered, np.zeros((0, 0), dtype=np.int64), 1, found)
+
+
 def send_left(histogram, seen, column, cut, missing_left, on_left, sides):
     on_left[:] = np.arange(len(on_left)) <= cut
     if missing_left < 0:
@@ -228,6 +239,17 @@ def purest_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows,
             most = score
             found[:3] = test
     return most
+
+
+def purest_threshold_of_two(sums, totals, n_bins, has_missing, ordered, criterion, found):
+    no_rows = np.zeros((0, 0), dtype=np.int64)
+    return purest_threshold(sums, totals, n_bins, has_missing, ordered, no_rows, 1, criterion, found)
+
+
+def score_cuts(criterion, first, second, more_first, more_second, totals, weights, scores):
+    for cut in range(len(first)):
+        left = np.array([first[: cut + 1].sum() + more_first, second[: cut + 1].sum() + more_second])
+        scores[cut] = purity(criterion, left, totals)
 
 
 def best_subset(sums, n_bins, has_missing, ordered, rows, min_rows, found):
@@ -316,3 +338,32 @@ def walk_ordered(cells, offsets, depths, place, low, cut, kids, units, votes, sc
 
     for root in offsets[:-1]:
         below(root, np.arange(cells.shape[1]))
+
+
+# ---------------------------------------------------------------- voters as columns
+
+
+def correlate_signs(bits, units, sums):
+    signs = np.unpackbits(bits, axis=0, count=len(units), bitorder="little").astype(np.int64)
+    sums += units @ signs
+
+
+def count_differences(words, column, counts):
+    differs = np.ascontiguousarray(words ^ words[column])
+    counts[:] = np.unpackbits(differs.view(np.uint8), axis=1).sum(axis=1)
+
+
+def correlate_reals(columns, units, times, sums):
+    sums += (np.rint(columns * units).astype(np.int64) * times).sum(axis=1)
+
+
+def inner_products(rows, others, out):
+    out[:] = 0.0
+    for x, y in zip(rows.T, others, strict=True):
+        out += x[:, None] * y
+
+
+def squared_distances(rows, others, out):
+    out[:] = 0.0
+    for x, y in zip(rows.T, others, strict=True):
+        out += (x[:, None] - y) ** 2

@@ -20,7 +20,7 @@ def leaf_outputs(kind: str, sums: NDArray[np.int64], smoothing: float) -> NDArra
 def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
     """The heaviest label of each leaf (of equals, the first): h = +-1, or 1 for one of K labels."""
     if sums.shape[1] == 2:
-        return np.where(sums[:, 1:] > sums[:, :1], 1.0, -1.0)
+        return np.where(sums[:, 1] > sums[:, 0], 1.0, -1.0)[:, None]
     return np.eye(sums.shape[1])[np.argmax(sums, axis=1)]
 
 

@@ -15,7 +15,7 @@ CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
 ANY_ROWS = np.zeros((0, 0), dtype=np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Found:
     """A test of one node, and the weight of each label on its two sides."""
 
@@ -25,7 +25,7 @@ class Found:
     sums: NDArray[np.int64]  # [side, label]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Finder:
     """Finds tests over the bins of a table. counts[column, bin]: sample weights; min_rows: on each side."""
 
@@ -34,11 +34,10 @@ class Finder:
     criterion: str = "edge"
     min_rows: int = 1
 
-    def best(self, histogram: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS) -> Found | None:
+    def best(
+        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
+    ) -> Found | None:
         """The best test for sums[label, column, bin], or None if none is better than no test at all."""
-        histogram = histogram[:, : len(self.bins.n_bins)]
-        rows = rows[: len(self.bins.n_bins)]
-        totals = histogram[:, 0].sum(axis=1)
         if np.count_nonzero(totals) < 2:
             return None
         if self.criterion == "edge":
@@ -50,7 +49,7 @@ class Finder:
     ) -> Found | None:
         bins, found = self.bins, np.zeros(3, dtype=np.int64)
         layout = (bins.n_bins, bins.has_missing, bins.ordered)
-        most = int(totals.max())
+        most = max(totals.tolist())
         best = None
         weight = kernels.best_threshold(histogram, totals, *layout, rows, self.min_rows, found)
         if weight > most:
@@ -59,7 +58,7 @@ class Finder:
             weight = kernels.best_subset(histogram, *layout, rows, self.min_rows, found)
             if weight > most:
                 column, left, right = (int(value) for value in found)
-                best = self._set(histogram, column, histogram[left, column] > histogram[right, column])
+                best = self.members(histogram, column, histogram[left, column] > histogram[right, column])
         return best
 
     def _purest(self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64]) -> Found | None:
@@ -79,18 +78,22 @@ class Finder:
                 histogram, totals, bins.n_bins, bins.ordered, rows, self.min_rows, number, found, on_left
             )
             if score > most:
-                best = self._set(histogram, int(found[0]), on_left)
+                best = self.members(histogram, int(found[0]), on_left)
         return best
 
     def _threshold(self, histogram: NDArray[np.int64], found: NDArray[np.int64]) -> Found:
         column, cut, missing_left = found.tolist()
+        return self.threshold(histogram, column, cut, missing_left)
+
+    def threshold(self, histogram: NDArray[np.int64], column: int, cut: int, missing_left: int) -> Found:
+        """The test x <= cut. Where training saw no missing value, the heavier side takes those that come later."""
         on_left = np.empty(self.bins.width, dtype=np.bool_)
         sides = np.empty((2, len(histogram)), dtype=np.int64)
         side = missing_left if self.bins.has_missing[column] else -1
         kernels.send_left(histogram, self.counts[column], column, cut, side, on_left, sides)
         return Found(column, cut, on_left, sides)
 
-    def _set(self, histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> Found:
+    def members(self, histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> Found:
         """A set of categories. Where training saw no missing value, the heavier side takes those that come later."""
         if not self.bins.has_missing[column]:
             seen = self.counts[column]
