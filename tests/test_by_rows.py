@@ -16,6 +16,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
+    Checkpoint,
     Columns,
     KernelSections,
     ModelFormatError,
@@ -101,6 +102,10 @@ def test_files_warm_start_and_early_stopping(case, tmp_path):
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     warm = clone(estimator).set_params(n_estimators=4, warm_start=True).fit(X, y)
     assert warm.set_params(n_estimators=10).fit(X, y).digest_ == model.digest_
+    part = clone(estimator).set_params(n_estimators=4)
+    part.set_callbacks(Checkpoint(tmp_path / "rounds")).fit(X, y)
+    rest = clone(estimator).set_params(n_estimators=10)
+    assert rest.set_callbacks(Checkpoint(tmp_path / "rounds")).fit(X, y).digest_ == model.digest_
     early = clone(estimator).set_params(n_estimators=60, early_stopping=True, n_iter_no_change=3, random_state=0)
     assert early.fit(X, y).best_round_ == early.ensemble_.n_voters
     for part in (slice(3, 40), [7]):  # the same bits in any block
