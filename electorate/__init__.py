@@ -13,13 +13,18 @@ _HOMES = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "Checkpoint": "electorate.estimators.callbacks",
     "ModelFormatError": "electorate.modelfile",
+    "PairedStumps": "electorate.voters.paired_stumps",
+    "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "Resampled": "electorate.voters.wrapped",
+    "Rules": "electorate.voters.rules",
     "Stumps": "electorate.voters.trees",
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
+    "Union": "electorate.voters.union",
     "load": "electorate.estimators.files",
+    "rule_table": "electorate.estimators.rule_table",
 }
 
 __all__ = [
@@ -27,14 +32,19 @@ __all__ = [
     "AdaBoostRClassifier",
     "Checkpoint",
     "ModelFormatError",
+    "PairedStumps",
+    "Pool",
     "ProgressBar",
     "RealAdaBoostClassifier",
     "Resampled",
+    "Rules",
     "Stumps",
     "TimeLimit",
     "Trees",
+    "Union",
     "__version__",
     "load",
+    "rule_table",
 ]
 
 if TYPE_CHECKING:
@@ -45,8 +55,13 @@ if TYPE_CHECKING:
         RealAdaBoostClassifier,
     )
     from electorate.estimators.files import load
+    from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
+    from electorate.voters.paired_stumps import PairedStumps
+    from electorate.voters.pool import Pool
+    from electorate.voters.rules import Rules
     from electorate.voters.trees import Stumps, Trees
+    from electorate.voters.union import Union
     from electorate.voters.wrapped import Resampled
 
 

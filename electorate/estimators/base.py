@@ -27,7 +27,7 @@ from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
 from electorate.estimators.training import Problem
 from electorate.estimators.voter_view import Voters
-from electorate.voters.trees import Stumps, Trees
+from electorate.voters.trees import Stumps
 
 FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
 
@@ -50,7 +50,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     random_state: Any
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        "estimator": [HasMethods(["fit", "predict"]), Stumps, Trees, None],
+        "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         # steps are multiples of 2^-40: a smaller rate would round them away
         "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
@@ -146,7 +146,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
 
     def _validate_family(self) -> None:
-        if isinstance(self._family(), Trees):
+        if hasattr(self._family(), "best") and hasattr(self._family(), "_parameter_constraints"):
             self._family()._validate_params()
 
     @property

@@ -24,7 +24,14 @@ ESTIMATORS = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
 }
-FAMILIES = {"Stumps": "electorate.voters.trees", "Trees": "electorate.voters.trees"}
+FAMILIES = {
+    "PairedStumps": "electorate.voters.paired_stumps",
+    "Pool": "electorate.voters.pool",
+    "Rules": "electorate.voters.rules",
+    "Stumps": "electorate.voters.trees",
+    "Trees": "electorate.voters.trees",
+    "Union": "electorate.voters.union",
+}
 ARRAY_TYPES = {
     "offsets": ("<i8", (None,)),
     "column": ("<i4", (None,)),
@@ -97,11 +104,12 @@ def _meta(model: Any) -> dict[str, Any]:
 def _out(value: Any) -> Any:
     """A parameter as JSON: families by name, arrays as lists; a random generator is not kept."""
     if type(value).__name__ in FAMILIES:
-        return {"family": type(value).__name__, "parameters": value.get_params(deep=False)}
+        own = {name: _out(given) for name, given in value.get_params(deep=False).items()}
+        return {"family": type(value).__name__, "parameters": own}
     if isinstance(value, dict):
         return {"pairs": [[_plain(key), _plain(times)] for key, times in value.items()]}
     if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(item) for item in value]
+        return [_out(item) for item in value]
     return _plain(value)
 
 
@@ -156,6 +164,7 @@ def _rebuild(contents: Contents) -> Any:
     _expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
     model = kind(**{name: _in(value) for name, value in given.items()})
     model._validate_params()
+    model._validate_family()
     model.n_features_in_ = meta_value(contents, "n_features", int)
     _expect(1 <= model.n_features_in_ < 2**31, "n_features is out of range")
     _read_names(contents, model)
@@ -192,11 +201,12 @@ def _expect(holds: bool, otherwise: str) -> None:
 
 def _in(value: Any) -> Any:
     if isinstance(value, dict) and "family" in value:
+        _expect(isinstance(value["parameters"], dict), "the parameters of a family are no object")
         family = getattr(import_module(FAMILIES[value["family"]]), value["family"])()
-        return family.set_params(**value["parameters"])
+        return family.set_params(**{name: _in(own) for name, own in value["parameters"].items()})
     if isinstance(value, dict):
         return {key: times for key, times in value["pairs"]}
-    return value
+    return [_in(item) for item in value] if isinstance(value, list) else value
 
 
 def _read_names(contents: Contents, model: Any) -> None:
