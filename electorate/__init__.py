@@ -12,6 +12,8 @@ _HOMES = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "Checkpoint": "electorate.estimators.callbacks",
+    "Columns": "electorate.voters.columns",
+    "KernelSections": "electorate.voters.kernel_sections",
     "ModelFormatError": "electorate.modelfile",
     "PairedStumps": "electorate.voters.paired_stumps",
     "Pool": "electorate.voters.pool",
@@ -23,6 +25,8 @@ _HOMES = {
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
+    "complexity_of": "electorate.estimators.family_complexity",
+    "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
     "rule_table": "electorate.estimators.rule_table",
 }
@@ -31,6 +35,8 @@ __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRClassifier",
     "Checkpoint",
+    "Columns",
+    "KernelSections",
     "ModelFormatError",
     "PairedStumps",
     "Pool",
@@ -43,6 +49,8 @@ __all__ = [
     "Trees",
     "Union",
     "__version__",
+    "complexity_of",
+    "empirical_rademacher",
     "load",
     "rule_table",
 ]
@@ -54,9 +62,12 @@ if TYPE_CHECKING:
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
+    from electorate.voters.columns import Columns
+    from electorate.voters.kernel_sections import KernelSections
     from electorate.voters.paired_stumps import PairedStumps
     from electorate.voters.pool import Pool
     from electorate.voters.rules import Rules

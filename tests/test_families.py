@@ -40,6 +40,7 @@ class Found:
         self.unit = sums.total // int(np.sum(w))
         self.voter = family.best(Search(sums, self.bins, engine.counts().sum(axis=0), engine))
         self.outputs = family.outputs(self.voter, int(np.sum(w)), "label")
+        self.right = right_weight(family, self.voter)
         self.at = {0: np.ones(len(y), dtype=bool)}
         for question in self.voter.questions:
             left = self.goes_left(question, X[:, question.column])
@@ -89,7 +90,7 @@ def test_exhaustive_pairs_are_the_best_of_all(labels, seed):
         found.check_sums()
         tests = list(every_test(X, categorical))
         pairs = [right_of_four(a, b, y, w, labels) for i, a in tests for j, b in tests if i < j]
-        assert right_weight(found.voter) == found.unit * max([most_right(X, y, w, labels, categorical), *pairs])
+        assert found.right == found.unit * max([most_right(X, y, w, labels, categorical), *pairs])
 
 
 @pytest.mark.parametrize("labels", [2, 3])
@@ -103,7 +104,7 @@ def test_greedy_pairs_are_the_papers(labels, seed):
         found = Found(PairedStumps(), X, y, w, labels, categorical)
         found.check_sums()
         stump = Found(Stumps(), X, y, w, labels, categorical)
-        alone = right_weight(stump.voter)
+        alone = stump.right
         assert len(found.voter.questions) in ((0,) if not stump.voter.questions else (1, 3))
         if not stump.voter.questions:
             continue
@@ -112,7 +113,7 @@ def test_greedy_pairs_are_the_papers(labels, seed):
         rows = stump.at[first.left]
         others = [t for j, t in every_test(X, categorical) if j != first.column]
         best = max([found.unit * right_of_four(rows, t, y, w, labels) for t in others], default=alone)
-        assert right_weight(found.voter) == max(best, alone)
+        assert found.right == max(best, alone)
         assert len(found.voter.questions) == (3 if best > alone else 1)
 
 
@@ -125,7 +126,7 @@ def test_both_nodes_ask_the_same():
     assert {top.column, left.column} == {0, 1}
     assert (left.column, left.cut) == (right.column, right.cut)
     assert np.array_equal(left.on_left, right.on_left)
-    assert right_weight(found.voter) == 60 * found.unit  # exclusive or, which no stump and no greedy pair sees
+    assert found.right == 60 * found.unit  # exclusive or, which no stump and no greedy pair sees
 
 
 def test_many_labels_ask_about_one_category():
@@ -172,7 +173,7 @@ def test_pools_are_searched_exhaustively(labels, complements, seed):
             for a, b in pairs
         ]
         if best and np.any([len(np.unique(x[~np.isnan(x)])) > 1 or np.isnan(x).any() for x in X.T]):
-            assert right_weight(found.voter) == found.unit * max(best)
+            assert found.right == found.unit * max(best)
 
 
 def test_a_pool_parts_columns_evenly_and_holds_no_more_than_asked():
@@ -267,8 +268,8 @@ def test_a_union_takes_the_best_of_all_families(seed):
     families = [Stumps(), PairedStumps(), Rules(3), Pool(), Trees(2, criterion="edge")]
     for order in (families, families[::-1]):
         X, y, w, categorical = draw(rng, 2)
-        each = [right_weight(Found(family, X, y, w, 2, categorical).voter) for family in order]
+        each = [Found(family, X, y, w, 2, categorical).right for family in order]
         found = Found(Union(order), X, y, w, 2, categorical)
         found.check_sums()
-        assert right_weight(found.voter) == max(each)
+        assert found.right == max(each)
         assert found.voter.member == int(np.argmax(each))

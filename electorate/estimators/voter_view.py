@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from electorate.engines.pool import Pool
 from electorate.estimators import inputs
-from electorate.estimators.words import Words, leaf_paths, monomial
+from electorate.estimators.words import Words, column_names, leaf_paths, monomial
 
 
 class Voter:
@@ -45,6 +45,41 @@ class Voter:
         return "\n".join(
             f"if {words.all_of(alone, path)}: {words.label(alone, alone.value[leaf])}" for leaf, path in paths
         )
+
+    def __repr__(self) -> str:
+        return f"Voter({self.to_text()}; step {self.step:.4g})"
+
+
+class RowVoter:
+    """A voter that looks at whole rows."""
+
+    def __init__(self, model: Any, number: int) -> None:
+        self._model = model
+        self._number = number
+
+    @property
+    def voter(self) -> Any:
+        """As the family made it."""
+        return self._model.ensemble_.fitted[self._number]
+
+    @property
+    def step(self) -> float:
+        return float(self._model.ensemble_.steps[self._number])
+
+    def outputs(self, X: Any) -> NDArray[np.float64]:
+        """What it says, from -1 to 1."""
+        return np.asarray(self.voter.outputs(self._model._check_rows(X, reset=False)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class this voter alone votes for; if it is about one class against the rest, that or the first other."""
+        about = int(self._model.ensemble_.about[self._number])
+        second = 1 if about < 0 else about
+        first = 0 if second != 0 else 1
+        return np.asarray(self._model.classes_.take(np.where(self.outputs(X) > 0, second, first)))
+
+    def to_text(self) -> str:
+        names = column_names(self._model)
+        return self.voter.to_text(names) if hasattr(self.voter, "to_text") else repr(self.voter)
 
     def __repr__(self) -> str:
         return f"Voter({self.to_text()}; step {self.step:.4g})"

@@ -52,11 +52,18 @@ def monomial(alone: Ensemble) -> Monomial | None:
     return None
 
 
+def column_names(model: Any) -> list[str]:
+    """As the table called them, or x0, x1, ..."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
 class Words:
     """The words of one model: names of columns, categories and classes."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
+        self.names = column_names(model)
 
     def label(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
         """The class that a leaf speaks for; a voter about one class against the rest may speak against it."""
@@ -87,8 +94,7 @@ class Words:
     def test(self, alone: Ensemble, node: int, side: int) -> str:
         """What holds on one side of a question."""
         column = int(alone.column[node])
-        names = getattr(self.model, "feature_names_in_", None)
-        name = str(names[column]) if names is not None else f"x{column}"
+        name = self.names[column]
         missing = bool(alone.missing_left[node]) == (side == 0)
         if alone.members[node] >= 0:
             return self._categories(name, column, alone.sets[alone.members[node]], side, missing)

@@ -79,6 +79,7 @@ class Pool(BaseEstimator):
 
     fitted_elsewhere: ClassVar[bool] = False
     exhaustive: ClassVar[bool] = True
+    says_log_odds: ClassVar[bool] = False
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "per_feature": [Interval(Integral, 1, None, closed="left")],
         "complements": ["boolean"],

@@ -51,12 +51,16 @@ class Union(BaseEstimator):
                 family._validate_params()
 
     @property
+    def says_log_odds(self) -> bool:
+        return all(getattr(family, "says_log_odds", True) for family in self.families)
+
+    @property
     def exhaustive(self) -> bool:
         return all(getattr(family, "exhaustive", False) for family in self.families)
 
     def best(self, search: Search) -> Voter:
         voters = [replace(family.best(search), member=k) for k, family in enumerate(self.families)]
-        return max(voters, key=right_weight)
+        return max(voters, key=lambda voter: right_weight(self.families[voter.member], voter))
 
     def constant(self, search: Search) -> Voter:
         return self.families[0].constant(search)
@@ -77,9 +81,8 @@ class Union(BaseEstimator):
         return [family.published(n, d) for family in self.families]
 
 
-def right_weight(voter: Voter) -> int:
-    """The weight on which a voter's labels are right."""
-    if voter.said is None:
-        return int(voter.sums.max(axis=1).sum())
-    labels = np.argmax(voter.said, axis=1) if voter.said.shape[1] > 1 else (voter.said[:, 0] > 0).astype(np.int64)
+def right_weight(family: Any, voter: Voter) -> int:
+    """The weight on which the labels that a voter of a family says are right."""
+    said = family.outputs(voter, 1, "label")
+    labels = np.argmax(said, axis=1) if said.shape[1] > 1 else (said[:, 0] > 0).astype(np.int64)
     return int(voter.sums[np.arange(len(labels)), labels].sum())
