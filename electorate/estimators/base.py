@@ -27,6 +27,7 @@ from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
 from electorate.estimators.training import Problem
 from electorate.estimators.voter_view import RowVoter, Voters
+from electorate.modelfile import Contents
 from electorate.voters.trees import Stumps
 
 FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
@@ -69,6 +70,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what a classifier adds
 
+    _history_columns = frozenset({"step", "edge", "error", "n_voters", "seconds"})  # that a model file must hold
     _one_vs_rest = False  # one binary problem per class, where the algorithm knows only two labels
 
     def _booster(self, n_labels: int) -> Booster:
@@ -139,11 +141,14 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
         context.max_subtasks = self.n_estimators * training.count_runs(self, problem)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        if self._is_native:
-            training.run(self, problem, context, (X, y))
-        else:
-            training.run_wrapped(self, table, problem, table_val, context, (X, y))
+        self._train(table, problem, table_val, context, (X, y))
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
+
+    def _train(self, table: Any, problem: Problem, table_val: Any, context: Any, data: tuple[Any, Any]) -> None:
+        if self._is_native:
+            training.run(self, problem, context, data)
+        else:
+            training.run_wrapped(self, table, problem, table_val, context, data)
 
     def _validate_family(self) -> None:
         if hasattr(self._family(), "best") and hasattr(self._family(), "_parameter_constraints"):
@@ -240,6 +245,13 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
         check_is_fitted(self)
         files.save(self, path)
+
+    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+        """What a model file holds beside the ensemble, the bins and the history."""
+        return {}
+
+    def _read_more(self, contents: Contents) -> None:
+        """Back again, from a file that is not trusted: ValueError for what `_more_arrays` cannot have written."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ensemble_")
