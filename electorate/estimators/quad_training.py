@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from electorate.boosting.booster import Step
 from electorate.boosting.grid import UNITS
-from electorate.boosting.loop import Cast
+from electorate.boosting.loop import ALMOST_NOTHING, Cast
 from electorate.boosting.pool_rounds import Gram, PoolRounds, Run
 from electorate.council import Council
 from electorate.data.bins import Bins, find_bins
@@ -29,7 +29,7 @@ from electorate.estimators.callbacks import Hooks
 from electorate.estimators.training import Problem, no_bins
 from electorate.moves import Moves, first_come, in_units
 from electorate.voters import means
-from electorate.voters.by_rows import Hearing
+from electorate.voters.by_rows import Always, Hearing
 from electorate.voters.columns import ColumnVoter, RealColumns, SignColumns, read_columns
 from electorate.voters.pool import Tests
 from electorate.voters.questions import Finder
@@ -112,6 +112,9 @@ def error_of(said: Said, votes: NDArray[np.int64]) -> float:
 # ---------------------------------------------------------------- pools
 
 
+# The last voter of a pool is the constant one; it takes part only where one label has almost all the weight: `_voters`.
+
+
 class StumpPool:
     """The tests of a `Pool` as columns of bits over binned rows."""
 
@@ -128,9 +131,6 @@ class StumpPool:
             listening = Threads(problem.validation.examples, bins, threads, n_shards)
             self.heard = self._said(listening, problem.validation)
 
-    def _on_left(self, number: int) -> NDArray[np.bool_]:
-        return self._question(number).on_left
-
     def _question(self, number: int) -> Question:
         found = self.tests.found(number, Finder(self.bins, self.counts), self.counts[None])
         return Question(ROOT, 1, 2, found.column, found.cut, found.on_left)
@@ -139,8 +139,9 @@ class StumpPool:
         shards = engine.shards
         labels = [np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts)) for shard in shards]
         n_rows = sum(map(len, labels))
-        bits = np.zeros((len(self.tests.column), -(-n_rows // 8)), dtype=np.uint8)
-        for number in range(len(bits)):
+        bits = np.zeros((len(self.tests.column) + 1, -(-n_rows // 8)), dtype=np.uint8)
+        bits[-1] = np.packbits(np.ones(n_rows, dtype=np.bool_), bitorder="little")
+        for number in range(len(self.tests.column)):
             question = self._question(number)
             right = [~question.on_left[shard.column(question.column)] for shard in shards]
             bits[number] = np.packbits(np.concatenate(right), bitorder="little")
@@ -148,13 +149,16 @@ class StumpPool:
         times = np.concatenate([shard.weights.times for shard in shards])
         real = None if weights.real is None else np.concatenate([shard.weights.real for shard in shards])
         target = np.concatenate(labels).astype(np.float64)
-        return Said(SignColumns.packed(bits, n_rows, times), target, replace(weights, times=times, real=real))
+        return Said(SignColumns.packed(bits, n_rows), target, replace(weights, times=times, real=real))
 
     def cast(self, number: int, weight: float) -> Cast:
         """A voter says the second label above its threshold, its complement the contrary."""
-        n = len(self.tests.column)
-        outputs = np.array([[-1.0], [1.0]]) * (1 if number < n else -1)
-        return Cast(Voter([self._question(number % n)], [1, 2], NOBODY), outputs, Step(weight, 0.0, 0.0))
+        n = self.said.columns.n_columns
+        sign = 1.0 if number < n else -1.0
+        step = Step(weight, 0.0, 0.0)
+        if number % n == n - 1:
+            return Cast(Voter([], [ROOT], NOBODY), np.array([[sign]]), step)
+        return Cast(Voter([self._question(number % n)], [1, 2], NOBODY), np.array([[-sign], [sign]]), step)
 
     def made(self, runs: list[list[Cast]], model: Any, problem: Problem) -> dict[str, Any]:
         n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
@@ -169,12 +173,12 @@ class ColumnPool:
     def __init__(self, X: Floats, problem: Problem, X_val: Floats | None) -> None:
         self.n_columns = X.shape[1]
         kept = np.flatnonzero(problem.examples.weights.times)
-        self.columns = read_columns(X[kept])
+        self.columns = read_columns(np.column_stack([X[kept], np.ones(len(kept))]))
         self.said = self._said(self.columns, kept, problem)
         self.heard: Said | None = None
         if problem.validation is not None and X_val is not None:
             there = np.flatnonzero(problem.validation.examples.weights.times)
-            outputs = [self._voter(j).outputs(X_val[there]) for j in range(self.n_columns)]
+            outputs = [self._voter(j).outputs(X_val[there]) for j in range(self.n_columns + 1)]
             heard = RealColumns(np.stack(outputs, axis=1))
             heard.values = np.array(outputs)  # scaled by training
             self.heard = self._said(heard, there, problem.validation)
@@ -185,7 +189,9 @@ class ColumnPool:
         target = problem.labels[kept].astype(np.float64)
         return Said(columns, target, replace(weights, times=weights.times[kept], real=real))
 
-    def _voter(self, number: int) -> ColumnVoter:
+    def _voter(self, number: int) -> ColumnVoter | Always:
+        if number == self.n_columns:
+            return Always(1)
         return ColumnVoter(number, 1, float(self.columns.scale[number]))
 
     def cast(self, number: int, weight: float) -> Cast:
@@ -239,7 +245,7 @@ def _run_on(pool: Any, model: Any, problem: Problem, before: Any, context: Any, 
         return fitted(model, problem, pool, [*outcomes, *(past for past, _ in pasts[len(outcomes) :])])
 
     with PoolHooks(model, context, data, make, len(groups)) as hooks:
-        gram: dict[str, Any] = {}
+        gram: dict[int | None, Gram] = {}
         for (_, group), past in zip(groups, pasts, strict=True):
             if len(problem.classes) == 1:
                 hooks.finished.append(Run(stop_reason="no_edge"))  # type: ignore[arg-type]
@@ -247,17 +253,15 @@ def _run_on(pool: Any, model: Any, problem: Problem, before: Any, context: Any, 
             hooks.finished.append(_run_one(pool, model, group, past, hooks, gram))
 
 
-def _run_one(
-    pool: Any, model: Any, group: Any, past: tuple[Run, Floats], hooks: Hooks, gram: dict[str, Gram]
-) -> Any:
+def _run_one(pool: Any, model: Any, group: Any, past: tuple[Run, Floats], hooks: Hooks, gram: dict[int | None, Gram]) -> Any:
     """One run: two labels, or one against the rest; all share the Gram matrix."""
     hooks.prepare()
     said = pool.said.about(group)
-    voters = means.Columns(said.sums, said.target)
-    rules = model._rules(said.weights.given, len(voters.mu))
+    voters = _voters(said)
+    rules = model._rules(said.weights.given, len(voters.mu) - 1)
     whole = means.Mirrored(voters) if pool.both and rules.reweight != "never" and rules.penalty.kind > 1 else voters
-    rounds = PoolRounds(whole, rules, gram.get("rows"))
-    gram["rows"] = rounds.gram
+    rounds = PoolRounds(whole, rules, gram.get(voters.silent))
+    gram[voters.silent] = rounds.gram
     rounds.replay(*past)
     listener = None
     if pool.heard is not None:
@@ -275,6 +279,14 @@ def _run_one(
     if run.kept.n_rounds < run.n_rounds:
         run.gap = _gap(PoolRounds(whole, rules, rounds.gram), run.kept)
     return run
+
+
+def _voters(said: Said) -> means.Columns:
+    """The pool. Where one label has almost all the weight, other voters would be obeyed for what the label is due."""
+    voters = means.Columns(said.sums, said.target)
+    if 1 - abs(voters.mu[-1]) >= 2 * ALMOST_NOTHING:
+        voters.silence(len(voters.mu) - 1)
+    return voters
 
 
 def _gap(rounds: PoolRounds, kept: Run) -> float:

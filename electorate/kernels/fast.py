@@ -1007,7 +1007,7 @@ def quad_rounds(
             if kind == 1 and largest <= lam + tol:
                 info[1] = 2
                 break
-        elif (mode == 1 or number % 16 == 1) and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
+        elif (kind == 1 or held > 0) and (mode == 1 or number % 16 == 1) and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
             info[1] = 2
             break
         if j >= 0 and slot[j] < 0:

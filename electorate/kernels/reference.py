@@ -436,7 +436,7 @@ def quad_rounds(
             made += 1
 
     def why(number, j, largest):
-        within = mode == 1 or number % 16 == 1
+        within = (mode == 1 or number % 16 == 1) and (kind == 1 or np.any(weight))
         if mode == 0 and kind == 1 and largest <= lam + tol:
             return 2
         if mode and within and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:

@@ -36,7 +36,7 @@ class Sums:
         self.times = weights.times
         self.real = np.ones(len(weights.times)) if weights.real is None else weights.real
         self.unit = 2.0**weights.bits
-        self.plain = weights.real is None
+        self.alike = weights.real is None and bool(np.all(self.times == 1))
         self.counts = self.on_grid(np.ones(len(self.times))) * self.times
         self.mass = int(self.counts.sum())
 
@@ -65,22 +65,30 @@ class Sums:
         return np.rint(one * self.real * self.unit * other).astype(np.int64)
 
     def row(self, k: int) -> Floats:
-        if isinstance(self.columns, SignColumns) and self.plain and self.columns.times is None:
+        if isinstance(self.columns, SignColumns) and self.alike:
             return self.columns.gram_row(k) / self.columns.n_rows
         return self.correlate(self.columns.column(k))
 
 
 class Columns:
-    """The pool of all columns."""
+    """The pool of all columns. silence(j): from here on voter j says nothing, and so is never chosen."""
 
     def __init__(self, sums: Sums, target: Floats) -> None:
         self.sums = sums
         self.mu = sums.correlate(target)
         self.eta = sums.squares()
         self.power = sums.mean(target * target)
+        self.silent: int | None = None
+
+    def silence(self, j: int) -> None:
+        self.silent = j
+        self.mu[j] = self.eta[j] = 0.0
 
     def row(self, k: int) -> Floats:
-        return self.sums.row(k)
+        row = self.sums.row(k)
+        if self.silent is not None:
+            row[self.silent] = 0.0
+        return row
 
 
 class Centred:
