@@ -22,6 +22,7 @@ from electorate.data.weights import Weights
 from electorate.engines.messages import ROOT, Question
 from electorate.engines.pool import Pool as ThreadPool
 from electorate.engines.pool import count_jobs
+from electorate.engines.shard import counts_of
 from electorate.engines.threads import Threads
 from electorate.ensemble import from_casts
 from electorate.estimators import inputs, training
@@ -36,6 +37,7 @@ from electorate.voters.questions import Finder
 from electorate.voters.trees import Voter
 
 Floats = NDArray[np.float64]
+Grams = dict[int | None, Gram]  # by the voter that is silent
 NOBODY = np.zeros((2, 0), dtype=np.int64)
 
 
@@ -112,7 +114,7 @@ def error_of(said: Said, votes: NDArray[np.int64]) -> float:
 # ---------------------------------------------------------------- pools
 
 
-# The last voter of a pool is the constant one; it takes part only where one label has almost all the weight: `_voters`.
+# Where one label has almost all the weight the last voter of a pool is the constant one: see `one_sided`.
 
 
 class StumpPool:
@@ -125,6 +127,7 @@ class StumpPool:
         engine = Threads(problem.examples, bins, threads, n_shards)
         self.counts = engine.counts().sum(axis=0)
         self.tests = Tests.of(bins, self.counts, model._family().per_feature)
+        self.constant = one_sided(problem)
         self.said = self._said(engine, problem)
         self.heard: Said | None = None
         if problem.validation is not None:
@@ -139,8 +142,7 @@ class StumpPool:
         shards = engine.shards
         labels = [np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts)) for shard in shards]
         n_rows = sum(map(len, labels))
-        bits = np.zeros((len(self.tests.column) + 1, -(-n_rows // 8)), dtype=np.uint8)
-        bits[-1] = np.packbits(np.ones(n_rows, dtype=np.bool_), bitorder="little")
+        bits = np.full((len(self.tests.column) + self.constant, -(-n_rows // 8)), 255, dtype=np.uint8)
         for number in range(len(self.tests.column)):
             question = self._question(number)
             right = [~question.on_left[shard.column(question.column)] for shard in shards]
@@ -156,7 +158,7 @@ class StumpPool:
         n = self.said.columns.n_columns
         sign = 1.0 if number < n else -1.0
         step = Step(weight, 0.0, 0.0)
-        if number % n == n - 1:
+        if number % n == len(self.tests.column):
             return Cast(Voter([], [ROOT], NOBODY), np.array([[sign]]), step)
         return Cast(Voter([self._question(number % n)], [1, 2], NOBODY), np.array([[-sign], [sign]]), step)
 
@@ -172,16 +174,22 @@ class ColumnPool:
 
     def __init__(self, X: Floats, problem: Problem, X_val: Floats | None) -> None:
         self.n_columns = X.shape[1]
+        self.constant = one_sided(problem)
         kept = np.flatnonzero(problem.examples.weights.times)
-        self.columns = read_columns(np.column_stack([X[kept], np.ones(len(kept))]))
+        self.columns = read_columns(self._rows(X, kept))
         self.said = self._said(self.columns, kept, problem)
         self.heard: Said | None = None
         if problem.validation is not None and X_val is not None:
             there = np.flatnonzero(problem.validation.examples.weights.times)
-            outputs = [self._voter(j).outputs(X_val[there]) for j in range(self.n_columns + 1)]
-            heard = RealColumns(np.stack(outputs, axis=1))
-            heard.values = np.array(outputs)  # scaled by training
+            rows = X_val[there]
+            outputs = [self._voter(j).outputs(rows) for j in range(self.columns.n_columns)]
+            heard = RealColumns(np.empty((len(there), 0)))
+            heard.values, heard.n_columns = np.array(outputs), len(outputs)  # scaled by training
             self.heard = self._said(heard, there, problem.validation)
+
+    def _rows(self, X: Floats, kept: NDArray[np.int64]) -> Floats:
+        rows = X if len(kept) == len(X) else X[kept]
+        return np.column_stack([rows, np.ones(len(rows))]) if self.constant else rows
 
     def _said(self, columns: SignColumns | RealColumns, kept: NDArray[np.int64], problem: Problem) -> Said:
         weights = problem.examples.weights
@@ -245,7 +253,7 @@ def _run_on(pool: Any, model: Any, problem: Problem, before: Any, context: Any, 
         return fitted(model, problem, pool, [*outcomes, *(past for past, _ in pasts[len(outcomes) :])])
 
     with PoolHooks(model, context, data, make, len(groups)) as hooks:
-        gram: dict[int | None, Gram] = {}
+        gram: Grams = {}
         for (_, group), past in zip(groups, pasts, strict=True):
             if len(problem.classes) == 1:
                 hooks.finished.append(Run(stop_reason="no_edge"))  # type: ignore[arg-type]
@@ -253,12 +261,12 @@ def _run_on(pool: Any, model: Any, problem: Problem, before: Any, context: Any, 
             hooks.finished.append(_run_one(pool, model, group, past, hooks, gram))
 
 
-def _run_one(pool: Any, model: Any, group: Any, past: tuple[Run, Floats], hooks: Hooks, gram: dict[int | None, Gram]) -> Any:
+def _run_one(pool: Any, model: Any, group: Any, past: tuple[Run, Floats], hooks: Hooks, gram: Grams) -> Any:
     """One run: two labels, or one against the rest; all share the Gram matrix."""
     hooks.prepare()
     said = pool.said.about(group)
-    voters = _voters(said)
-    rules = model._rules(said.weights.given, len(voters.mu) - 1)
+    voters = _voters(said, pool.constant)
+    rules = model._rules(said.weights.given, len(voters.mu))
     whole = means.Mirrored(voters) if pool.both and rules.reweight != "never" and rules.penalty.kind > 1 else voters
     rounds = PoolRounds(whole, rules, gram.get(voters.silent))
     gram[voters.silent] = rounds.gram
@@ -281,10 +289,21 @@ def _run_one(pool: Any, model: Any, group: Any, past: tuple[Run, Floats], hooks:
     return run
 
 
-def _voters(said: Said) -> means.Columns:
-    """The pool. Where one label has almost all the weight, other voters would be obeyed for what the label is due."""
+def one_sided(problem: Problem) -> bool:
+    """Whether some label has almost all the weight, or almost none: a pool then needs a voter that only says so.
+
+    Any other would better the vote by next to nothing, yet be obeyed for what is due to the label.
+    """
+    counts = counts_of(problem.examples.weights)
+    total = np.bincount(problem.labels, weights=counts if len(counts) else problem.examples.weights.times)
+    share = total / total.sum()
+    return bool(np.any((share < ALMOST_NOTHING) | (share > 1 - ALMOST_NOTHING)))
+
+
+def _voters(said: Said, constant: bool) -> means.Columns:
+    """The pool; the constant voter is silent in those runs that are not one-sided."""
     voters = means.Columns(said.sums, said.target)
-    if 1 - abs(voters.mu[-1]) >= 2 * ALMOST_NOTHING:
+    if constant and 1 - abs(voters.mu[-1]) >= 2 * ALMOST_NOTHING:
         voters.silence(len(voters.mu) - 1)
     return voters
 

@@ -69,7 +69,10 @@ class SignColumns:
     """Columns of +-1 as bits. times: how often a row counts; all once where None."""
 
     def __init__(self, X: Floats, times: NDArray[np.int64] | None = None, cached_bytes: int = CACHED_BYTES) -> None:
-        self._hold(np.packbits(X.T > 0, axis=1, bitorder="little"), len(X), times, cached_bytes)
+        positive = np.empty((X.shape[1], -(-len(X) // 8)), dtype=np.uint8)
+        for j, column in enumerate(X.T):
+            positive[j] = np.packbits(column > 0, bitorder="little")
+        self._hold(positive, len(X), times, cached_bytes)
 
     @classmethod
     def packed(cls, positive: NDArray[np.uint8], n_rows: int, times: NDArray[np.int64] | None = None) -> "SignColumns":
