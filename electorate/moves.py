@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import LONGEST, UNITS
+from electorate.boosting.grid import UNITS
 from electorate.modelfile import Contents, require
 
-TYPES = {"move.round": "<i8", "move.label": "<i4", "move.number": "<i8", "move.weight": "<f8"}
+TYPES: dict[str, tuple[str, tuple[int | None, ...]]] = {
+    "move.round": ("<i8", (None,)),
+    "move.label": ("<i4", (None,)),
+    "move.number": ("<i8", (None,)),
+    "move.told": ("<f8", (None, 5)),
+}
 
 
 @dataclass(frozen=True)
@@ -24,22 +29,27 @@ class Moves:
     round: NDArray[np.int64]
     label: NDArray[np.int32]  # the class that a one-against-rest voter is about, -1 for all
     number: NDArray[np.int64]  # of the voter in its pool
-    weight: NDArray[np.float64]  # after the move
+    told: NDArray[np.float64]  # [move]: weight after it, step, edge, what the objective lost, voters of weight
 
     @classmethod
     def of(cls, runs: list[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> "Moves":
-        """From the places (round, number) and weights of each run: one, or one per label."""
+        """From the places (round, number) of each run and what was told: one, or one per label."""
         label = [np.full(len(places), run if len(runs) > 1 else -1) for run, (places, _) in enumerate(runs)]
         places = np.concatenate([np.empty((0, 2), dtype=np.int64), *(places for places, _ in runs)])
-        weight = np.concatenate([np.empty(0), *(weight for _, weight in runs)])
+        told = np.concatenate([np.empty((0, 5)), *(told for _, told in runs)])
         labels = np.concatenate([np.empty(0, dtype=np.int32), *label]).astype(np.int32)
         order = np.argsort(places[:, 0], kind="stable")
-        return cls(places[order, 0], labels[order], places[order, 1], weight[order])
+        return cls(places[order, 0], labels[order], places[order, 1], told[order])
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Of the voter, after the move."""
+        return self.told[:, 0]
 
     def about(self, label: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The places and weights of one run."""
+        """The places of one run, and what was told."""
         mine = np.ones(len(self.round), dtype=np.bool_) if label is None else self.label == label
-        return np.stack([self.round[mine], self.number[mine]], axis=1), self.weight[mine]
+        return np.stack([self.round[mine], self.number[mine]], axis=1), self.told[mine]
 
     def voters(self, label: int | None) -> NDArray[np.int64]:
         """The numbers of a run's voters, in the order in which they first came."""
@@ -70,17 +80,17 @@ class Moves:
             low = high
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return dict(zip(TYPES, (self.round, self.label, self.number, self.weight), strict=True))
+        return dict(zip(TYPES, (self.round, self.label, self.number, self.told), strict=True))
 
     @classmethod
     def read(cls, contents: Contents, ensemble: Any) -> "Moves":
         """From a model file, checked against its ensemble; ValueError where it does not fit."""
-        moves = cls(*(np.array(require(contents, name, kind, (None,))) for name, kind in TYPES.items()))
-        if not len(moves.round) == len(moves.label) == len(moves.number) == len(moves.weight):
+        moves = cls(*(np.array(require(contents, name, *kind)) for name, kind in TYPES.items()))
+        if not len(moves.round) == len(moves.label) == len(moves.number) == len(moves.told):
             raise ValueError("the arrays of the moves differ in length")
         if len(moves.round) and (moves.round[0] != 1 or not np.all(np.isin(np.diff(moves.round), (0, 1)))):
             raise ValueError("the rounds of the moves do not count up from 1")
-        if not np.all((moves.number >= 0) & (moves.number < 2**62)) or not np.all(np.abs(moves.weight) < LONGEST):
+        if not np.all((moves.number >= 0) & (moves.number < 2**62)) or not np.all(np.isfinite(moves.told)):
             raise ValueError("a move is out of range")
         places = moves.places()
         about = np.full(int(places.max(initial=-1)) + 1, -2)

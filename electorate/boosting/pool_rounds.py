@@ -52,6 +52,7 @@ class Run:
     moves: Floats = field(default_factory=lambda: np.empty((0, 5)))
     seconds: Floats = field(default_factory=lambda: np.empty(0))
     validation: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)  # of training, where every round knows it
     stop_reason: str = "n_estimators"
     best_round: int | None = None
     done: bool = False
@@ -77,10 +78,9 @@ class Run:
 
     def cut(self, rounds: int) -> "Run":
         n = int(np.searchsorted(self.places[:, 0], rounds, side="right"))
-        validation = self.validation[:rounds]
-        return replace(
-            self, places=self.places[:n], moves=self.moves[:n], seconds=self.seconds[:rounds], validation=validation
-        )
+        shorter = replace(self, places=self.places[:n], moves=self.moves[:n], seconds=self.seconds[:rounds])
+        shorter.validation, shorter.errors = self.validation[:rounds], self.errors[:rounds]
+        return shorter
 
     def history(self) -> dict[str, NDArray[Any]]:
         """A column per number, an entry per round; of several moves the first is told, and all count."""
@@ -96,6 +96,8 @@ class Run:
         }
         if self.validation:
             columns["validation"] = np.array(self.validation)
+        if self.errors:
+            columns["train_error"] = np.array(self.errors)
         return columns
 
     def weights(self, n_voters: int) -> Floats:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -156,8 +157,7 @@ n_jobs, random_state
         super()._validate_family()
         if self.lam == "theory" and self.penalty != "l1":
             raise ValueError("lam='theory' is the value of Theorem 1 for penalty='l1': give a number")
-        if not isinstance(self._family(), Pool | Columns):
-            raise ValueError(f"{type(self).__name__} cannot boost {type(self._family()).__name__}: use Pool or Columns")
+        refuse_family(self._family(), type(self).__name__, self.lam)
 
     def _rules(self, n: float, n_voters: int) -> Rules:
         """How weights are set; n: the rows, as their weights were given."""
@@ -177,6 +177,11 @@ n_jobs, random_state
                 "rows; give lam as a number, or choose it by cross-validation",
                 stacklevel=5,
             )
+
+    @property
+    def _knows_errors(self) -> bool:
+        """Whether every round knows its training error: on pools it would cost a pass over the rows."""
+        return not isinstance(self._family(), Pool | Columns)
 
     # ------------------------------------------------------------ the fitted model
 
@@ -240,3 +245,17 @@ n_jobs, random_state
     def _read_more(self, contents: Contents) -> None:
         self.moves_ = Moves.read(contents, self.ensemble_)
         self.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
+
+
+def refuse_family(family: Any, booster: str, lam: Any) -> None:
+    """Residuals have signs: neither purity nor log-odds can be taken of them."""
+    name = type(family).__name__
+    if lam == "theory" and not isinstance(family, Pool | Columns):
+        raise ValueError(f"lam='theory' counts the voters of a Pool or of Columns, not of {name}: give a number")
+    if hasattr(family, "best"):
+        if getattr(family, "criterion", "edge") != "edge":
+            raise ValueError(f"{booster} searches by residuals, which have signs: use {name}(criterion='edge')")
+        if getattr(family, "leaves", "auto") not in ("auto", "label"):
+            raise ValueError(f"{booster} needs voters over bins that say -1 or 1: use {name}(leaves='label')")
+    elif not is_regressor(family):
+        raise ValueError(f"{booster} fits voters to residuals, and {name} is no regressor: use one, or a family")

@@ -44,6 +44,7 @@ class Problem:
     classes: NDArray[Any]
     factor: NDArray[np.float64] | None = None  # of the row's class
     validation: "Problem | None" = None
+    target: NDArray[np.float64] | None = None  # of regression: numbers from -1 to 1; all rows then have label 0
 
     @property
     def examples(self) -> Examples:

@@ -1007,9 +1007,10 @@ def quad_rounds(
             if kind == 1 and largest <= lam + tol:
                 info[1] = 2
                 break
-        elif (kind == 1 or held > 0) and (mode == 1 or number % 16 == 1) and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
-            info[1] = 2
-            break
+        elif (kind == 1 or held > 0) and (mode == 1 or number % 16 == 1):
+            if quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
+                info[1] = 2
+                break
         if j >= 0 and slot[j] < 0:
             info[1], info[2] = 1, j
             break

@@ -47,6 +47,10 @@ class Sums:
     def mean(self, values: Floats) -> float:
         return int((self.on_grid(values) * self.times).sum()) / self.mass
 
+    def mean_of(self, values: Floats, said: Floats) -> float:
+        """The mean of a product, said being from -1 to 1."""
+        return int((self.on_products(values, said) * self.times).sum()) / self.mass
+
     def correlate(self, values: Floats) -> Floats:
         """The means of values, from -1 to 1, times each column."""
         if isinstance(self.columns, SignColumns):
