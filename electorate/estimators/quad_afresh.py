@@ -17,7 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from electorate.boosting.afresh import AfreshRounds, Found, Move
 from electorate.boosting.booster import Step
 from electorate.boosting.grid import UNITS, on_grid
-from electorate.boosting.loop import Cast
+from electorate.boosting.loop import ALMOST_NOTHING, Cast
 from electorate.boosting.residual import Residual
 from electorate.council import Council
 from electorate.data.bins import Bins
@@ -31,7 +31,7 @@ from electorate.estimators.training import Problem, no_bins
 from electorate.estimators.words import column_names
 from electorate.moves import in_units
 from electorate.voters import means
-from electorate.voters.by_rows import Hearing, RowSearch
+from electorate.voters.by_rows import Always, Hearing, RowSearch
 from electorate.voters.columns import RealColumns
 from electorate.voters.kernel_sections import Section
 from electorate.voters.trees import Search, Voter
@@ -89,10 +89,18 @@ class BinSearcher:
 
     def best(self) -> Found:
         if self._best is None:
-            voter = self.family.best(Search(self.sums, self.bins, self.counts, self.engine, signed=True))
+            voter = self._search(Search(self.sums, self.bins, self.counts, self.engine, signed=True))
             outputs = self.family.outputs(voter, self.engine.n_counted, "label")
             self._best = self._found(voter, outputs)
         return self._best
+
+    def _search(self, search: Search) -> Voter:
+        """The best voter. Where one label has almost all the weight, the first one only says so, unless it is perfect."""
+        best: Voter = self.family.best(search)
+        total, right = self.sums.total, int(best.sums.max(axis=1).sum())
+        if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:
+            return self.family.constant(search)  # type: ignore[no-any-return]
+        return best
 
     def _found(self, voter: Voter, outputs: Floats) -> Found:
         """A voter and its complement are one, with a weight of either sign: the last leaf says the second label."""
@@ -236,7 +244,11 @@ class RowSearcher:
 
     def best(self) -> Found | None:
         if self._best is None:
-            voter = self.search(self.X, self.residual, self.shown.sums)
+            heavier = self.shown.sums.mean(self.shown.target)
+            if not self.found and 1 - abs(heavier) < 2 * ALMOST_NOTHING:
+                voter = Always(1)
+            else:
+                voter = self.search(self.X, self.residual, self.shown.sums)
             self._best = (None if voter is None else self._found(voter),)
         return self._best[0]
 
@@ -249,7 +261,7 @@ class RowSearcher:
         return Found(self.key(voter), voter, sums.mean_of(self.residual, said), sums.mean_of(said, said))
 
     def key(self, voter: Any) -> Hashable:
-        return voter if isinstance(voter, Section) else id(voter)
+        return voter if isinstance(voter, Section | Always) else id(voter)
 
     def known(self, voter: Any) -> Found:
         """One that is there already."""

@@ -928,7 +928,7 @@ def quad_drop(kind, lam, c, eta, old, new):
     if kind == 1:
         drop += 2.0 * lam * (abs(old) - abs(new))
     elif kind == 2:
-        drop += lam * (old * old - new * new)
+        drop -= lam * change * (old + new)
     return drop
 
 

@@ -386,7 +386,7 @@ def quad_weight(kind, lam, most, pull, eta):
 
 def quad_drop(kind, lam, c, eta, old, new):
     change = new - old
-    penalty = [0.0, 2 * lam * (np.abs(old) - np.abs(new)), lam * (old * old - new * new), 0.0][kind]
+    penalty = [0.0, 2 * lam * (np.abs(old) - np.abs(new)), -lam * change * (old + new), 0.0][kind]
     return change * (2 * c - eta * change) + penalty
 
 
