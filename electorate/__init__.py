@@ -26,6 +26,7 @@ _HOMES = {
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
+    "WorkerLostError": "electorate.engines.messages",
     "complexity_of": "electorate.estimators.family_complexity",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
@@ -50,6 +51,7 @@ __all__ = [
     "TimeLimit",
     "Trees",
     "Union",
+    "WorkerLostError",
     "__version__",
     "complexity_of",
     "empirical_rademacher",
@@ -58,6 +60,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
     from electorate.estimators.classifiers import (
         AdaBoostClassifier,
@@ -66,7 +69,6 @@ if TYPE_CHECKING:
     )
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
-    from electorate.estimators.quadboost import QuadBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
     from electorate.voters.columns import Columns

@@ -332,7 +332,9 @@ def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
 
 def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[str, NDArray[Any]]:
     """The questions of all voters, at their nodes; a voter's nodes are numbered as in training."""
-    asked = [(low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.questions]
+    asked = [
+        (low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.questions
+    ]
     asked.sort(key=itemgetter(0))
     at = [node for node, _ in asked]
     by_category = [node for node, q in asked if q.cut < 0]
@@ -352,9 +354,7 @@ def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[st
     return dict(zip(("column", "threshold", "members", "missing_left", "children", "sets"), tests, strict=True))
 
 
-def _values(
-    casts: list[Cast], offsets: NDArray[np.int64], about: list[int], n_outputs: int
-) -> NDArray[np.float64]:
+def _values(casts: list[Cast], offsets: NDArray[np.int64], about: list[int], n_outputs: int) -> NDArray[np.float64]:
     """What the leaves say; a voter about one label speaks for that label only."""
     value = np.zeros((int(offsets[-1]), n_outputs))
     if not casts:

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.booster import Step
+from electorate.boosting.booster import Floating, Step
 from electorate.boosting.grid import on_grid
 
 Array = NDArray[np.float64]
@@ -21,27 +21,19 @@ FARTHEST = 64.0  # nats that one searched step may move an example: e^-64 of a w
 
 
 @dataclass(frozen=True)
-class Exponential:
-    """Weights exp(-margin): state[0] is the margin y f, and for K > 2 labels state[1:] are the votes f."""
+class Exponential(Floating):
+    """Weights exp(-margin): state[0] is the margin y f, and for K > 2 labels state[1:] are the votes f.
+
+    The objective, the mean of exp(-margin), bounds the training error for two labels.
+    """
 
     n_labels: int
     learning_rate: float = 1.0
-    floor_row: ClassVar[int] = 0
     margin_row: ClassVar[int] = 0
 
     @property
     def n_states(self) -> int:
         return 1 if self.n_labels == 2 else 1 + self.n_labels
-
-    def channel(self, state: Array, floor: float) -> Array:
-        """Example weights exp(-margin), times exp(floor)."""
-        weight: Array = floor - state[0]
-        np.exp(weight, out=weight)
-        return weight
-
-    def objective(self, mean: float, floor: float) -> float:
-        """The mean of exp(-margin); for two labels it bounds the training error."""
-        return mean * math.exp(min(-floor, 700.0))
 
     def spoken(self, outputs: Array) -> Array:
         return outputs
@@ -52,13 +44,12 @@ class Exponential:
             return np.asarray(state[0] < 0 if label == 0 else state[0] <= 0)
         return np.asarray(np.argmax(state[1:], axis=0) != label)
 
-    def _gains(self, size: float, award: Array, outputs: Array) -> Array:
+    def _with_votes(self, award: Array, size: float, outputs: Array) -> Array:
         """[state, label, leaf] from step x award[label, leaf] and, for K > 2, step x output."""
-        first: Array = on_grid(size * award)[None]
         if self.n_labels == 2:
-            return first
+            return award[None]
         votes: Array = on_grid(size * outputs.T)[:, None, :]
-        return np.concatenate([first, np.broadcast_to(votes, (len(votes), *award.shape))])
+        return np.concatenate([award[None], np.broadcast_to(votes, (len(votes), *award.shape))])
 
 
 @dataclass(frozen=True)
@@ -88,11 +79,11 @@ class AdaBoost(Exponential):
         return step.error == 0
 
     def gains(self, step: Step, outputs: Array) -> Array:
-        labels = range(self.n_labels)
-        right, wrong = 2 * (self.n_labels - 1) / self.n_labels, -2 / self.n_labels
+        labels = self.n_labels
+        right, wrong = on_grid(step.size * 2 * (labels - 1) / labels), on_grid(step.size * -2 / labels)
         votes = self._votes(outputs)
-        award = np.array([[right if vote == label else wrong for vote in votes] for label in labels])
-        return self._gains(step.size, award, outputs)
+        award = np.array([[right if vote == label else wrong for vote in votes] for label in range(labels)])
+        return self._with_votes(award, step.size, outputs)
 
     def _votes(self, outputs: Array) -> list[int]:
         if self.n_labels == 2:
@@ -135,21 +126,21 @@ class RealAdaBoost(Exponential):
         return self.search and step.error in (0, 1)
 
     def gains(self, step: Step, outputs: Array) -> Array:
-        return self._gains(step.size, awards(outputs, self.n_labels), outputs)
+        return self._with_votes(on_grid(step.size * awards(outputs, self.n_labels)), step.size, outputs)
 
 
 @dataclass(frozen=True)
-class AdaBoostR:
+class AdaBoostR(Floating):
     """AdaBoost_R, eq. 6 to 8, for two labels. state[0] is -log of the weight, carried; state[1] the margin y f.
 
     The weights are products of 1 - mu y h / h*, not a function of the margin, with h* = max |h|. They are
-    renormalised by the loop's floor. The learning rate shrinks mu to tanh(rate artanh mu) in eq. 6 and 7.
+    renormalised by the floor; the objective, their mean, is prod (1 - mu^2), eq. 13. The learning rate shrinks mu to
+    tanh(rate artanh mu) in eq. 6 and 7.
     """
 
     learning_rate: float = 1.0
     leaves: ClassVar[str] = "log_odds"
     n_states: ClassVar[int] = 2
-    floor_row: ClassVar[int] = 0
     margin_row: ClassVar[int] = 1
 
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
@@ -183,17 +174,8 @@ class AdaBoostR:
             gains[1] = on_grid(step.size * awards(outputs, 2))
         return gains
 
-    def channel(self, state: Array, floor: float) -> Array:
-        weight: Array = floor - state[0]
-        np.exp(weight, out=weight)
-        return weight
-
     def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
         return np.asarray(state[1] < 0 if label == 0 else state[1] <= 0)
-
-    def objective(self, mean: float, floor: float) -> float:
-        """The mean of the unnormalised weights prod (1 - mu y h / h*), which is prod (1 - mu^2), eq. 13."""
-        return mean * math.exp(min(-floor, 700.0))
 
 
 def awards(outputs: Array, n_labels: int) -> Array:

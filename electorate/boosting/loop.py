@@ -25,6 +25,7 @@ OTHER_DATA = (
     "weights; set warm_start=False, or remove the checkpoint, to start anew"
 )
 ALMOST_NOTHING = 2.0**-20
+MOST_TRIES = 2000  # 60,000 nats: no step is longer, and a state that is no number must not hang
 COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds")
 
 
@@ -79,7 +80,7 @@ class Watcher(Protocol):
     def after(self, change: Change, outcome: "Outcome") -> str | None: ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cast:
     """A voter in the ensemble, with the outputs of its leaves and its step."""
 
@@ -158,12 +159,14 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
             break
         cast = Cast(voter, booster.spoken(outputs), step)
         change = cast.change(booster)
-        if not change.gains.any():  # too little for the grid of votes: every round from here would be the same
+        if not any(
+            change.gains.ravel().tolist()
+        ):  # too little for the grid of votes: every round from here would be the same
             reason = "no_edge"
             break
         reach += cast.reach
         _refuse_far(reach, number)
-        floor = next_floor(engine, floor, voter.sums, change.gains[booster.floor_row])
+        floor = booster.next_floor(floor, voter.sums, change.gains, engine)
         sums, floor = exchange(engine, booster, change, floor, step.stop is None and number < rounds)
         outcome.casts.append(cast)
         outcome.rows.append(
@@ -240,32 +243,13 @@ def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step
     return step
 
 
-# ---------------------------------------------------------------- the grid of a round
-#
-# A channel is exp(floor - state), and a unit of the grid 2^-bits of it. The floor is set before the sums are known,
-# from the sums before them and what the voter does to each leaf and label, so that the total comes as near to what
-# fits as a bound on it allows: rounding is then small against the total, whatever the weights. The same rule on every
-# engine.
-
-
-def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64]) -> float:
-    """The floor for the sums after a voter with these gains[label, leaf] on the weights sums[leaf, label]."""
-    spare = 0.5 * engine.count  # rounding may have taken half a unit from every row
-    weights = [weight + spare for row in sums.T.tolist() for weight in row]
-    most = [math.log(weight) - gain for weight, gain in zip(weights, gains.ravel().tolist(), strict=True)]
-    top = max(most)
-    return floor + math.log(engine.full / 2) - top - math.log(math.fsum(math.exp(one - top) for one in most))
-
-
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
-    """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
-    sums = engine.advance(booster, change, floor, search)
-    for _ in range(2000):  # 60,000 nats: no step is longer, and a state that is no number must not hang
-        if sums.total >= engine.full >> 4:
+    """One exchange; another where the booster then knows a better floor."""
+    sums, before = engine.advance(booster, change, floor, search), None
+    for _ in range(MOST_TRIES):
+        better = booster.better_floor(floor, sums, before, engine)
+        if better is None:
             break
-        coarse = sums.total
-        floor += math.log(engine.full / 2) - math.log(coarse + 0.5 * engine.count)
+        floor, before = better, sums
         sums = engine.advance(booster, None, floor, search)
-        if 0 < sums.total <= coarse:  # no finer grid would show more
-            break
     return sums, floor

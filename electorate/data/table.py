@@ -84,8 +84,9 @@ def refuse_infinite(table: Table, column: int, row: int) -> None:
     """column -1: none was found."""
     if column >= 0:
         name = repr(table.names[column]) if table.names else str(column)
+        place = table.place(row) if hasattr(table, "place") else f"row {row}"
         raise ValueError(
-            f"Input X contains infinity or a value too large for float64: column {name}, row {row}. "
+            f"Input X contains infinity or a value too large for float64: column {name}, {place}. "
             "Replace it by a finite number, or by NaN if it is unknown."
         )
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 ROOT = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Question:
     """One question of a voter: the rows of `node` go to `left` or `right` by the bin of one column."""
 
@@ -28,7 +28,7 @@ class Question:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Change:
     """One more voter: its questions, parents first, its leaves, and what a leaf adds to the state of an example."""
 
@@ -38,7 +38,7 @@ class Change:
     outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sums:
     """Exact sums over examples, all that the driver ever sees of them."""
 
@@ -55,4 +55,19 @@ class Sums:
             self.histogram + other.histogram,
             self.totals + other.totals,
             self.wrong + other.wrong,
+        )
+
+
+class WorkerLostError(RuntimeError):
+    """A worker that held examples is gone, or does not answer. address: which one."""
+
+    def __init__(self, address: str, what: str) -> None:
+        super().__init__(address, what)
+        self.address = address
+        self.what = what
+
+    def __str__(self) -> str:
+        return (
+            f"worker {self.address} {self.what}. Fit again on the workers that are left; with a Checkpoint among the "
+            "callbacks, fit does so by itself and ends with the same model"
         )

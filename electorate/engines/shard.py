@@ -76,6 +76,7 @@ class Shard:
     def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int) -> None:
         self.codes = codes
         self.packed = (codes.view(np.uint32) if codes.shape[2] == 4 else codes)[:, :, 0]
+        self.n_columns = codes.shape[0] * codes.shape[2]
         self.starts = starts
         self.width = width
         self.real = weights.real
@@ -101,7 +102,8 @@ class Shard:
         """spans: rows low..high are of the label that the booster sees."""
         self.group = group
         self.n_groups = int(group.max(initial=0)) + 1
-        self.spans = [(low, high, label) for (low, high), label in zip(pairwise(self.starts.tolist()), group.tolist())]
+        ends = pairwise(self.starts.tolist())
+        self.spans = [(low, high, label) for (low, high), label in zip(ends, group.tolist(), strict=True)]
 
     def replay(self, booster: Elementwise, changes: list[Change]) -> float:
         """Apply changes without summing; the lowest number of the floor's row after them."""
@@ -134,7 +136,8 @@ class Shard:
             self.growth = None
         if self.growth is None and len(change.questions) <= 1:
             for question in change.questions or [self.nothing]:
-                kernels.add_gains(self.column(question.column), question.on_left, all_gains, self.starts, self.state)
+                leaf_of_bin = (~question.on_left).view(np.uint8)
+                kernels.add_gains(self.column(question.column), leaf_of_bin, all_gains, self.starts, self.state)
             return
         growth = self._growth()
         self._part_all(growth, change.questions)
@@ -252,7 +255,7 @@ class Shard:
     def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         sums = self._empty_histogram()
         fill = kernels.histogram8 if self.codes.shape[2] == 4 else kernels.histogram16
-        rows = max(1, CELLS_PER_HISTOGRAM // max(1, sums.shape[1]))
+        rows = CELLS_PER_HISTOGRAM // sums.shape[1] + 1
         for low, high, label in self.spans:
             for at in range(low, high, rows):
                 fill(self.packed, grid, at, min(at + rows, high), sums[label])
@@ -263,8 +266,7 @@ class Shard:
         return np.asarray(self.codes[j // per_group, :, j % per_group])
 
     def _empty_histogram(self) -> NDArray[np.int64]:
-        columns = self.codes.shape[0] * self.codes.shape[2]
-        return np.zeros((self.n_groups, columns, self.width), dtype=np.int64)
+        return np.zeros((self.n_groups, self.n_columns, self.width), dtype=np.int64)
 
 
 def counts_of(weights: Weights) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
 ANY_ROWS = np.zeros((0, 0), dtype=np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Found:
     """A test of one node, and the weight of each label on its two sides."""
 
@@ -25,7 +25,7 @@ class Found:
     sums: NDArray[np.int64]  # [side, label]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Finder:
     """Finds tests over the bins of a table. counts[column, bin]: sample weights; min_rows: on each side."""
 
@@ -56,7 +56,7 @@ class Finder:
     ) -> Found | None:
         bins, found = self.bins, np.zeros(3, dtype=np.int64)
         layout = (bins.n_bins, bins.has_missing, bins.ordered)
-        most = int(totals.max())
+        most = max(totals.tolist())
         best = None
         weight = kernels.best_threshold(looked_at, totals, *layout, rows, self.min_rows, found)
         if weight > most:

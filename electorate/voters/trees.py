@@ -23,7 +23,7 @@ from electorate.voters.questions import ANY_ROWS, Finder, Found
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
 
 
-@dataclass(frozen=True)
+@dataclass
 class Voter:
     """A voter over bins: questions, parents first, and leaves with the weight of each label in them.
 
@@ -47,7 +47,7 @@ class Splitter(Protocol):
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class Search:
     """All that a family gets to see: the sums of this round, the bins, the sample weights per bin, the engine."""
 
@@ -163,7 +163,10 @@ class Stumps(BaseEstimator):
     exhaustive: ClassVar[bool] = True  # for two labels
 
     def best(self, search: Search) -> Voter:
-        return grow(search, "edge", Limits(max_depth=1))
+        found = Finder(search.bins, search.counts).best(search.sums.histogram, search.sums.totals)
+        if found is None:
+            return constant(search)
+        return Voter([Question(ROOT, 1, 2, found.column, found.cut, found.on_left)], [1, 2], found.sums)
 
     def constant(self, search: Search) -> Voter:
         return constant(search)
