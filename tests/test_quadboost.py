@@ -15,6 +15,7 @@ from electorate import Columns, Pool, QuadBoostClassifier
 from electorate.boosting.quadboost import L1, L2, Linf, Penalty
 from tests.common import checks
 from tests.common.cases import DATA
+from tests.common.engines import ENGINES
 
 PENALTIES = {
     "vanilla": {"penalty": None},
@@ -396,12 +397,12 @@ def test_the_theory_asks_for_so_much_that_nobody_votes() -> None:
     checks.check_zero_weight_is_no_row,
     checks.check_weights_times_power_of_two,
     checks.check_rows_permuted,
-    checks.check_threads_and_shards,
+    checks.check_any_parts,
 ], ids=lambda check: check.__name__)  # fmt: skip
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize(("name", "way"), [("vanilla", "never"), ("l1", "greedy"), ("l2", "cyclic")])
 def test_bits(check: Any, data: str, name: str, way: str) -> None:
-    check(model(name, way, n_estimators=12), *DATA[data])
+    check(ENGINES["threads"], model(name, way, n_estimators=12), *DATA[data])
 
 
 @pytest.mark.parametrize("check", [
@@ -412,7 +413,7 @@ def test_bits(check: Any, data: str, name: str, way: str) -> None:
 ], ids=lambda check: check.__name__)  # fmt: skip
 @pytest.mark.parametrize("data", ["two-labels", "three-labels", "ties", "missing"])
 def test_bits_of_columns(check: Any, data: str) -> None:
-    check(model("l1", "cyclic", Columns(), n_estimators=12), *DATA[data])
+    check(ENGINES["threads"], model("l1", "cyclic", Columns(), n_estimators=12), *DATA[data])
 
 
 @pytest.mark.parametrize(("name", "way"), EVERY)

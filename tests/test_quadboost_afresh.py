@@ -14,6 +14,7 @@ from electorate import KernelSections, PairedStumps, QuadBoostClassifier, Rules,
 from electorate.voters.questions import lifted
 from tests.common import checks
 from tests.common.cases import DATA
+from tests.common.engines import ENGINES
 
 NATIVE = {
     "stumps": Stumps(),
@@ -113,7 +114,7 @@ def test_objective_stages_warm_start_and_files(family: str, way: str, classes: i
     checks.check_zero_weight_is_no_row,
     checks.check_weights_times_power_of_two,
     checks.check_rows_permuted,
-    checks.check_threads_and_shards,
+    checks.check_any_parts,
     checks.check_train_error_is_score,
 ], ids=lambda check: check.__name__)  # fmt: skip
 @pytest.mark.parametrize("data", ["two-labels", "ties", "missing", "categories"])
@@ -121,7 +122,7 @@ def test_objective_stages_warm_start_and_files(family: str, way: str, classes: i
 def test_bits(check: Any, data: str, family: str, way: str) -> None:
     if data == "categories" and check is checks.check_train_error_is_score:
         pytest.skip("of three classes every history row is about one")
-    check(QuadBoostClassifier(NATIVE[family], n_estimators=8, **WAYS[way]), *DATA[data])
+    check(ENGINES["threads"], QuadBoostClassifier(NATIVE[family], n_estimators=8, **WAYS[way]), *DATA[data])
 
 
 def test_vanilla_on_stumps_is_vanilla_on_a_pool_of_all_of_them() -> None:
@@ -212,3 +213,18 @@ def test_what_cannot_be_boosted_is_refused() -> None:
         QuadBoostClassifier(Stumps(), penalty="l1", lam="theory").fit(X, y)
     with pytest.raises(ValueError, match="sample_weight"):
         QuadBoostClassifier(KNeighborsRegressor()).fit(np.nan_to_num(X), y, np.arange(60) + 1)
+
+
+# ---------------------------------------------------------------- elsewhere
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+@pytest.mark.parametrize("family", [Stumps(), Trees(2, criterion="edge"), electorate.Pool(5)], ids=repr)
+def test_the_same_model_on_every_engine(engine: str, family: Any) -> None:
+    X, y = DATA["missing"]
+    model = QuadBoostClassifier(family, penalty="l1", lam=0.02, n_estimators=8)
+    here = QuadBoostClassifier(family, penalty="l1", lam=0.02, n_estimators=8).fit(X, y)
+    there = checks.fitted(ENGINES[engine], model, X, y)
+    np.testing.assert_array_equal(there.decision_function(X), here.decision_function(X))
+    if not isinstance(family, electorate.Pool):
+        assert there.digest_ == here.digest_

@@ -187,7 +187,7 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     else:
         model.ensemble_ = _read_ensemble(contents, model.n_features_in_)
         _check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
-    model.history_ = _read_history(contents, model.ensemble_.n_voters)
+    model.history_ = _read_history(contents, model.ensemble_.n_voters, model._history_columns)
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     _read_validation(contents, model)
     model._read_more(contents)

@@ -23,11 +23,10 @@ from electorate.council import Council
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.messages import Change
-from electorate.engines.pool import Pool as ThreadPool
 from electorate.engines.threads import Threads
 from electorate.ensemble import casts_of, from_casts
-from electorate.estimators.quad_pools import NOBODY, Listener, Past, error_of
-from electorate.estimators.training import Problem, no_bins
+from electorate.estimators.quad_pools import NOBODY, Case, Listener, Past, error_of
+from electorate.estimators.training import no_bins
 from electorate.estimators.words import column_names
 from electorate.moves import in_units
 from electorate.voters import means
@@ -76,8 +75,16 @@ class BinSearcher:
         self.sums = engine.advance(self.booster, None, 0.0)
         self.one = self.sums.total
         self.found: list[Found] = []
-        self.shown = shown_in_shards(engine, self.found, group)
+        self.group = group
+        self._shown: Shown | None = None
         self._best: Found | None = None
+
+    @property
+    def shown(self) -> Shown:
+        """Needed only where voters are re-weighted."""
+        if self._shown is None:
+            self._shown = shown_in_shards(self.engine, self.found, self.group)
+        return self._shown
 
     @property
     def heard(self) -> float:
@@ -95,11 +102,11 @@ class BinSearcher:
         return self._best
 
     def _search(self, search: Search) -> Voter:
-        """The best voter. Where one label has almost all the weight, the first one only says so, unless it is perfect."""
+        """The best voter; where one label has almost all the weight, first one that only says so, unless it is right."""
         best: Voter = self.family.best(search)
         total, right = self.sums.total, int(best.sums.max(axis=1).sum())
         if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:
-            return self.family.constant(search)  # type: ignore[no-any-return]
+            return self.family.constant(search)
         return best
 
     def _found(self, voter: Voter, outputs: Floats) -> Found:
@@ -167,19 +174,15 @@ def shown_in_shards(engine: Threads, found: list[Found], group: NDArray[np.int64
 class BinVoters:
     """A family over bins, for all runs of a fit."""
 
-    def __init__(self, model: Any, problem: Problem, bins: Bins, threads: ThreadPool) -> None:
+    def __init__(self, model: Any, bins: Bins, engine: Any, judge: Any) -> None:
         self.bins, self.family = bins, model._family()
-        n_shards = model._n_shards or threads.n_jobs
-        self.n_given = problem.examples.weights.given
-        self.engine = Threads(problem.examples, bins, threads, n_shards)
-        heard = problem.validation
-        self.judge = Threads(heard.examples, bins, threads, n_shards) if heard is not None else None
+        self.engine, self.judge = engine, judge
         self.searchers: list[BinSearcher] = []
 
     def start(self, model: Any, group: Any, number: int, past: Past) -> AfreshRounds:
         searcher = BinSearcher(self.engine, self.family, self.bins, group)
         self.searchers.append(searcher)
-        rounds = AfreshRounds(searcher, model._rules(self.n_given, 1))
+        rounds = AfreshRounds(searcher, model._rules(1.0, 1))
         voters = []
         if past.model is not None:
             rows = [{"edge": 0.0, "error": 0.0}] * past.model.ensemble_.n_voters
@@ -201,8 +204,8 @@ class BinVoters:
         found = self.searchers[run].found[number].voter
         return replace(found, step=Step(weight, 0.0, 0.0))
 
-    def made(self, runs: list[list[Cast]], model: Any, problem: Problem) -> dict[str, Any]:
-        n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
+    def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
+        n_outputs = 1 if len(classes) == 2 else len(classes)
         return {"bins_": self.bins, "ensemble_": from_casts(runs, self.bins, n_outputs)}
 
 
@@ -283,10 +286,11 @@ class RowSearcher:
 class RowVoters:
     """A family by rows, or any regressor, for all runs of a fit."""
 
-    def __init__(self, model: Any, X: Any, problem: Problem, X_val: Any) -> None:
+    def __init__(self, model: Any, case: Case) -> None:
+        X: Any = case.examples.table
         self.family, self.n_columns = model._family(), X.shape[1]
-        self.problem, self.X_val = problem, X_val
-        self.kept = np.flatnonzero(problem.examples.weights.times)
+        self.case = case
+        self.kept = np.flatnonzero(case.examples.weights.times)
         self.X = X if len(self.kept) == X.shape[0] else _safe_indexing(X, self.kept)
         self.names = column_names(model)
         self.by_rows = model._by_rows
@@ -294,7 +298,7 @@ class RowVoters:
         self.searchers: list[RowSearcher] = []
 
     def start(self, model: Any, group: Any, number: int, past: Past) -> AfreshRounds:
-        target, weights = target_of(self.problem, self.kept, group)
+        target, weights = target_of(self.case, self.kept, group)
         search = self._by_family(type(model).__name__) if self.by_rows else self._by_regressor
         searcher = RowSearcher(search, self.X, target, weights)
         self.searchers.append(searcher)
@@ -339,12 +343,12 @@ class RowVoters:
         return Scaled(fitted, largest) if largest > 0 else None
 
     def listener(self, model: Any, group: Any, number: int) -> Listener | None:
-        heard = self.problem.validation
+        heard = self.case.validation
         if heard is None:
             return None
         there = np.flatnonzero(heard.examples.weights.times)
         target, weights = target_of(heard, there, group)
-        rows, found = _safe_indexing(self.X_val, there), self.searchers[-1].found
+        rows, found = _safe_indexing(heard.examples.table, there), self.searchers[-1].found
         shown = Shown(target, weights, lambda number: found[number].voter.outputs(rows))
         return Listener(shown, model.scoring, model.tol, model.n_iter_no_change)
 
@@ -355,18 +359,18 @@ class RowVoters:
         voter = Voter([], [], NOBODY, self.searchers[run].found[number].voter)
         return Cast(voter, np.ones((1, 1)), Step(weight, 0.0, 0.0))
 
-    def made(self, runs: list[list[Cast]], model: Any, problem: Problem) -> dict[str, Any]:
-        hearing = Hearing(problem.classes if len(runs) == 1 else np.arange(2), "log_odds", type(model).__name__)
+    def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
+        hearing = Hearing(classes if len(runs) == 1 else np.arange(2), "log_odds", type(model).__name__)
         council = Council(runs, hearing, self.n_columns, self.family)
         return {"bins_": no_bins(self.n_columns), "ensemble_": council}
 
 
-def target_of(problem: Problem, kept: NDArray[np.int64], group: NDArray[np.int64] | None) -> tuple[Floats, Weights]:
+def target_of(case: Case, kept: NDArray[np.int64], group: NDArray[np.int64] | None) -> tuple[Floats, Weights]:
     """What is to be learnt of the rows that count, and their weights."""
-    weights = problem.examples.weights
+    weights = case.examples.weights
     real = None if weights.real is None else weights.real[kept]
     mine = replace(weights, times=weights.times[kept], real=real)
-    if problem.target is not None:
-        return problem.target[kept], mine
-    labels = problem.labels[kept]
+    if case.target is not None:
+        return case.target[kept], mine
+    labels = case.examples.labels[kept]
     return (2 * (labels if group is None else group[labels]) - 1).astype(np.float64), mine

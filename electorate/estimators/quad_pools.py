@@ -20,21 +20,30 @@ from electorate.council import Council
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.messages import ROOT, Question
-from electorate.engines.pool import Pool as ThreadPool
-from electorate.engines.shard import counts_of, sort_by_label
+from electorate.engines.shard import Examples, counts_of, sort_by_label
 from electorate.engines.threads import Threads
 from electorate.ensemble import from_casts
-from electorate.estimators.training import Problem, no_bins
+from electorate.estimators.training import no_bins
 from electorate.moves import first_come, in_units
 from electorate.voters import means
 from electorate.voters.by_rows import Always, Hearing
 from electorate.voters.columns import ColumnVoter, RealColumns, SignColumns, read_columns
-from electorate.voters.pool import Tests
+from electorate.voters.pool import Candidates
 from electorate.voters.questions import Finder
 from electorate.voters.trees import Voter
 
 Floats = NDArray[np.float64]
 NOBODY = np.zeros((2, 0), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows with labels or, in regression, numbers from -1 to 1 (all labels are then 0); and rows to stop by."""
+
+    examples: Examples
+    classes: NDArray[Any]
+    validation: "Case | None" = None
+    target: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -188,15 +197,16 @@ def last_weights(numbers: NDArray[np.int64], weights: Floats) -> list[tuple[int,
     return [(number, last[number]) for number in first_come(numbers).tolist()]
 
 
-def one_sided(problem: Problem) -> bool:
+def one_sided(case: Case) -> bool:
     """Whether some label has almost all the weight, or almost none: a pool then needs a voter that only says so.
 
     Any other would better the vote by next to nothing, yet be obeyed for what is due to the label.
     """
-    if len(problem.classes) < 2:
+    if len(case.classes) < 2:
         return False
-    counts = counts_of(problem.examples.weights)
-    total = np.bincount(problem.labels, weights=counts if len(counts) else problem.examples.weights.times)
+    weights = case.examples.weights
+    counts = counts_of(weights)
+    total = np.bincount(case.examples.labels, weights=counts if len(counts) else weights.times)
     share = total / total.sum()
     return bool(np.any((share < ALMOST_NOTHING) | (share > 1 - ALMOST_NOTHING)))
 
@@ -204,26 +214,23 @@ def one_sided(problem: Problem) -> bool:
 class StumpPool(FinitePool):
     """The tests of a `Pool` as columns of bits over binned rows."""
 
-    def __init__(self, model: Any, problem: Problem, bins: Bins, threads: ThreadPool) -> None:
+    def __init__(self, model: Any, case: Case, bins: Bins, engine: Threads, judge: Threads | None) -> None:
         super().__init__()
         self.bins = bins
         self.both = model._family().complements
-        n_shards = model._n_shards or threads.n_jobs
-        engine = Threads(problem.examples, bins, threads, n_shards)
         self.counts = engine.counts().sum(axis=0)
-        self.tests = Tests.of(bins, self.counts, model._family().per_feature)
-        self.constant = one_sided(problem)
-        self.said = self._said(engine, problem)
+        self.tests = Candidates.of(bins, self.counts, model._family().per_feature)
+        self.constant = one_sided(case)
+        self.said = self._said(engine, case)
         self.heard: Said | None = None
-        if problem.validation is not None:
-            listening = Threads(problem.validation.examples, bins, threads, n_shards)
-            self.heard = self._said(listening, problem.validation)
+        if case.validation is not None and judge is not None:
+            self.heard = self._said(judge, case.validation)
 
     def _question(self, number: int) -> Question:
         found = self.tests.found(number, Finder(self.bins, self.counts), self.counts[None])
         return Question(ROOT, 1, 2, found.column, found.cut, found.on_left)
 
-    def _said(self, engine: Threads, problem: Problem) -> Said:
+    def _said(self, engine: Threads, case: Case) -> Said:
         shards = engine.shards
         labels = [np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts)) for shard in shards]
         n_rows = sum(map(len, labels))
@@ -232,12 +239,12 @@ class StumpPool(FinitePool):
             question = self._question(number)
             right = [~question.on_left[shard.column(question.column)] for shard in shards]
             bits[number] = np.packbits(np.concatenate(right), bitorder="little")
-        weights = problem.examples.weights
+        weights = case.examples.weights
         times = np.concatenate([shard.weights.times for shard in shards])
         real = None if weights.real is None else np.concatenate([shard.weights.real for shard in shards])
         kept = replace(weights, times=times, real=real)
-        if problem.target is not None:
-            return Said(SignColumns.packed(bits, n_rows), in_shards(engine, problem, problem.target), kept, False)
+        if case.target is not None:
+            return Said(SignColumns.packed(bits, n_rows), in_shards(engine, case), kept, False)
         return Said(SignColumns.packed(bits, n_rows), np.concatenate(labels).astype(np.float64), kept)
 
     def cast(self, run: int, number: int, weight: float) -> Cast:
@@ -249,8 +256,8 @@ class StumpPool(FinitePool):
             return Cast(Voter([], [ROOT], NOBODY), np.array([[sign]]), step)
         return Cast(Voter([self._question(number % n)], [1, 2], NOBODY), np.array([[-sign], [sign]]), step)
 
-    def made(self, runs: list[list[Cast]], model: Any, problem: Problem) -> dict[str, Any]:
-        n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
+    def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
+        n_outputs = 1 if len(classes) == 2 else len(classes)
         return {"bins_": self.bins, "ensemble_": from_casts(runs, self.bins, n_outputs)}
 
 
@@ -259,33 +266,34 @@ class ColumnPool(FinitePool):
 
     both = False
 
-    def __init__(self, X: Floats, problem: Problem, X_val: Floats | None) -> None:
+    def __init__(self, case: Case) -> None:
         super().__init__()
+        X: Floats = case.examples.table  # type: ignore[assignment]
         self.n_columns = X.shape[1]
-        self.constant = one_sided(problem)
-        kept = np.flatnonzero(problem.examples.weights.times)
+        self.constant = one_sided(case)
+        kept = np.flatnonzero(case.examples.weights.times)
         self.columns = read_columns(self._rows(X, kept))
-        self.said = self._said(self.columns, kept, problem)
+        self.said = self._said(self.columns, kept, case)
         self.heard: Said | None = None
-        if problem.validation is not None and X_val is not None:
-            there = np.flatnonzero(problem.validation.examples.weights.times)
-            rows = X_val[there]
+        if case.validation is not None:
+            there = np.flatnonzero(case.validation.examples.weights.times)
+            rows = case.validation.examples.table[there]  # type: ignore[index]
             outputs = [self._voter(j).outputs(rows) for j in range(self.columns.n_columns)]
             heard = RealColumns(np.empty((len(there), 0)))
             heard.values, heard.n_columns = np.array(outputs), len(outputs)  # scaled by training
-            self.heard = self._said(heard, there, problem.validation)
+            self.heard = self._said(heard, there, case.validation)
 
     def _rows(self, X: Floats, kept: NDArray[np.int64]) -> Floats:
         rows = X if len(kept) == len(X) else X[kept]
         return np.column_stack([rows, np.ones(len(rows))]) if self.constant else rows
 
-    def _said(self, columns: SignColumns | RealColumns, kept: NDArray[np.int64], problem: Problem) -> Said:
-        weights = problem.examples.weights
+    def _said(self, columns: SignColumns | RealColumns, kept: NDArray[np.int64], case: Case) -> Said:
+        weights = case.examples.weights
         real = None if weights.real is None else weights.real[kept]
         mine = replace(weights, times=weights.times[kept], real=real)
-        if problem.target is not None:
-            return Said(columns, problem.target[kept], mine, False)
-        return Said(columns, problem.labels[kept].astype(np.float64), mine)
+        if case.target is not None:
+            return Said(columns, case.target[kept], mine, False)
+        return Said(columns, case.examples.labels[kept].astype(np.float64), mine)
 
     def _voter(self, number: int) -> ColumnVoter | Always:
         if number == self.n_columns:
@@ -295,14 +303,16 @@ class ColumnPool(FinitePool):
     def cast(self, run: int, number: int, weight: float) -> Cast:
         return Cast(Voter([], [], NOBODY, self._voter(number)), np.ones((1, 1)), Step(weight, 0.0, 0.0))
 
-    def made(self, runs: list[list[Cast]], model: Any, problem: Problem) -> dict[str, Any]:
-        hearing = Hearing(problem.classes if len(runs) == 1 else np.arange(2), "log_odds", type(model).__name__)
+    def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
+        hearing = Hearing(classes if len(runs) == 1 else np.arange(2), "log_odds", type(model).__name__)
         council = Council(runs, hearing, self.n_columns, model._family())
         return {"bins_": no_bins(self.n_columns), "ensemble_": council}
 
 
-def in_shards(engine: Threads, problem: Problem, values: Floats) -> Floats:
-    """Values of the rows that count, in the order in which the shards hold them."""
-    ends = [problem.table.n_rows * k // len(engine.shards) for k in range(len(engine.shards) + 1)]
-    orders = [sort_by_label(problem.examples, low, high)[0] for low, high in pairwise(ends)]
-    return np.asarray(values[np.concatenate(orders)])
+def in_shards(engine: Threads, case: Case) -> Floats:
+    """The targets of the rows that count, in the order in which the shards hold them."""
+    assert case.target is not None
+    n_shards = len(engine.shards)
+    ends = [len(case.target) * k // n_shards for k in range(n_shards + 1)]
+    orders = [sort_by_label(case.examples, low, high)[0] for low, high in pairwise(ends)]
+    return np.asarray(case.target[np.concatenate(orders)])

@@ -4,20 +4,18 @@ Nothing of the model changes before all is done.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate.boosting.pool_rounds import Run
-from electorate.data.bins import find_bins
-from electorate.engines.pool import Pool as ThreadPool
-from electorate.engines.pool import count_jobs
-from electorate.estimators import inputs, training
+from electorate.estimators import training
 from electorate.estimators.callbacks import Hooks
 from electorate.estimators.quad_afresh import BinVoters, RowVoters
-from electorate.estimators.quad_pools import ColumnPool, Listener, Past, StumpPool, last_weights
-from electorate.estimators.training import Problem
+from electorate.estimators.quad_pools import Case, ColumnPool, Listener, Past, StumpPool, last_weights
+from electorate.estimators.room import Outline, Room
 from electorate.moves import Moves
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
@@ -38,36 +36,59 @@ class PoolHooks(Hooks):
         return [*self.finished, self.now.cut(self.n_whole)]  # type: ignore[attr-defined]
 
 
-def run(model: Any, table: Any, problem: Problem, table_val: Any, context: Any, data: tuple[Any, Any]) -> None:
+def run(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model by a pool, or by a family that is searched afresh each round."""
     before = _before(model)
+    case = case_of(place.room, outline) if hasattr(place, "room") else None
+    pool = _pool(model, place, case, outline, before)
+    groups = training._groups(model, outline.classes)
+    train(pool, groups, model, outline, before, Fitting(context, data))
+
+
+def case_of(room: Room, outline: Outline) -> Case:
+    """The rows of this process."""
+    heard = room.examples.get("heard")
+    validation = None if heard is None else Case(heard, outline.classes)
+    return Case(room.examples["train"], outline.classes, validation)
+
+
+def _pool(model: Any, place: Any, case: Case | None, outline: Outline, before: Any) -> Any:
     family = model._family()
-    if isinstance(family, Columns):
-        _run_on(ColumnPool(table, problem, table_val), model, problem, before, context, data)
-    elif not model._is_native:
-        _run_on(RowVoters(model, table, problem, table_val), model, problem, before, context, data)
-    else:
-        jobs = count_jobs(model.n_jobs, problem.table.n_rows * problem.table.n_columns)
-        inputs.refuse_too_large(training._bytes_needed(model, problem, model._n_shards or jobs, 256))
-        with ThreadPool(jobs) as threads:
-            categorical = inputs.category_columns(problem.table, model.categorical_features)
-            bins = find_bins(problem.table, problem.examples.weights.whole, categorical, model.max_bins, threads)
-            if before is not None:
-                training._refuse_other_data(before, bins, problem.classes)
-            kind = StumpPool if isinstance(family, Pool) else BinVoters
-            _run_on(kind(model, problem, bins, threads), model, problem, before, context, data)
+    if case is not None and not model._is_native:
+        return ColumnPool(case) if isinstance(family, Columns) else RowVoters(model, case)
+    if case is None and (model.reweight != "never" or outline.listens):
+        raise ValueError(
+            f"{type(model).__name__} on a Dask cluster neither re-weights voters nor stops by validation: use "
+            "reweight='never' and early_stopping=False, or rows of this process"
+        )
+    bins = place.agree("find_bins", model.categorical_features, model.max_bins)
+    if before is not None:
+        training._refuse_other_data(before, bins, outline.classes)
+    said = place.agree("build", bins, model.max_bins)
+    engines = {name: place.engine(name, numbers, len(outline.classes)) for name, numbers in said.items()}
+    if case is not None and isinstance(family, Pool):
+        return StumpPool(model, case, bins, engines["train"], engines.get("heard"))
+    return BinVoters(model, bins, engines["train"], engines.get("heard"))
 
 
-def _run_on(pool: Any, model: Any, problem: Problem, before: Any, context: Any, data: tuple[Any, Any]) -> None:
-    groups = training._groups(model, problem)
+@dataclass(frozen=True)
+class Fitting:
+    """What the callbacks of a fit get to see."""
+
+    context: Any
+    data: tuple[Any, Any]
+
+
+def train(pool: Any, groups: list[Any], model: Any, outline: Outline, before: Any, fitting: Fitting) -> None:
+    """All runs: one, or one per label."""
     pasts = [_past(before, label) for label, _ in groups]
 
     def make(outcomes: list[Any]) -> dict[str, Any]:
-        return fitted(model, problem, pool, [*outcomes, *(past.run for past in pasts[len(outcomes) :])])
+        return fitted(model, outline, pool, [*outcomes, *(past.run for past in pasts[len(outcomes) :])])
 
-    with PoolHooks(model, context, data, make, len(groups)) as hooks:
+    with PoolHooks(model, fitting.context, fitting.data, make, len(groups)) as hooks:
         for number, ((_, group), past) in enumerate(zip(groups, pasts, strict=True)):
-            if len(problem.classes) == 1 and problem.target is None:
+            if len(outline.classes) == 1:
                 hooks.finished.append(Run(stop_reason="no_edge"))  # type: ignore[arg-type]
                 break
             hooks.prepare()
@@ -128,23 +149,23 @@ def _past(before: Any, label: int | None) -> Past:
 # ---------------------------------------------------------------- the fitted model
 
 
-def fitted(model: Any, problem: Problem, pool: Any, runs: list[Run]) -> dict[str, Any]:
+def fitted(model: Any, outline: Outline, pool: Any, runs: list[Run]) -> dict[str, Any]:
     """The attributes of the model these runs make."""
     kept = [run.kept for run in runs]
     casts = [
         [pool.cast(n, *one) for one in last_weights(run.places[:, 1], run.moves[:, 0])] for n, run in enumerate(kept)
     ]
     attributes = {
-        "classes_": problem.classes,
-        "n_classes_": len(problem.classes),
+        "classes_": outline.classes,
+        "n_classes_": len(outline.classes),
         "estimator_": model._family(),
         "moves_": Moves.of([(run.places, run.moves) for run in kept]),
         "history_": history_of(runs),
         "stop_reason_": max(runs, key=lambda run: run.n_rounds).stop_reason,
         "gap_": max(run.gap for run in runs),
-        **pool.made(casts, model, problem),
+        **pool.made(casts, model, outline.classes),
     }
-    if problem.validation is not None:
+    if outline.listens:
         attributes["best_round_"] = max(run.n_rounds for run in kept)
     return attributes
 

@@ -22,7 +22,7 @@ from electorate.council import Council
 from electorate.engines.pool import Pool as ThreadPool
 from electorate.estimators import quad_training
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
-from electorate.estimators.training import Problem
+from electorate.estimators.room import Outline
 from electorate.modelfile import Contents, require
 from electorate.moves import Moves, in_units
 from electorate.theory.complexity import massart
@@ -169,8 +169,8 @@ n_jobs, random_state
         """4 R_m, with Massart's bound for the voters and their complements."""
         return theory_lam(massart(n, math.log(2 * max(n_voters, 1))))
 
-    def _train(self, table: Any, problem: Problem, table_val: Any, context: Any, data: tuple[Any, Any]) -> None:
-        quad_training.run(self, table, problem, table_val, context, data)
+    def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
+        quad_training.run(self, place, outline, context, data)
         if self.lam == "theory" and not len(self.steps_):
             warnings.warn(
                 "lam='theory' leaves the model without voters: the bound of Theorem 1 is loose below some ten thousand "
