@@ -18,6 +18,7 @@ _HOMES = {
     "PairedStumps": "electorate.voters.paired_stumps",
     "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
+    "QuadBoostClassifier": "electorate.estimators.quadboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "Resampled": "electorate.voters.wrapped",
     "Rules": "electorate.voters.rules",
@@ -42,6 +43,7 @@ __all__ = [
     "PairedStumps",
     "Pool",
     "ProgressBar",
+    "QuadBoostClassifier",
     "RealAdaBoostClassifier",
     "Resampled",
     "Rules",
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     )
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
+    from electorate.estimators.quadboost import QuadBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
     from electorate.voters.columns import Columns

@@ -30,6 +30,7 @@ from electorate.estimators import files, inputs, training
 from electorate.estimators.lazily import is_dask, open_cluster, row_by_row
 from electorate.estimators.room import Given, Outline, Plan, Room
 from electorate.estimators.voter_view import RowVoter, Voters
+from electorate.modelfile import Contents
 from electorate.voters.trees import Stumps
 
 FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
@@ -76,6 +77,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what a classifier adds
 
+    _history_columns = frozenset({"step", "edge", "error", "n_voters", "seconds"})  # that a model file must hold
     _one_vs_rest = False  # one binary problem per class, where the algorithm knows only two labels
 
     def _booster(self, n_labels: int) -> Booster:
@@ -153,10 +155,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         with Pool(jobs) as pool:
             place = training.Here(Room(given, given_val, pool, self._n_shards or jobs))
             outline = self._begin(place, self._plan(going_on, heard is not None), rows, context)
-            if self._is_native:
-                training.run(self, place, outline, context, rows[:2])
-            else:
-                training.run_wrapped(self, place.room, outline, context, rows[:2])
+            self._train(place, outline, context, rows[:2])
 
     def _fit_there(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
@@ -165,12 +164,18 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             try:
                 with open_cluster(self, rows, heard, reset=not going_on) as place:
                     outline = self._begin(place, plan, rows, context if attempt == 1 else None)
-                    training.run(self, place, outline, context, rows[:2])
+                    self._train(place, outline, context, rows[:2])
                 return
             except WorkerLostError as lost:
                 if attempt == MOST_ATTEMPTS or not training.resume(self, context):
                     raise
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
+
+    def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
+        if self._is_native:
+            training.run(self, place, outline, context, data)
+        else:
+            training.run_wrapped(self, place.room, outline, context, data)
 
     def _begin(self, place: training.Place, plan: Plan, rows: Rows, context: Any) -> Outline:
         outline: Outline = place.agree("prepare", plan)
@@ -267,6 +272,13 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
         check_is_fitted(self)
         files.save(self, path)
+
+    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+        """What a model file holds beside the ensemble, the bins and the history."""
+        return {}
+
+    def _read_more(self, contents: Contents) -> None:
+        """Back again, from a file that is not trusted: ValueError for what `_more_arrays` cannot have written."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ensemble_")

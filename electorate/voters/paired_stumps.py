@@ -78,7 +78,7 @@ class PairedStumps(BaseEstimator):
         return self.exhaustive and len(many) < 2
 
     def best(self, search: Search) -> Voter:
-        finder = Finder(search.bins, search.counts)
+        finder = Finder(search.bins, search.counts, signed=search.signed)
         stump = finder.best(search.sums.histogram, search.sums.totals)
         if self.search == "greedy" and stump is None:
             return constant(search)
