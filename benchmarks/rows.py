@@ -144,6 +144,26 @@ def whole_round(size: Size) -> Row:
     }
 
 
+def columns(size: Size) -> Row:
+    """The correlation of 5,000 columns of +-1 with a vector over 10,000 rows (voters.py)."""
+    figures = work("families", limited(1), pinned=True, name="columns", quick=size.quick)
+    return {
+        "title": "columns of +-1, 10,000 x 5,000",
+        "figures": figures,
+        "bars": [_at_least("against NumPy's product in float64", figures["ratio"], 4.0)],
+    }
+
+
+def rules(size: Size) -> Row:
+    """A round of rules of three tests against one of trees of depth three, 100,000 x 50 (voters.py)."""
+    figures = work("families", limited(1), pinned=True, name="rules", quick=size.quick)
+    return {
+        "title": "a round of rules of 3 tests, 100,000 x 50",
+        "figures": figures,
+        "bars": [_at_most("rules / trees of depth 3", figures["ratio"], 5.0, "x")],
+    }
+
+
 def start(size: Size) -> Row:
     """Import, and the first fit of 1,000 x 10 in a fresh process."""
     cold, warm = _first_fits(size)
@@ -184,6 +204,8 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "fit-trees": fit_trees,
     "fit-real": fit_real,
     "round": whole_round,
+    "columns": columns,
+    "rules": rules,
     "predict": predict,
     "start": start,
     "memory": memory,
@@ -256,6 +278,11 @@ def _faster(label: str, found: Row, peers: list[str], least: float) -> Row:
     met = None if ratio is None or len(there) < len(peers) else ratio >= least
     bar = {"label": label, "bar": f">= {least:g} x", "measured": ratio, "unit": "x", "met": met}
     return {**bar, "against": fastest}
+
+
+def _at_least(label: str, ratio: float, least: float) -> Row:
+    """A bar from below on one ratio."""
+    return {"label": label, "bar": f">= {least:g} x", "measured": ratio, "unit": "x", "met": ratio >= least}
 
 
 def _at_most(label: str, measured: float | None, most: float, unit: str) -> Row:

@@ -114,6 +114,11 @@ def rounds(*, quick: bool) -> dict[str, Any]:
     return dict(measure(**smaller))
 
 
+def families(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of voters.py."""
+    return dict(getattr(importlib.import_module("voters"), name)(quick=quick))
+
+
 def _warm_up(names: list[str], given: Setting, like: Array) -> None:
     """Compile, start threads and load what is loaded lazily, on small data of the same kind."""
     n, n_rounds = _WARM_UP
@@ -154,6 +159,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "first_fit": first_fit,
     "memory": memory,
     "rounds": rounds,
+    "families": families,
 }
 
 

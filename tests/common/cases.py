@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from electorate import AdaBoostClassifier
+from electorate import AdaBoostClassifier, PairedStumps, Pool, Rules, Stumps, Trees, Union
 from tests.common.recompute import Floats, mean_exp
 
 
@@ -22,6 +22,10 @@ BOOSTERS = {
     "AdaBoost": Booster(AdaBoostClassifier(n_estimators=12), mean_exp),
     "AdaBoost-few-bins": Booster(AdaBoostClassifier(n_estimators=12, max_bins=4), mean_exp),
     "AdaBoost-exact": Booster(AdaBoostClassifier(n_estimators=12, max_bins="exact"), mean_exp),
+    "AdaBoost-paired": Booster(AdaBoostClassifier(PairedStumps(), n_estimators=12), mean_exp),
+    "AdaBoost-pool": Booster(AdaBoostClassifier(Pool(5), n_estimators=12), mean_exp),
+    "AdaBoost-rules": Booster(AdaBoostClassifier(Rules(3), n_estimators=12), mean_exp),
+    "AdaBoost-union": Booster(AdaBoostClassifier(Union([Stumps(), Rules(2), Trees(2)]), n_estimators=12), mean_exp),
 }
 
 
