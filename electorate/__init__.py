@@ -25,6 +25,7 @@ _HOMES = {
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
+    "VadaBoostClassifier": "electorate.estimators.penalised",
     "complexity_of": "electorate.estimators.family_complexity",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
@@ -48,6 +49,7 @@ __all__ = [
     "TimeLimit",
     "Trees",
     "Union",
+    "VadaBoostClassifier",
     "__version__",
     "complexity_of",
     "empirical_rademacher",
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     )
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
+    from electorate.estimators.penalised import VadaBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
     from electorate.voters.columns import Columns

@@ -18,6 +18,7 @@ from electorate import (
     Stumps,
     Trees,
     Union,
+    VadaBoostClassifier,
 )
 
 FEW = {"n_estimators": 5}
@@ -42,6 +43,9 @@ MODELS = [
     AdaBoostClassifier(Union([Stumps(), Rules()]), **FEW),
     RealAdaBoostClassifier(Columns(), **FEW),
     RealAdaBoostClassifier(KernelSections(), **FEW),
+    VadaBoostClassifier(**FEW),
+    VadaBoostClassifier(Trees(2), lam="auto", **FEW),
+    VadaBoostClassifier(DecisionTreeClassifier(max_depth=2), lam=0, **FEW),
 ]
 
 

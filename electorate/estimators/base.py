@@ -27,6 +27,7 @@ from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
 from electorate.estimators.training import Problem
 from electorate.estimators.voter_view import RowVoter, Voters
+from electorate.modelfile import Contents
 from electorate.voters.trees import Stumps
 
 FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
@@ -73,6 +74,19 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _booster(self, n_labels: int) -> Booster:
         raise NotImplementedError
+
+    def _chosen_booster(self, bench: Any, group: Any, n_labels: int) -> Booster:
+        """The booster of a run, where it takes other runs to choose it."""
+        return self._booster(n_labels)
+
+    def _searching(self, bench: Any, booster: Any, past: Any) -> Any:
+        """The family as this algorithm searches it."""
+        return bench.family
+
+    @property
+    def _needs_validation(self) -> bool:
+        """Whether some rows take no part in training."""
+        return self.early_stopping
 
     def _default_family(self) -> Any:
         return Stumps()
@@ -133,7 +147,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         table = self._check_rows(X, reset=not going_on)
         problem = self._problem(table, y, sample_weight, going_on)
         table_val = table if X_val is None else self._check_rows(X_val, reset=False)
-        if self.early_stopping:
+        if self._needs_validation:
             problem = self._with_validation(problem, X_val, table_val, y_val, sample_weight_val)
         elif X_val is not None or y_val is not None:
             raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
@@ -240,6 +254,13 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
         check_is_fitted(self)
         files.save(self, path)
+
+    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+        """What a model file holds beside the ensemble, the bins and the history."""
+        return {}
+
+    def _read_more(self, contents: Contents) -> None:
+        """Back again, from a file that is not trusted: ValueError for what `_more_arrays` cannot have written."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ensemble_")

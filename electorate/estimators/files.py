@@ -25,6 +25,7 @@ ESTIMATORS = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
+    "VadaBoostClassifier": "electorate.estimators.penalised",
 }
 FAMILIES = {
     "Columns": "electorate.voters.columns",
@@ -60,6 +61,7 @@ def save(model: Any, path: Any) -> None:
     _refuse_wrapped(model)
     arrays = {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
+    arrays |= model._more_arrays()
     modelfile.write(path, type(model).__name__, _meta(model), arrays)
 
 
@@ -188,6 +190,7 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     model.history_ = _read_history(contents, model.ensemble_.n_voters)
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     _read_validation(contents, model)
+    model._read_more(contents)
     model.estimator_ = model._family()
     return model
 

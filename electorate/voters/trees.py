@@ -37,6 +37,7 @@ class Voter:
     fitted: Any = None
     said: NDArray[np.float64] | None = None
     member: int = 0  # of a union: the family it comes from
+    step: Any = None  # the booster's, where the search has settled it
 
 
 class Splitter(Protocol):
