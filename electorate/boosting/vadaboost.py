@@ -101,6 +101,6 @@ def _known(floor: Any) -> dict[str, Any]:
 
 
 def _most(held: Any, shift: float, spare: float) -> float:
-    """Of what the sums of u can come to, the logarithm: where e/Z is c times what it was, u is at most c or c^2 times."""
+    """The logarithm of a bound on the sums of u: where e/Z is c times what it was, u is at most c or c^2 times."""
     each = [math.log(units + spare) + max(shift - gain, 2 * (shift - gain)) for units, gain in held]
     return float(np.logaddexp.reduce(each))

@@ -100,8 +100,8 @@ class VadaBoostClassifier(Penalised):
     -----
     Steps are a quarter of the log-odds (Lemma 2): VadaBoost at lam 0 is not AdaBoost, it takes half steps.
     ``history_["objective"]`` is cost (3) over n^2, which falls in every round; ``log_mean`` is the logarithm of the
-    mean of exp(-y f), ``mean_floor`` the floor of the grid it was summed on. Probabilities are 1 / (1 + exp(-2 f)), for more
-    than two classes divided by their sum; they are not calibrated.
+    mean of exp(-y f), ``mean_floor`` the floor of the grid it was summed on. Probabilities are 1 / (1 + exp(-2 f)),
+    for more than two classes divided by their sum; they are not calibrated.
 
     Examples
     --------
