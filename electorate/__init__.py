@@ -13,6 +13,7 @@ _HOMES = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "Checkpoint": "electorate.estimators.callbacks",
     "Columns": "electorate.voters.columns",
+    "EBBoostClassifier": "electorate.estimators.penalised",
     "KernelSections": "electorate.voters.kernel_sections",
     "ModelFormatError": "electorate.modelfile",
     "PairedStumps": "electorate.voters.paired_stumps",
@@ -37,6 +38,7 @@ __all__ = [
     "AdaBoostRClassifier",
     "Checkpoint",
     "Columns",
+    "EBBoostClassifier",
     "KernelSections",
     "ModelFormatError",
     "PairedStumps",
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
     )
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
-    from electorate.estimators.penalised import VadaBoostClassifier
+    from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
     from electorate.voters.columns import Columns

@@ -10,6 +10,7 @@ from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
     Columns,
+    EBBoostClassifier,
     KernelSections,
     PairedStumps,
     Pool,
@@ -44,6 +45,8 @@ MODELS = [
     RealAdaBoostClassifier(Columns(), **FEW),
     RealAdaBoostClassifier(KernelSections(), **FEW),
     VadaBoostClassifier(**FEW),
+    EBBoostClassifier(**FEW),
+    EBBoostClassifier(PairedStumps(), lam="auto", **FEW),
     VadaBoostClassifier(Trees(2), lam="auto", **FEW),
     VadaBoostClassifier(DecisionTreeClassifier(max_depth=2), lam=0, **FEW),
 ]

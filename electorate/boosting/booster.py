@@ -80,8 +80,8 @@ class Booster(Protocol):
         """Which examples of this label the ensemble gets wrong."""
         ...
 
-    def objective(self, mean: float, floor: float) -> float:
-        """What the algorithm lowers, from the mean of the channel."""
+    def measured(self, sums: Sums, one: float, floor: float) -> float:
+        """What the algorithm lowers. one: what the sums come to where the channel's mean is 1."""
         ...
 
 
@@ -137,6 +137,9 @@ class Floating:
 
     def notes(self, floor: float) -> dict[str, float]:
         return {}
+
+    def measured(self, sums: Sums, one: float, floor: float) -> float:
+        return self.objective(sums.total / one, floor)
 
     def objective(self, mean: float, floor: float) -> float:
         """The mean of the weights."""

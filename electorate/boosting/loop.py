@@ -150,7 +150,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     for number in range(len(outcome.casts) + 1, rounds + 1):
         if reason is not None:
             break
-        search = Search(sums, setting.bins, counts, engine)
+        search = Search(sums, setting.bins, counts, engine, floor)
         voter = setting.family.best(search) if number > 1 else _first(setting.family, search)
         outputs = setting.family.outputs(voter, engine.n_counted, booster.leaves)
         step = _judge(setting, voter, outputs)
@@ -174,7 +174,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
                 "step": step.size,
                 "edge": step.edge,
                 "error": step.error,
-                "objective": booster.objective(sums.total / one, floor),
+                "objective": booster.measured(sums, one, floor),
                 "train_error": sums.wrong / mass,
                 "n_voters": number,
                 "floor": float(floor),
@@ -199,7 +199,7 @@ def _start(setting: Setting, outcome: Outcome, mass: int) -> tuple[Sums, float, 
         last = outcome.rows[-1]
         floor = booster.resumed(last, floor)
         sums = engine.advance(booster, None, floor)
-        now = {"objective": booster.objective(sums.total / one, floor), "train_error": sums.wrong / mass}
+        now = {"objective": booster.measured(sums, one, floor), "train_error": sums.wrong / mass}
         _refuse_other(last, now)
     return sums, floor, one
 

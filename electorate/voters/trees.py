@@ -56,6 +56,7 @@ class Search:
     bins: Bins
     counts: NDArray[np.int64]  # [column, bin]
     engine: Splitter
+    floor: float = 0.0  # of the sums
 
 
 @dataclass(frozen=True)
