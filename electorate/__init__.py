@@ -13,6 +13,7 @@ _HOMES = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "Checkpoint": "electorate.estimators.callbacks",
     "Columns": "electorate.voters.columns",
+    "EBBoostClassifier": "electorate.estimators.penalised",
     "KernelSections": "electorate.voters.kernel_sections",
     "ModelFormatError": "electorate.modelfile",
     "PairedStumps": "electorate.voters.paired_stumps",
@@ -26,6 +27,7 @@ _HOMES = {
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
+    "VadaBoostClassifier": "electorate.estimators.penalised",
     "WorkerLostError": "electorate.engines.messages",
     "complexity_of": "electorate.estimators.family_complexity",
     "empirical_rademacher": "electorate.estimators.family_complexity",
@@ -38,6 +40,7 @@ __all__ = [
     "AdaBoostRClassifier",
     "Checkpoint",
     "Columns",
+    "EBBoostClassifier",
     "KernelSections",
     "ModelFormatError",
     "PairedStumps",
@@ -51,6 +54,7 @@ __all__ = [
     "TimeLimit",
     "Trees",
     "Union",
+    "VadaBoostClassifier",
     "WorkerLostError",
     "__version__",
     "complexity_of",
@@ -69,6 +73,7 @@ if TYPE_CHECKING:
     )
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
+    from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
     from electorate.estimators.quadboost import QuadBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError

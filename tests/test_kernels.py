@@ -430,6 +430,35 @@ def test_best_threshold_of_two(table: Sums) -> None:
 
 
 @few_cases
+@given(table=two_labels, seed=generators, lam=st.sampled_from([0.0, 0.3, 1.0, 4.0]), spread=st.floats(1, 20))
+def test_cheapest_threshold(table: Sums, seed: Any, lam: float, spread: float) -> None:
+    squares = seed.integers(0, 50, table.sums.shape)
+    totals, square_totals = table.totals + 1, squares[:, 0].sum(axis=1) + 1
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7)
+        sums = (table.sums, totals, squares, square_totals)
+        cost = twin.cheapest_threshold(*sums, *table.layout, lam, spread, found)
+        seen.append((float(cost), found.tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(generators, st.sampled_from([0.0, 0.3, 1.0, 4.0]))
+def test_cost_at_best(rng: Any, lam: float) -> None:
+    """Against cost (3) of weights w at many steps."""
+    w, right = rng.dirichlet(np.ones(12)), rng.random(12) < 0.6
+    spread = 12 * np.sum(w**2)
+    moved = w * np.exp(np.linspace(-9, 9, 20001)[:, None] * np.where(right, -1, 1))
+    least = np.min((1 - lam) * moved.sum(axis=1) ** 2 + lam * 12 * np.sum(moved**2, axis=1))
+    for twin in TWINS:
+        cost = twin.cost_at_best(w[right].sum(), np.sum(w[right] ** 2) / np.sum(w**2), lam, spread)
+        assert cost <= least * (1 + 1e-9) + 1e-12
+        if right.any() and not right.all():
+            assert cost == pytest.approx(least, rel=1e-5)
+
+
+@few_cases
 @given(left=st.tuples(*[st.integers(0, 9)] * 2), right=st.tuples(*[st.integers(0, 9)] * 2))
 def test_right_of_two(left: tuple[int, int], right: tuple[int, int]) -> None:
     totals = np.add(left, right)

@@ -45,6 +45,7 @@ class Sums:
     histogram: NDArray[np.int64]  # [label, column, bin] of the channel on the grid
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
+    more: "Sums | None" = None  # of a second channel, where the booster has one
 
     @property
     def total(self) -> int:
@@ -55,6 +56,7 @@ class Sums:
             self.histogram + other.histogram,
             self.totals + other.totals,
             self.wrong + other.wrong,
+            None if self.more is None or other.more is None else self.more + other.more,
         )
 
 

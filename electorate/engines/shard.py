@@ -116,17 +116,35 @@ class Shard:
         if change is not None:
             self.apply(change)
         channel = booster.channel(self.state, floor)
+        second = booster.second(channel, floor) if hasattr(booster, "second") else None
+        totals = self._quantise(channel, self.grid)
+        self.root_histogram = self.histogram(self.grid) if search else None
+        histogram = NOTHING if self.root_histogram is None else self.root_histogram
+        more = None if second is None else self._sum_second(second, search)
+        return Sums(histogram, totals, self.wrong(booster), more)
+
+    def _quantise(self, channel: NDArray[np.float64], grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A channel, which may be overwritten, onto a grid; [label] of its sums."""
         if self.real is not None:
             channel *= self.real
         by_label = np.empty(len(self.starts) - 1, dtype=np.int64)
-        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, by_label)
-        totals = by_label
-        if self.n_groups < len(by_label):
-            totals = np.zeros(self.n_groups, dtype=np.int64)
-            np.add.at(totals, self.group, by_label)
-        self.root_histogram = self.histogram(self.grid) if search else None
-        histogram = NOTHING if self.root_histogram is None else self.root_histogram
-        return Sums(histogram, totals, self.wrong(booster))
+        kernels.quantise(channel, self.times, self.scale, self.starts, grid, by_label)
+        if self.n_groups == len(by_label):
+            return by_label
+        totals = np.zeros(self.n_groups, dtype=np.int64)
+        np.add.at(totals, self.group, by_label)
+        return totals
+
+    def _sum_second(self, channel: NDArray[np.float64], search: bool) -> Sums:
+        """Of a second channel, on a grid of its own."""
+        self.second_grid = np.empty_like(self.grid)
+        totals = self._quantise(channel, self.second_grid)
+        return Sums(self.histogram(self.second_grid) if search else NOTHING, totals, 0)
+
+    def both_left(self, question: Question) -> NDArray[np.int64]:
+        """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
+        left = question.on_left[self.column(question.column)]
+        return np.stack([self.histogram(np.where(left, grid, 0)) for grid in (self.grid, self.second_grid)])
 
     def apply(self, change: Change) -> None:
         """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""

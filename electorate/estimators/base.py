@@ -83,6 +83,19 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _booster(self, n_labels: int) -> Booster:
         raise NotImplementedError
 
+    def _chosen_booster(self, bench: Any, group: Any, n_labels: int) -> Booster:
+        """The booster of a run, where it takes other runs to choose it."""
+        return self._booster(n_labels)
+
+    def _searching(self, bench: Any, booster: Any, past: Any) -> Any:
+        """The family as this algorithm searches it."""
+        return bench.family
+
+    @property
+    def _needs_validation(self) -> bool:
+        """Whether some rows take no part in training."""
+        return self.early_stopping
+
     def _default_family(self) -> Any:
         return Stumps()
 
@@ -216,9 +229,9 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Given(table, labels, inputs.check_weight(sample_weight, n_rows))
 
     def _refuse_rows_to_stop_by(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if not self.early_stopping and (X is not None or y is not None):
+        if not self._needs_validation and (X is not None or y is not None):
             raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
-        if self.early_stopping and ((X is None) != (y is None) or (X is None and sample_weight is not None)):
+        if self._needs_validation and ((X is None) != (y is None) or (X is None and sample_weight is not None)):
             raise ValueError(
                 "X_val and y_val come together, and sample_weight_val with them: one was given without them"
             )
@@ -226,7 +239,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _plan(self, going_on: bool, heard: bool) -> Plan:
         """What to make of the rows; when going on, with the classes there were."""
         classes = self.classes_ if going_on else None
-        if not self.early_stopping or heard:
+        if not self._needs_validation or heard:
             return Plan(self.class_weight, classes)
         return Plan(self.class_weight, classes, self.validation_fraction, training.validation_seed(self))
 

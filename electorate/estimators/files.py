@@ -24,8 +24,10 @@ from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 ESTIMATORS = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "EBBoostClassifier": "electorate.estimators.penalised",
     "QuadBoostClassifier": "electorate.estimators.quadboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
+    "VadaBoostClassifier": "electorate.estimators.penalised",
 }
 FAMILIES = {
     "Columns": "electorate.voters.columns",

@@ -102,7 +102,7 @@ class BinSearcher:
         return self._best
 
     def _search(self, search: Search) -> Voter:
-        """The best voter; where one label has almost all the weight, first one that only says so, unless it is right."""
+        """The best voter; where one label has almost all the weight, first one that says so, unless it is right."""
         best: Voter = self.family.best(search)
         total, right = self.sums.total, int(best.sums.max(axis=1).sum())
         if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:

@@ -416,6 +416,48 @@ def best_threshold_of_two(sums, totals, n_bins, has_missing, ordered, found):
 
 
 @kernel
+def cheapest_threshold(sums, totals, squares, square_totals, n_bins, has_missing, ordered, lam, spread, found):
+    """The ordered test of the lowest cost at its own best step (EBBoost, cost (3)); its sides say the two labels.
+
+    sums, squares[label, column, bin] and their totals[label]: of w and of w^2; spread: the mean of w^2 over the square
+    of the mean of w. Ties: first column, first cut, missing on the left. found: column, cut, missing left. Returns the
+    cost over that of no step, inf if there is no test.
+    """
+    miss = sums.shape[2] - 1
+    all_weights = np.float64(totals[0] + totals[1])
+    all_squares = np.float64(square_totals[0] + square_totals[1])
+    least = np.inf
+    for j in range(n_bins.shape[0]):
+        if not ordered[j]:
+            continue
+        right, up = totals[0], square_totals[0]  # of the test that says label 1 on the left and label 0 on the right
+        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
+            right += sums[1, j, cut] - sums[0, j, cut]
+            up += squares[1, j, cut] - squares[0, j, cut]
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                here, above = right, up
+                if side == 0:
+                    here += sums[1, j, miss] - sums[0, j, miss]
+                    above += squares[1, j, miss] - squares[0, j, miss]
+                cost = cost_at_best(here / all_weights, above / all_squares, lam, spread)
+                if cost < least:
+                    least = cost
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return least
+
+
+@kernel
+def cost_at_best(right, right_squares, lam, spread):
+    """Cost (3) over that of no step, for a voter that is right on these shares of w and w^2: 2 sqrt(R W) + ..."""
+    wrong = 1.0 - right
+    ups = (1.0 - lam) * right * right + lam * (right_squares * spread)
+    downs = (1.0 - lam) * wrong * wrong + lam * ((1.0 - right_squares) * spread)
+    return 2.0 * np.sqrt(max(ups * downs, 0.0)) + 2.0 * (1.0 - lam) * right * wrong
+
+
+@kernel
 def send_left(histogram, seen, column, cut, missing_left, on_left, sides):
     """The bins on_left of a test x <= cut, and the weights sides[side, label] on its two sides.
 

@@ -201,6 +201,27 @@ def best_threshold_of_two(sums, totals, n_bins, has_missing, ordered, found):
     return best_threshold(sums, totals, n_bins, has_missing, ordered, np.zeros((0, 0), dtype=np.int64), 1, found)
 
 
+def cheapest_threshold(sums, totals, squares, square_totals, n_bins, has_missing, ordered, lam, spread, found):
+    least = np.inf
+    for test in _thresholds(n_bins, has_missing, ordered):
+        left, left_squares = _left(sums, *test), _left(squares, *test)
+        right = (left[1] + totals[0] - left[0]) / totals.sum()
+        right_squares = (left_squares[1] + square_totals[0] - left_squares[0]) / square_totals.sum()
+        cost = cost_at_best(right, right_squares, lam, spread)
+        if cost < least:
+            least = cost
+            found[:3] = test
+    return least
+
+
+def cost_at_best(right, right_squares, lam, spread):
+    """V of (4) at its best alpha, over its value at 0 up to the common factor."""
+    wrong, wrong_squares = 1.0 - right, 1.0 - right_squares
+    ups = (1.0 - lam) * right * right + lam * (right_squares * spread)
+    downs = (1.0 - lam) * wrong * wrong + lam * (wrong_squares * spread)
+    return 2.0 * np.sqrt(max(ups * downs, 0.0)) + 2.0 * (1.0 - lam) * right * wrong
+
+
 def send_left(histogram, seen, column, cut, missing_left, on_left, sides):
     on_left[:] = np.arange(len(on_left)) <= cut
     if missing_left < 0:

@@ -37,6 +37,7 @@ class Voter:
     fitted: Any = None
     said: NDArray[np.float64] | None = None
     member: int = 0  # of a union: the family it comes from
+    step: Any = None  # the booster's, where the search has settled it
 
 
 class Splitter(Protocol):
@@ -55,6 +56,7 @@ class Search:
     bins: Bins
     counts: NDArray[np.int64]  # [column, bin]
     engine: Splitter
+    floor: float = 0.0  # of the sums
     signed: bool = False  # the sums are of residuals, which may be negative: only the edge makes sense of them
 
 
