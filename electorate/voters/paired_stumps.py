@@ -73,7 +73,7 @@ class PairedStumps(BaseEstimator):
 
     def best(self, search: Search) -> Voter:
         finder = Finder(search.bins, search.counts)
-        stump = finder.best(search.sums.histogram)
+        stump = finder.best(search.sums.histogram, search.sums.totals)
         if self.search == "greedy" and stump is None:
             return constant(search)
         firsts = _all_questions(finder, search) if self.search == "exhaustive" else iter([stump])
