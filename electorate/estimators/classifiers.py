@@ -222,6 +222,14 @@ class RealAdaBoostClassifier(BoostedClassifier):
         """The step that is searched for is unbounded where no leaf is wrong, which for K > 2 proves nothing."""
         return self.step == "search"
 
+    def _validate_family(self) -> None:
+        super()._validate_family()
+        if self.step == 1 and not getattr(self._family(), "says_log_odds", True):
+            raise ValueError(
+                f"RealAdaBoostClassifier(step=1) cannot boost {type(self._family()).__name__}: SAMME.R takes every "
+                "step as 1, which is right for voters that say half the log-odds, and these do not: use step='search'"
+            )
+
     def _booster(self, n_labels: int) -> Booster:
         return RealAdaBoost(n_labels, self.learning_rate, self.step == "search")
 

@@ -16,8 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
+from electorate import kernels
 from electorate.data.factors import is_missing
-from electorate.data.table import Table, read_table
+from electorate.data.table import Table, read_table, refuse_infinite
 from electorate.data.weights import refuse_bad
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
@@ -49,6 +50,23 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
     return read_table(checked)
+
+
+def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
+    """X as numbers [row, column], NaN where missing, for families that look at whole rows."""
+    table = check_table(estimator, X, reset=reset)
+    texts = category_columns(table, estimator.categorical_features)
+    if texts:
+        name = repr(table.names[texts[0]]) if table.names else str(texts[0])
+        raise ValueError(
+            f"column {name} holds categories, and {type(estimator._family()).__name__} needs numbers: encode it first, "
+            "with scikit-learn's OneHotEncoder say"
+        )
+    refuse_too_large(24 * table.n_rows * table.n_columns)
+    block = table.numbers(0, table.n_rows, range(table.n_columns))
+    column, row = kernels.first_infinite(block)
+    refuse_infinite(table, column, row)
+    return block.T
 
 
 def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:

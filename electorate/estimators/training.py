@@ -16,6 +16,7 @@ from electorate.boosting.adaboost import RealAdaBoost
 from electorate.boosting.loop import OTHER_DATA, Cast, Family, Outcome, Row, Setting, Watcher, boost, history_of
 from electorate.boosting.stopping import Validation
 from electorate.committee import Committee
+from electorate.council import Council
 from electorate.data.bins import Bins, find_bins
 from electorate.data.split import draw, hash_rows
 from electorate.data.table import Table
@@ -27,6 +28,8 @@ from electorate.engines.threads import Threads
 from electorate.ensemble import casts_of, from_casts
 from electorate.estimators import inputs
 from electorate.estimators.callbacks import Hooks
+from electorate.estimators.words import column_names
+from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.wrapped import Speech, Wrapped
 
 NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
@@ -93,14 +96,18 @@ def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> No
 def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model by a classifier that is fitted anew every round, on X as it was given."""
     before = _before(model)
-    speech = _speech(model, problem)
+    speech: Any = _hearing(model, problem) if model._by_rows else _speech(model, problem)
     groups = _groups(model, problem)
     engine = Rows(problem.examples, lambda voter: speech.of(voter, X))
     pasts = [_past(before, label, lambda *of: before.ensemble_.casts(*of, engine.hear)) for label, _ in groups]
 
     def make(outcomes: list[Outcome]) -> dict[str, Any]:
         runs = [*outcomes, *pasts[len(outcomes) :]]
-        return fitted(model, problem, Committee([run.kept for run in runs], speech, X.shape[1]), runs)
+        kept = [run.kept for run in runs]
+        if model._by_rows:
+            council = Council(kept, speech, X.shape[1], model._family())
+            return {"bins_": no_bins(X.shape[1]), **fitted(model, problem, council, runs)}
+        return fitted(model, problem, Committee(kept, speech, X.shape[1]), runs)
 
     with Hooks(model, context, data, make, len(groups)) as hooks:
         judge = None
@@ -111,11 +118,16 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
                 hooks.finished.append(Outcome(stop_reason="no_edge"))
                 break
             labels = problem.classes[problem.labels] if group is None else group[problem.labels]
-            family = Wrapped(model._family(), X, labels, speech, model.random_state)
+            family: Any
+            if model._by_rows:
+                family = ByRows(model._family(), X, speech, column_names(model))
+            else:
+                family = Wrapped(model._family(), X, labels, speech, model.random_state)
             family.skip(len(past.casts))
             bench = Bench(model, family, NO_BINS, engine, judge)
             hooks.finished.append(_run_one(bench, group, past, hooks))
-        if len(problem.classes) > 1 and not any(outcome.casts for outcome in hooks.finished):
+        none = len(problem.classes) > 1 and not any(outcome.casts for outcome in hooks.finished)
+        if none and not model._by_rows:
             raise ValueError(
                 f"BaseClassifier in {type(model).__name__} ensemble is worse than random, ensemble can not be fit."
             )
@@ -127,6 +139,25 @@ def _speech(model: Any, problem: Problem) -> Speech:
     smoothing = float(np.finfo(np.float64).eps) if exact else 1.0 / problem.examples.weights.n_counted
     one_vs_rest = model._one_vs_rest and len(problem.classes) > 2
     return Speech(np.arange(2) if one_vs_rest else problem.classes, booster.leaves, smoothing)
+
+
+def _hearing(model: Any, problem: Problem) -> Any:
+    """How voters by rows are heard: each says one number, for two classes."""
+    n_labels = len(problem.classes)
+    if n_labels > 2 and not model._one_vs_rest:
+        raise ValueError(
+            f"{type(model).__name__} cannot boost {type(model._family()).__name__} for {n_labels} classes: it fits all "
+            "classes at once, and these voters tell two apart: use AdaBoostRClassifier, or scikit-learn's "
+            "OneVsRestClassifier"
+        )
+    classes = np.arange(2) if n_labels > 2 else problem.classes
+    return Hearing(classes, model._booster(2).leaves, type(model).__name__)
+
+
+def no_bins(n_columns: int) -> Bins:
+    """Of a table that nobody cuts."""
+    nothing = np.zeros(n_columns, dtype=np.int64)
+    return Bins([np.empty(0)] * n_columns, {}, nothing.astype(np.bool_), nothing)
 
 
 def _set_up(model: Any, problem: Problem, bins: Bins, pool: Pool) -> Bench:
