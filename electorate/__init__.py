@@ -14,6 +14,7 @@ _HOMES = {
     "Checkpoint": "electorate.estimators.callbacks",
     "Columns": "electorate.voters.columns",
     "KernelSections": "electorate.voters.kernel_sections",
+    "LPBoostClassifier": "electorate.estimators.lpboost",
     "ModelFormatError": "electorate.modelfile",
     "PairedStumps": "electorate.voters.paired_stumps",
     "Pool": "electorate.voters.pool",
@@ -37,6 +38,7 @@ __all__ = [
     "Checkpoint",
     "Columns",
     "KernelSections",
+    "LPBoostClassifier",
     "ModelFormatError",
     "PairedStumps",
     "Pool",
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     )
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
+    from electorate.estimators.lpboost import LPBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
     from electorate.voters.columns import Columns

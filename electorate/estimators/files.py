@@ -24,6 +24,7 @@ from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 ESTIMATORS = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "LPBoostClassifier": "electorate.estimators.lpboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
 }
 FAMILIES = {
