@@ -19,10 +19,13 @@ _HOMES = {
     "PairedStumps": "electorate.voters.paired_stumps",
     "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
+    "RLPBoostClassifier": "electorate.estimators.rlpboost",
+    "RQPBoostClassifier": "electorate.estimators.rlpboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "Resampled": "electorate.voters.wrapped",
     "Rules": "electorate.voters.rules",
     "Stumps": "electorate.voters.trees",
+    "ThinnedClassifier": "electorate.thin",
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
@@ -30,6 +33,7 @@ _HOMES = {
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
     "rule_table": "electorate.estimators.rule_table",
+    "thin": "electorate.thin",
 }
 
 __all__ = [
@@ -43,10 +47,13 @@ __all__ = [
     "PairedStumps",
     "Pool",
     "ProgressBar",
+    "RLPBoostClassifier",
+    "RQPBoostClassifier",
     "RealAdaBoostClassifier",
     "Resampled",
     "Rules",
     "Stumps",
+    "ThinnedClassifier",
     "TimeLimit",
     "Trees",
     "Union",
@@ -55,6 +62,7 @@ __all__ = [
     "empirical_rademacher",
     "load",
     "rule_table",
+    "thin",
 ]
 
 if TYPE_CHECKING:
@@ -67,8 +75,10 @@ if TYPE_CHECKING:
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
     from electorate.estimators.lpboost import LPBoostClassifier
+    from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
+    from electorate.thin import ThinnedClassifier, thin
     from electorate.voters.columns import Columns
     from electorate.voters.kernel_sections import KernelSections
     from electorate.voters.paired_stumps import PairedStumps

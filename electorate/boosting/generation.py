@@ -30,8 +30,15 @@ class Candidate:
 
 
 class Examples(Protocol):
-    mass: Floats
-    signs: Floats  # +-1, the label
+    @property
+    def mass(self) -> Floats:
+        """Sample weights as given."""
+        ...
+
+    @property
+    def signs(self) -> Floats:
+        """The labels as +-1."""
+        ...
 
     def best(self, weights: Floats) -> Candidate: ...
 

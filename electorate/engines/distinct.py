@@ -41,7 +41,7 @@ class DistinctBins:
     def start(self, group: NDArray[np.int64]) -> None:
         """group[label]: 0 or 1, as the program sees it."""
         self.shard._see(group)
-        self.signs: Floats = 2.0 * np.repeat(group, np.diff(self.shard.starts)) - 1.0
+        self.signs = signs_of(self.shard)
 
     def sums(self, weights: Floats) -> Sums:
         """Exact sums of these weights of the examples, and what a growing tree starts from."""
@@ -71,7 +71,7 @@ class DistinctRows(Rows):
 
     def start(self, group: NDArray[np.int64]) -> None:  # type: ignore[override]
         self.shard._see(group)
-        self.signs: Floats = 2.0 * np.repeat(group, np.diff(self.shard.starts)) - 1.0
+        self.signs = signs_of(self.shard)
 
     def sums(self, weights: Floats) -> Sums:
         self.given = weights
@@ -96,6 +96,11 @@ def group_totals(shard: Shard) -> NDArray[np.int64]:
     for low, high, label in shard.spans:
         totals[label] += int(shard.grid[low:high].sum())
     return totals
+
+
+def signs_of(shard: Shard) -> Floats:
+    """+1 for the examples of the second label that the program sees, -1 for the first."""
+    return np.where(np.repeat(shard.group, np.diff(shard.starts)) > 0, 1.0, -1.0)
 
 
 def mass_of(counts: NDArray[np.int64], given: float) -> Floats:

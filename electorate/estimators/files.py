@@ -25,6 +25,8 @@ ESTIMATORS = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "LPBoostClassifier": "electorate.estimators.lpboost",
+    "RLPBoostClassifier": "electorate.estimators.rlpboost",
+    "RQPBoostClassifier": "electorate.estimators.rlpboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
 }
 FAMILIES = {

@@ -50,6 +50,7 @@ class Task:
     labels: NDArray[np.int64]
     weights: Weights
     classes: NDArray[Any]
+    given: NDArray[np.float64]  # the sample weights, without those of the classes
 
     @property
     def groups(self) -> list[NDArray[np.int64]]:
@@ -111,7 +112,7 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         classes = np.unique(given[counts])
         inputs.refuse_many(classes)
         labels = inputs.encode_labels(given, classes, np.where(counts, weight, 0.0), "y")
-        return Task(table, labels, read_weights(weight, factor), classes)
+        return Task(table, labels, read_weights(weight, factor), classes, weight)
 
     def _train(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
         raise NotImplementedError
