@@ -15,15 +15,19 @@ _HOMES = {
     "Columns": "electorate.voters.columns",
     "EBBoostClassifier": "electorate.estimators.penalised",
     "KernelSections": "electorate.voters.kernel_sections",
+    "LPBoostClassifier": "electorate.estimators.lpboost",
     "ModelFormatError": "electorate.modelfile",
     "PairedStumps": "electorate.voters.paired_stumps",
     "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
     "QuadBoostClassifier": "electorate.estimators.quadboost",
+    "RLPBoostClassifier": "electorate.estimators.rlpboost",
+    "RQPBoostClassifier": "electorate.estimators.rlpboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "Resampled": "electorate.voters.wrapped",
     "Rules": "electorate.voters.rules",
     "Stumps": "electorate.voters.trees",
+    "ThinnedClassifier": "electorate.thin",
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
@@ -33,6 +37,7 @@ _HOMES = {
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
     "rule_table": "electorate.estimators.rule_table",
+    "thin": "electorate.thin",
 }
 
 __all__ = [
@@ -42,15 +47,19 @@ __all__ = [
     "Columns",
     "EBBoostClassifier",
     "KernelSections",
+    "LPBoostClassifier",
     "ModelFormatError",
     "PairedStumps",
     "Pool",
     "ProgressBar",
     "QuadBoostClassifier",
+    "RLPBoostClassifier",
+    "RQPBoostClassifier",
     "RealAdaBoostClassifier",
     "Resampled",
     "Rules",
     "Stumps",
+    "ThinnedClassifier",
     "TimeLimit",
     "Trees",
     "Union",
@@ -61,6 +70,7 @@ __all__ = [
     "empirical_rademacher",
     "load",
     "rule_table",
+    "thin",
 ]
 
 if TYPE_CHECKING:
@@ -73,10 +83,13 @@ if TYPE_CHECKING:
     )
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
+    from electorate.estimators.lpboost import LPBoostClassifier
     from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
     from electorate.estimators.quadboost import QuadBoostClassifier
+    from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
+    from electorate.thin import ThinnedClassifier, thin
     from electorate.voters.columns import Columns
     from electorate.voters.kernel_sections import KernelSections
     from electorate.voters.paired_stumps import PairedStumps

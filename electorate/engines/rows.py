@@ -90,8 +90,8 @@ class Rows:
         fitted, step = change.outside
         leaf, outputs = self.hear(fitted)
         gains = getattr(booster, "booster", booster).gains(step, outputs)[:, self.shard.group]
-        leaves = np.arange(len(outputs), dtype=np.int32)
-        kernels.add_gains(leaf, leaves, gains, self.shard.starts, self.shard.state)
+        labels = np.repeat(np.arange(len(self.shard.group)), np.diff(self.shard.starts))
+        self.shard.state += gains[:, labels, leaf]
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         raise TypeError("wrapped voters ask no questions")

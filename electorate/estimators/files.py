@@ -25,7 +25,10 @@ ESTIMATORS = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "EBBoostClassifier": "electorate.estimators.penalised",
+    "LPBoostClassifier": "electorate.estimators.lpboost",
     "QuadBoostClassifier": "electorate.estimators.quadboost",
+    "RLPBoostClassifier": "electorate.estimators.rlpboost",
+    "RQPBoostClassifier": "electorate.estimators.rlpboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "VadaBoostClassifier": "electorate.estimators.penalised",
 }
