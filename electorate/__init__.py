@@ -19,6 +19,8 @@ _HOMES = {
     "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
     "QuadBoostClassifier": "electorate.estimators.quadboost",
+    "QuadBoostClassifierCV": "electorate.estimators.quad_cv",
+    "QuadBoostRegressor": "electorate.estimators.quad_regressor",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "Resampled": "electorate.voters.wrapped",
     "Rules": "electorate.voters.rules",
@@ -44,6 +46,8 @@ __all__ = [
     "Pool",
     "ProgressBar",
     "QuadBoostClassifier",
+    "QuadBoostClassifierCV",
+    "QuadBoostRegressor",
     "RealAdaBoostClassifier",
     "Resampled",
     "Rules",
@@ -69,6 +73,8 @@ if TYPE_CHECKING:
     )
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
+    from electorate.estimators.quad_cv import QuadBoostClassifierCV
+    from electorate.estimators.quad_regressor import QuadBoostRegressor
     from electorate.estimators.quadboost import QuadBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
