@@ -11,6 +11,7 @@ from typing import Any, Self
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
@@ -116,7 +117,7 @@ class QuadBoostClassifierCV(ClassifierMixin, BaseEstimator):
         whole = self._model()
         given = whole._given(X, y, sample_weight, reset=True)  # errors speak of all rows
         labels, weight = given.labels, given.weight
-        rows = X if hasattr(X, "shape") else np.asarray(X)
+        rows = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
         points = self._points()
         splits = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
         told = _Told(len(splits), bool(self.verbose))

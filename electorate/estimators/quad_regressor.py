@@ -30,7 +30,7 @@ from electorate.estimators.base import BoostedClassifier
 from electorate.estimators.quad_afresh import RowVoters
 from electorate.estimators.quad_pools import Case, ColumnPool, StumpPool
 from electorate.estimators.quad_training import Fitting, train
-from electorate.estimators.quadboost import QuadBoostClassifier
+from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.estimators.room import Outline
 from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
@@ -229,9 +229,7 @@ class QuadBoostRegressor(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
+        return with_voters(tags, self._family())
 
 
 def check_target(model: Any, y: Any, n_rows: int) -> Floats:

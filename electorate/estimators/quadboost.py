@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -280,6 +281,9 @@ n_jobs, random_state
         read = self._reader(table)
         return lambda place: ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS
 
+    def __sklearn_tags__(self) -> Any:
+        return with_voters(super().__sklearn_tags__(), self._family())
+
     # ------------------------------------------------------------ files
 
     def _more_arrays(self) -> dict[str, NDArray[Any]]:
@@ -288,6 +292,14 @@ n_jobs, random_state
     def _read_more(self, contents: Contents) -> None:
         self.moves_ = Moves.read(contents, self.ensemble_)
         self.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
+
+
+def with_voters(tags: Any, family: Any) -> Any:
+    """A wrapped regressor takes what it takes; our own families take missing values and sparse matrices."""
+    theirs = None if hasattr(family, "best") else get_tags(family).input_tags
+    tags.input_tags.sparse = theirs is None or theirs.sparse
+    tags.input_tags.allow_nan = theirs is None or theirs.allow_nan
+    return tags
 
 
 def refuse_family(family: Any, booster: str, lam: Any) -> None:
