@@ -23,6 +23,8 @@ _HOMES = {
     "QuadBoostClassifier": "electorate.estimators.quadboost",
     "RLPBoostClassifier": "electorate.estimators.rlpboost",
     "RQPBoostClassifier": "electorate.estimators.rlpboost",
+    "QuadBoostClassifierCV": "electorate.estimators.quad_cv",
+    "QuadBoostRegressor": "electorate.estimators.quad_regressor",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "Resampled": "electorate.voters.wrapped",
     "Rules": "electorate.voters.rules",
@@ -53,6 +55,8 @@ __all__ = [
     "Pool",
     "ProgressBar",
     "QuadBoostClassifier",
+    "QuadBoostClassifierCV",
+    "QuadBoostRegressor",
     "RLPBoostClassifier",
     "RQPBoostClassifier",
     "RealAdaBoostClassifier",
@@ -85,6 +89,8 @@ if TYPE_CHECKING:
     from electorate.estimators.files import load
     from electorate.estimators.lpboost import LPBoostClassifier
     from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
+    from electorate.estimators.quad_cv import QuadBoostClassifierCV
+    from electorate.estimators.quad_regressor import QuadBoostRegressor
     from electorate.estimators.quadboost import QuadBoostClassifier
     from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
     from electorate.estimators.rule_table import rule_table
