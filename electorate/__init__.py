@@ -13,6 +13,7 @@ _HOMES = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "Checkpoint": "electorate.estimators.callbacks",
     "Columns": "electorate.voters.columns",
+    "DeepBoostClassifier": "electorate.estimators.deepboost",
     "EBBoostClassifier": "electorate.estimators.penalised",
     "KernelSections": "electorate.voters.kernel_sections",
     "ModelFormatError": "electorate.modelfile",
@@ -38,6 +39,7 @@ __all__ = [
     "AdaBoostRClassifier",
     "Checkpoint",
     "Columns",
+    "DeepBoostClassifier",
     "EBBoostClassifier",
     "KernelSections",
     "ModelFormatError",
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.deepboost import DeepBoostClassifier
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
     from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
