@@ -13,6 +13,7 @@ _HOMES = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "Checkpoint": "electorate.estimators.callbacks",
     "Columns": "electorate.voters.columns",
+    "DeepBoostClassifier": "electorate.estimators.deepboost",
     "EBBoostClassifier": "electorate.estimators.penalised",
     "KernelSections": "electorate.voters.kernel_sections",
     "LPBoostClassifier": "electorate.estimators.lpboost",
@@ -47,6 +48,7 @@ __all__ = [
     "AdaBoostRClassifier",
     "Checkpoint",
     "Columns",
+    "DeepBoostClassifier",
     "EBBoostClassifier",
     "KernelSections",
     "LPBoostClassifier",
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.deepboost import DeepBoostClassifier
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
     from electorate.estimators.lpboost import LPBoostClassifier

@@ -24,6 +24,7 @@ from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 ESTIMATORS = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "DeepBoostClassifier": "electorate.estimators.deepboost",
     "EBBoostClassifier": "electorate.estimators.penalised",
     "LPBoostClassifier": "electorate.estimators.lpboost",
     "QuadBoostClassifier": "electorate.estimators.quadboost",
