@@ -20,6 +20,7 @@ _HOMES = {
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "WorkerLostError": "electorate.engines.messages",
+    "compare": "electorate.comparison.compare",
     "load": "electorate.estimators.files",
 }
 
@@ -36,10 +37,12 @@ __all__ = [
     "Trees",
     "WorkerLostError",
     "__version__",
+    "compare",
     "load",
 ]
 
 if TYPE_CHECKING:
+    from electorate.comparison.compare import compare
     from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
     from electorate.estimators.classifiers import (
