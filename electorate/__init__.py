@@ -12,33 +12,51 @@ _HOMES = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "Checkpoint": "electorate.estimators.callbacks",
+    "Columns": "electorate.voters.columns",
+    "KernelSections": "electorate.voters.kernel_sections",
     "ModelFormatError": "electorate.modelfile",
+    "PairedStumps": "electorate.voters.paired_stumps",
+    "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "Resampled": "electorate.voters.wrapped",
+    "Rules": "electorate.voters.rules",
     "Stumps": "electorate.voters.trees",
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
+    "Union": "electorate.voters.union",
     "WorkerLostError": "electorate.engines.messages",
     "compare": "electorate.comparison.compare",
+    "complexity_of": "electorate.estimators.family_complexity",
+    "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
+    "rule_table": "electorate.estimators.rule_table",
 }
 
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRClassifier",
     "Checkpoint",
+    "Columns",
+    "KernelSections",
     "ModelFormatError",
+    "PairedStumps",
+    "Pool",
     "ProgressBar",
     "RealAdaBoostClassifier",
     "Resampled",
+    "Rules",
     "Stumps",
     "TimeLimit",
     "Trees",
+    "Union",
     "WorkerLostError",
     "__version__",
     "compare",
+    "complexity_of",
+    "empirical_rademacher",
     "load",
+    "rule_table",
 ]
 
 if TYPE_CHECKING:
@@ -50,9 +68,17 @@ if TYPE_CHECKING:
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
+    from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
+    from electorate.voters.columns import Columns
+    from electorate.voters.kernel_sections import KernelSections
+    from electorate.voters.paired_stumps import PairedStumps
+    from electorate.voters.pool import Pool
+    from electorate.voters.rules import Rules
     from electorate.voters.trees import Stumps, Trees
+    from electorate.voters.union import Union
     from electorate.voters.wrapped import Resampled
 
 

@@ -825,3 +825,77 @@ def test_a_walk_down_one_tree() -> None:
         nodes = (place, cut, members, missing_left, children, sets, units)
         twin.walk(cells, np.array([0, 5]), *nodes, votes)
         assert votes.tolist() == [[10, 100, 1, 1, 10, 10]]
+
+
+# ---------------------------------------------------------------- voters as columns
+
+
+@few_cases
+@given(generators, st.integers(0, 100), st.integers(1, 12))
+def test_correlate_signs(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    signs = rng.random((n, n_columns)) < 0.5
+    bits = np.packbits(signs, axis=0, bitorder="little")
+    units = rng.integers(-(2**50), 2**50, n)
+    for twin in TWINS:
+        sums = np.arange(n_columns)
+        twin.correlate_signs(bits, units, sums)
+        np.testing.assert_array_equal(sums, np.arange(n_columns) + units @ signs)
+
+
+@few_cases
+@given(generators, st.integers(1, 5), st.integers(1, 12))
+def test_count_differences(rng: np.random.Generator, n_words: int, n_columns: int) -> None:
+    words = rng.integers(0, 2**64, size=(n_columns, n_words), dtype=np.uint64)
+    words[0] = 0
+    words[-1] = 2**64 - 1
+    for column in range(n_columns):
+        expected = [sum((int(a) ^ int(b)).bit_count() for a, b in zip(words[column], w, strict=True)) for w in words]
+        for twin in TWINS:
+            counts = np.empty(n_columns, dtype=np.int64)
+            twin.count_differences(words, column, counts)
+            np.testing.assert_array_equal(counts, expected)
+
+
+@few_cases
+@given(generators, row_counts, st.integers(1, 8))
+def test_correlate_reals(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    columns = rng.uniform(-1, 1, size=(n_columns, n))
+    units = rng.integers(-(2**40), 2**40, n).astype(float)
+    times = rng.integers(1, 4, n)
+    exact = [sum(int(t) * round(u * x) for t, u, x in zip(times, units, column, strict=True)) for column in columns]
+    order = rng.permutation(n)
+    for twin in TWINS:
+        sums = np.zeros(n_columns, dtype=np.int64)
+        twin.correlate_reals(columns, units, times, sums)
+        np.testing.assert_array_equal(sums, exact)
+        mixed = np.zeros(n_columns, dtype=np.int64)
+        twin.correlate_reals(np.ascontiguousarray(columns[:, order]), units[order], times[order], mixed)
+        np.testing.assert_array_equal(mixed, sums)
+
+
+@few_cases
+@given(generators, row_counts, st.integers(1, 9), st.integers(0, 6))
+def test_inner_products(rng: np.random.Generator, n: int, others: int, n_columns: int) -> None:
+    X, Z = rng.normal(size=(n, n_columns)), rng.normal(size=(n_columns, others))
+    found = [np.empty((n, others)) for _ in TWINS]
+    for twin, out in zip(TWINS, found, strict=True):
+        twin.inner_products(X, Z, out)
+        np.testing.assert_allclose(out, X @ Z, rtol=1e-12, atol=1e-12)
+        alone = np.empty((min(n, 1), others))
+        twin.inner_products(X[:1], Z, alone)
+        np.testing.assert_array_equal(alone, out[:1])  # the same bits for a row alone
+    np.testing.assert_array_equal(*found)
+
+
+@few_cases
+@given(generators, row_counts, st.integers(1, 9), st.integers(0, 6))
+def test_squared_distances(rng: np.random.Generator, n: int, others: int, n_columns: int) -> None:
+    X, Z = rng.normal(size=(n, n_columns)), rng.normal(size=(n_columns, others))
+    found = [np.empty((n, others)) for _ in TWINS]
+    for twin, out in zip(TWINS, found, strict=True):
+        twin.squared_distances(X, Z, out)
+        np.testing.assert_allclose(out, ((X[:, :, None] - Z) ** 2).sum(axis=1), rtol=1e-12, atol=1e-12)
+        alone = np.empty((min(n, 1), others))
+        twin.squared_distances(X[:1], Z, alone)
+        np.testing.assert_array_equal(alone, out[:1])
+    np.testing.assert_array_equal(*found)

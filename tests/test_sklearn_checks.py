@@ -6,7 +6,19 @@ from typing import Any
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Stumps, Trees
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    Columns,
+    KernelSections,
+    PairedStumps,
+    Pool,
+    RealAdaBoostClassifier,
+    Rules,
+    Stumps,
+    Trees,
+    Union,
+)
 
 FEW = {"n_estimators": 5}
 BOOSTERS = [AdaBoostClassifier(**FEW), RealAdaBoostClassifier(**FEW), AdaBoostRClassifier(**FEW)]
@@ -24,6 +36,12 @@ MODELS = [
     *(type(model)(early_stopping=True, **FEW) for model in BOOSTERS),
     *(type(model)(warm_start=True, **FEW) for model in BOOSTERS),
     AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), early_stopping=True, **FEW),
+    AdaBoostClassifier(PairedStumps(), **FEW),
+    AdaBoostClassifier(Pool(), **FEW),
+    AdaBoostRClassifier(Rules(), **FEW),
+    AdaBoostClassifier(Union([Stumps(), Rules()]), **FEW),
+    RealAdaBoostClassifier(Columns(), **FEW),
+    RealAdaBoostClassifier(KernelSections(), **FEW),
 ]
 
 

@@ -18,7 +18,7 @@ def main(times: int, log: Path) -> int:
     import distributed
     import numpy
     from dask_cluster import end, make_client
-    from dask_faults import CASES, nobody_left
+    from dask_faults import CASES, nobody_left, whole
 
     versions = f"Python {platform.python_version()}, NumPy {numpy.__version__}, distributed {distributed.__version__}"
     lines = [f"# {times} runs of each fault; {versions}; 3 workers of one thread, {os.cpu_count()} cores"]
@@ -27,6 +27,7 @@ def main(times: int, log: Path) -> int:
         took = []
         client = make_client()
         for seed in range(times):
+            client = whole(client)
             try:
                 took.append(float(case(client, seed)["seconds"]))
                 nobody_left(client)

@@ -20,6 +20,13 @@ class Question:
     cut: int  # the last bin on the left; -1 for a question by category
     on_left: NDArray[np.bool_]  # by bin
 
+    def same_as(self, other: "Question") -> bool:
+        """Whether it sends the same rows to the same nodes."""
+        return self is other or (
+            (self.node, self.left, self.right, self.column) == (other.node, other.left, other.right, other.column)
+            and np.array_equal(self.on_left, other.on_left)
+        )
+
 
 @dataclass
 class Change:

@@ -62,6 +62,12 @@ class Growth:
     order: NDArray[np.uint32]
     spare: NDArray[np.uint32]
     nodes: dict[int, Node] = field(default_factory=dict)
+    asked: dict[int, Question] = field(default_factory=dict)  # by node
+
+    def part_of(self, questions: list[Question]) -> bool:
+        """Whether all that was asked so far is among these questions: else the rows lie as another tree left them."""
+        wanted = {question.node: question for question in questions}
+        return all(node in wanted and question.same_as(wanted[node]) for node, question in self.asked.items())
 
 
 class Shard:
@@ -125,6 +131,7 @@ class Shard:
     def apply(self, change: Change) -> None:
         """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""
         all_gains = change.gains[:, self.group] if self.n_groups < len(self.group) else change.gains
+        self._forget_other(change.questions)
         if not change.questions:
             self.growth = None
         if self.growth is None and len(change.questions) <= 1:
@@ -157,6 +164,8 @@ class Shard:
 
         The child with fewer rows here is summed, the other is the difference; which one is nobody's business.
         """
+        if self.growth is not None and any(question.node in self.growth.asked for question in questions):
+            self.growth = None  # another tree begins
         growth = self._growth()
         return np.stack([self._split(growth, question) for question in questions])
 
@@ -168,6 +177,7 @@ class Shard:
 
     def leaf_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
         """[leaf, label]: how many rows, of whatever weight."""
+        self._forget_other(questions)
         growth = self._growth()
         self._part_all(growth, questions)
         rows = np.zeros((len(leaves), self.n_groups), dtype=np.int64)
@@ -179,6 +189,11 @@ class Shard:
         for question in questions:
             if question.left not in growth.nodes:
                 self._part(growth, question)
+
+    def _forget_other(self, questions: list[Question]) -> None:
+        """Families may try several trees and choose one that is not the last."""
+        if self.growth is not None and not self.growth.part_of(questions):
+            self.growth = None
 
     def _growth(self) -> Growth:
         if self.growth is None:
@@ -201,6 +216,7 @@ class Shard:
 
     def _part(self, growth: Growth, question: Question) -> tuple[Node, Node]:
         node = growth.nodes[question.node] = replace(growth.nodes[question.node], histogram=None)
+        growth.asked[question.node] = question
         starts = np.empty_like(node.starts)
         n_left = kernels.part(
             growth.order, node.low, node.starts, self.column(question.column), question.on_left, growth.spare, starts

@@ -29,8 +29,8 @@ from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
 from electorate.estimators.lazily import is_dask, open_cluster, row_by_row
 from electorate.estimators.room import Given, Outline, Plan, Room
-from electorate.estimators.voter_view import Voters
-from electorate.voters.trees import Stumps, Trees
+from electorate.estimators.voter_view import RowVoter, Voters
+from electorate.voters.trees import Stumps
 
 FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
 
@@ -57,7 +57,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     random_state: Any
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        "estimator": [HasMethods(["fit", "predict"]), Stumps, Trees, None],
+        "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         # steps are multiples of 2^-40: a smaller rate would round them away
         "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
@@ -180,18 +180,25 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return outline
 
     def _validate_family(self) -> None:
-        if isinstance(self._family(), Trees):
+        if hasattr(self._family(), "best") and hasattr(self._family(), "_parameter_constraints"):
             self._family()._validate_params()
 
     @property
     def _is_native(self) -> bool:
         """Whether voters are searched over bins; other estimators are fitted anew every round."""
-        return hasattr(self._family(), "best")
+        return hasattr(self._family(), "best") and not self._by_rows
+
+    @property
+    def _by_rows(self) -> bool:
+        """Whether voters look at whole rows."""
+        return getattr(self._family(), "sees", "bins") == "rows"
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
-        """X as a table, or for a wrapped estimator as scikit-learn's AdaBoost would give it."""
+        """X as a table, as numbers, or for a wrapped estimator as scikit-learn's AdaBoost would give it."""
         if self._is_native:
             return inputs.check_table(self, X, reset=reset)
+        if self._by_rows:
+            return inputs.check_numbers(self, X, reset=reset)
         return inputs.check_array_like(self, X, reset=reset)
 
     def _family(self) -> Any:
@@ -241,6 +248,8 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def estimators_(self) -> Any:
+        if self._by_rows:
+            return [RowVoter(self, number) for number in range(self.ensemble_.n_voters)]
         return Voters(self) if self._is_native else list(self.ensemble_.fitted)
 
     @property
@@ -360,7 +369,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = getattr(self._family(), "takes_missing", True)
         return tags
 
 

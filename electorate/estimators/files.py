@@ -5,6 +5,7 @@ Class names go through a fixed table; nothing is unpickled. The file format itse
 
 import hashlib
 import json
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from electorate import modelfile
 from electorate.boosting.grid import LONGEST
+from electorate.council import Council
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
 from electorate.ensemble import ARRAYS, LEAF, SET_WIDTH, Ensemble
@@ -24,7 +26,16 @@ ESTIMATORS = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
 }
-FAMILIES = {"Stumps": "electorate.voters.trees", "Trees": "electorate.voters.trees"}
+FAMILIES = {
+    "Columns": "electorate.voters.columns",
+    "KernelSections": "electorate.voters.kernel_sections",
+    "PairedStumps": "electorate.voters.paired_stumps",
+    "Pool": "electorate.voters.pool",
+    "Rules": "electorate.voters.rules",
+    "Stumps": "electorate.voters.trees",
+    "Trees": "electorate.voters.trees",
+    "Union": "electorate.voters.union",
+}
 ARRAY_TYPES = {
     "offsets": ("<i8", (None,)),
     "column": ("<i4", (None,)),
@@ -79,10 +90,11 @@ def digest(model: Any) -> str:
 
 
 def _refuse_wrapped(model: Any) -> None:
-    if not isinstance(model.ensemble_, Ensemble):
+    by_arrays = isinstance(model.ensemble_, Council) and hasattr(model.ensemble_.family, "pack")
+    if not (isinstance(model.ensemble_, Ensemble) or by_arrays):
         raise TypeError(
             f"a model of {type(model.estimator_).__name__} voters has no file format and no digest of ours: "
-            "use Stumps or Trees, or keep it by skops or pickle"
+            "use a family of electorate's, or keep it by skops or pickle"
         )
 
 
@@ -102,12 +114,13 @@ def _meta(model: Any) -> dict[str, Any]:
 
 def _out(value: Any) -> Any:
     """A parameter as JSON: families by name, arrays as lists; a random generator is not kept."""
-    if type(value).__name__ in FAMILIES:
-        return {"family": type(value).__name__, "parameters": value.get_params(deep=False)}
+    if hasattr(value, "best") and hasattr(value, "get_params"):
+        own = {name: _out(given) for name, given in value.get_params(deep=False).items()}
+        return {"family": type(value).__name__, "parameters": own}
     if isinstance(value, dict):
         return {"pairs": [[_plain(key), _plain(times)] for key, times in value.items()]}
     if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(item) for item in value]
+        return [_out(item) for item in value]
     return _plain(value)
 
 
@@ -143,33 +156,41 @@ def _bin_arrays(bins: Bins) -> dict[str, NDArray[Any]]:
 # ---------------------------------------------------------------- reading
 
 
-def load(path: Any) -> Any:
-    """Read a model that `save` wrote. A damaged or hostile file raises `ModelFormatError`; nothing is executed."""
+def load(path: Any, families: Sequence[type] = ()) -> Any:
+    """Read a model that `save` wrote. A damaged or hostile file raises `ModelFormatError`; nothing is executed.
+
+    families: classes of voters that are not electorate's own; a file names them, and only those given here are made.
+    """
     contents = modelfile.read(path)
     try:
         _expect(contents.kind in ESTIMATORS, f"no estimator is called {contents.kind!r:.60}")
-        return _rebuild(contents)
+        return _rebuild(contents, {family.__name__: family for family in families})
     except ModelFormatError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
         raise ModelFormatError(f"model file {contents.source!r}: {_shown(error)}") from None
 
 
-def _rebuild(contents: Contents) -> Any:
+def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     kind = getattr(import_module(ESTIMATORS[contents.kind]), contents.kind)
     given = meta_value(contents, "parameters", dict)
     known = set(kind().get_params(deep=False))
     _expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
-    model = kind(**{name: _in(value) for name, value in given.items()})
+    model = kind(**{name: _in(value, families) for name, value in given.items()})
     model._validate_params()
+    model._validate_family()
     model.n_features_in_ = meta_value(contents, "n_features", int)
     _expect(1 <= model.n_features_in_ < 2**31, "n_features is out of range")
     _read_names(contents, model)
     model.classes_ = _labels_in(meta_value(contents, "classes", dict))
     model.n_classes_ = len(model.classes_)
     model.bins_ = _read_bins(contents, model.n_features_in_)
-    model.ensemble_ = _read_ensemble(contents, model.n_features_in_)
-    _check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
+    if model._by_rows:
+        _expect(not model.bins_.categories, "voters by rows know no categories")
+        model.ensemble_ = Council.read(contents, model._family(), model.classes_, model.n_features_in_)
+    else:
+        model.ensemble_ = _read_ensemble(contents, model.n_features_in_)
+        _check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
     model.history_ = _read_history(contents, model.ensemble_.n_voters)
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     _read_validation(contents, model)
@@ -206,13 +227,25 @@ def _expect(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _in(value: Any) -> Any:
+def _in(value: Any, families: dict[str, type]) -> Any:
     if isinstance(value, dict) and "family" in value:
-        family = getattr(import_module(FAMILIES[value["family"]]), value["family"])()
-        return family.set_params(**value["parameters"])
+        _expect(isinstance(value["parameters"], dict), "the parameters of a family are no object")
+        family = _family(value["family"], families)()
+        return family.set_params(**{name: _in(own, families) for name, own in value["parameters"].items()})
     if isinstance(value, dict):
         return {key: times for key, times in value["pairs"]}
-    return value
+    return [_in(item, families) for item in value] if isinstance(value, list) else value
+
+
+def _family(name: Any, families: dict[str, type]) -> type:
+    _expect(isinstance(name, str), "a family has no name")
+    _expect(
+        name in FAMILIES or name in families,
+        f"its voters are of the family {name!r:.60}, which is not electorate's own: give its class, "
+        "load(path, families=[...])",
+    )
+    made: type = families[name] if name in families else getattr(import_module(FAMILIES[name]), name)
+    return made
 
 
 def _read_names(contents: Contents, model: Any) -> None:

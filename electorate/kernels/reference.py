@@ -338,3 +338,32 @@ def walk_ordered(cells, offsets, depths, place, low, cut, kids, units, votes, sc
 
     for root in offsets[:-1]:
         below(root, np.arange(cells.shape[1]))
+
+
+# ---------------------------------------------------------------- voters as columns
+
+
+def correlate_signs(bits, units, sums):
+    signs = np.unpackbits(bits, axis=0, count=len(units), bitorder="little").astype(np.int64)
+    sums += units @ signs
+
+
+def count_differences(words, column, counts):
+    differs = np.ascontiguousarray(words ^ words[column])
+    counts[:] = np.unpackbits(differs.view(np.uint8), axis=1).sum(axis=1)
+
+
+def correlate_reals(columns, units, times, sums):
+    sums += (np.rint(columns * units).astype(np.int64) * times).sum(axis=1)
+
+
+def inner_products(rows, others, out):
+    out[:] = 0.0
+    for x, y in zip(rows.T, others, strict=True):
+        out += x[:, None] * y
+
+
+def squared_distances(rows, others, out):
+    out[:] = 0.0
+    for x, y in zip(rows.T, others, strict=True):
+        out += (x[:, None] - y) ** 2

@@ -58,7 +58,7 @@ class Finder:
             weight = kernels.best_subset(histogram, *layout, rows, self.min_rows, found)
             if weight > most:
                 column, left, right = (int(value) for value in found)
-                best = self._set(histogram, column, histogram[left, column] > histogram[right, column])
+                best = self.members(histogram, column, histogram[left, column] > histogram[right, column])
         return best
 
     def _purest(self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64]) -> Found | None:
@@ -78,18 +78,22 @@ class Finder:
                 histogram, totals, bins.n_bins, bins.ordered, rows, self.min_rows, number, found, on_left
             )
             if score > most:
-                best = self._set(histogram, int(found[0]), on_left)
+                best = self.members(histogram, int(found[0]), on_left)
         return best
 
     def _threshold(self, histogram: NDArray[np.int64], found: NDArray[np.int64]) -> Found:
         column, cut, missing_left = found.tolist()
+        return self.threshold(histogram, column, cut, missing_left)
+
+    def threshold(self, histogram: NDArray[np.int64], column: int, cut: int, missing_left: int) -> Found:
+        """The test x <= cut. Where training saw no missing value, the heavier side takes those that come later."""
         on_left = np.empty(self.bins.width, dtype=np.bool_)
         sides = np.empty((2, len(histogram)), dtype=np.int64)
         side = missing_left if self.bins.has_missing[column] else -1
         kernels.send_left(histogram, self.counts[column], column, cut, side, on_left, sides)
         return Found(column, cut, on_left, sides)
 
-    def _set(self, histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> Found:
+    def members(self, histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> Found:
         """A set of categories. Where training saw no missing value, the heavier side takes those that come later."""
         if not self.bins.has_missing[column]:
             seen = self.counts[column]
