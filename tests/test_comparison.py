@@ -239,6 +239,8 @@ def test_ranking_uses_the_rows_all_have_and_names_the_rest():
     assert ranking.folds == [0]
     assert ranking.lines[1].error == 0.5
     assert set(ranking.not_run) == set(order) - set(results)
+    apart = {Cell(0, 0, 0): outcome(0.1, 1, 0), Cell(1, 0, 1): outcome(0.1, 0, 0)}
+    assert len(rank(protocol, order, apart).lines) == 1  # no fold in common: one of them stands alone
     results[Cell(1, 0, 0)] = Failed("no")
     ranking = rank(protocol, order, results)
     assert [a.name for a in ranking.left_out] == ["trees"]

@@ -332,6 +332,11 @@ class Comparison:
         return self.bounds.get(self.winner, float("nan"))
 
     @property
+    def stored(self) -> str:
+        """The name of the algorithm whose models are written: the winner, or the best of ours if that is a peer."""
+        return self._settled[-1].algorithm.name
+
+    @property
     def columns(self) -> dict[str, list[Any]]:
         return report.columns(self.ranking, self.bounds)
 
@@ -363,7 +368,7 @@ class Comparison:
         """What the table does not say by itself."""
         ranking, protocol = self.ranking, self.setup.protocol
         lines = report.missing(ranking, protocol)
-        lines += [f"not in the table: {a.name}" for a in ranking.left_out]
+        lines += [f"not in the table, for want of results in the same folds: {a.name}" for a in ranking.left_out]
         return lines
 
     def __str__(self) -> str:
@@ -399,7 +404,7 @@ class Comparison:
         if not self.ranking.lines:
             return
         write_whole(os.path.join(folder, RESULTS), report.as_csv(self.columns))
-        model, final = self.models[self._settled[-1].algorithm.name]
+        model, final = self.models[self.stored]
         if hasattr(model, "save"):
             model.save(os.path.join(folder, BOUNDED))
             final.save(os.path.join(folder, FINAL))

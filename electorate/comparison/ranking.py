@@ -53,10 +53,9 @@ def rank(protocol: Protocol, cells: list[Cell], results: dict[Cell, Result]) -> 
     not_run = [cell for cell in cells if cell not in results]
     numbers = range(len(protocol.algorithms))
     has = {a: {cell.fold for cell in tested if cell.algorithm == a} for a in numbers}
-    there = [a for a in numbers if has[a]]
-    common = sorted(set.intersection(*(has[a] for a in there))) if there else []
+    there, common = _comparable({a: folds for a, folds in has.items() if folds})
     left_out = [protocol.algorithms[a] for a in numbers if a not in there]
-    if not common:
+    if not common:  # nothing was run
         return Ranking([], [], 0, not_run, failed, list(protocol.algorithms))
     nested = {a: nest(a, common, tested) for a in there}
     losses = np.array([np.concatenate([t.losses for t in nested[a]]) for a in there])
@@ -67,6 +66,14 @@ def rank(protocol: Protocol, cells: list[Cell], results: dict[Cell, Result]) -> 
     worse = statistics.chance_of_worse(means, order[0])
     judged = [_judge(lines[i], float(best[i]), float(worse[i])) for i in order]
     return Ranking(judged, common, losses.shape[1], not_run, failed, left_out)
+
+
+def _comparable(has: dict[int, set[int]]) -> tuple[list[int], list[int]]:
+    """The most algorithms with folds in common, and those folds: the most there are."""
+    shared = set.intersection(*has.values()) if has else set()
+    candidates = [shared, *({fold} for folds in has.values() for fold in folds), *has.values()]
+    choices = [([a for a in has if folds <= has[a]], sorted(folds)) for folds in candidates if folds]
+    return max(choices, key=lambda choice: (len(choice[0]), len(choice[1])), default=([], []))
 
 
 def nest(a: int, folds: list[int], tested: dict[Cell, Tested]) -> list[Tested]:
