@@ -36,6 +36,7 @@ _HOMES = {
     "Union": "electorate.voters.union",
     "VadaBoostClassifier": "electorate.estimators.penalised",
     "WorkerLostError": "electorate.engines.messages",
+    "compare": "electorate.comparison.compare",
     "complexity_of": "electorate.estimators.family_complexity",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
@@ -72,6 +73,7 @@ __all__ = [
     "VadaBoostClassifier",
     "WorkerLostError",
     "__version__",
+    "compare",
     "complexity_of",
     "empirical_rademacher",
     "load",
@@ -80,6 +82,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from electorate.comparison.compare import compare
     from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
     from electorate.estimators.classifiers import (
