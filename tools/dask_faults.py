@@ -1,6 +1,7 @@
 """Every fault of tests/dask_faults.py many times: python tools/dask_faults.py [TIMES] [LOG]. Exit 1: some failed.
 
-The log has a line per run: the case, its number, what came of it, and the seconds from the fault to the end of it.
+The log has a line per run: the case, its number, what came of it, and seconds: from the fault to the error, of the
+longest pause between two rounds where the fit goes on from a checkpoint, else of the whole fit.
 """
 
 import os

@@ -34,7 +34,7 @@ DEADLINE = 3600.0  # seconds that one exchange may take, however busy the worker
 SILENCE = 3.0  # seconds without an answer until a worker is asked whether it is there
 PATIENCE = 4.0  # seconds it has to say so
 LOOK = 0.5  # seconds between two looks at who is there
-REACH = 2.0  # seconds in which a worker must be reached directly; else messages go through the scheduler
+REACH = 4.0  # seconds in which a worker must be reached directly; else messages go through the scheduler
 
 logger = logging.getLogger(__name__)
 
