@@ -11,10 +11,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "AdaBoostRegressor": "electorate.estimators.regressors",
     "Checkpoint": "electorate.estimators.callbacks",
+    "LocMedBoostRegressor": "electorate.estimators.regressors",
+    "MedBoostRegressor": "electorate.estimators.regressors",
     "ModelFormatError": "electorate.modelfile",
     "ProgressBar": "electorate.estimators.callbacks",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
+    "RegressionTrees": "electorate.voters.regression_trees",
     "Resampled": "electorate.voters.wrapped",
     "Stumps": "electorate.voters.trees",
     "TimeLimit": "electorate.estimators.callbacks",
@@ -26,10 +30,14 @@ _HOMES = {
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRClassifier",
+    "AdaBoostRegressor",
     "Checkpoint",
+    "LocMedBoostRegressor",
+    "MedBoostRegressor",
     "ModelFormatError",
     "ProgressBar",
     "RealAdaBoostClassifier",
+    "RegressionTrees",
     "Resampled",
     "Stumps",
     "TimeLimit",
@@ -48,7 +56,9 @@ if TYPE_CHECKING:
         RealAdaBoostClassifier,
     )
     from electorate.estimators.files import load
+    from electorate.estimators.regressors import AdaBoostRegressor, LocMedBoostRegressor, MedBoostRegressor
     from electorate.modelfile import ModelFormatError
+    from electorate.voters.regression_trees import RegressionTrees
     from electorate.voters.trees import Stumps, Trees
     from electorate.voters.wrapped import Resampled
 

@@ -808,3 +808,271 @@ def walk_ordered(cells, offsets, depths, place, low, cut, kids, units, votes, sc
             total = votes[k]
             for i in range(rows):
                 total[i] += units[scratch[i], k]
+
+
+# ---------------------------------------------------------------- the vote by weighted median
+
+
+@kernel
+def walk_each(cells, offsets, depths, place, low, cut, kids, value, said, scratch):
+    """said[output, row, voter]: what every voter says, not their sum; voters ask as in `walk_ordered`."""
+    rows = cells.shape[1]
+    flat = cells.ravel()
+    both = kids.ravel()
+    for t in range(offsets.shape[0] - 1):
+        for i in range(rows):
+            scratch[i] = offsets[t]
+        for _ in range(depths[t]):
+            for i in range(rows):
+                node = scratch[i]
+                cell = flat[place[node] * rows + i]
+                goes = np.int32(cell >= low[node]) & np.int32(cell <= cut[node])
+                scratch[i] = both[2 * node + goes]
+        for k in range(said.shape[0]):
+            for i in range(rows):
+                said[k, i, t] = value[scratch[i], k]
+
+
+@kernel
+def vote_quantiles(values, weights, needs, sign, out):
+    """out[row] = the smallest value (the largest for sign -1) up to which the votes come to needs[row].
+
+    values[row, voter]; weights[row, voter], or one row for all; the votes of a row come to at least its need, which is
+    positive. By partition around a pivot: linear in the voters.
+    """
+    voters = values.shape[1]
+    value = np.empty(voters, dtype=np.float64)
+    weight = np.empty(voters, dtype=np.int64)
+    for i in range(values.shape[0]):
+        mine = weights[i if weights.shape[0] > 1 else 0]
+        for t in range(voters):
+            value[t] = sign * values[i, t]
+            weight[t] = mine[t]
+        need = needs[i]
+        first = 0
+        last = voters - 1
+        while True:
+            a = value[first]
+            b = value[(first + last) >> 1]
+            c = value[last]
+            pivot = max(min(a, b), min(max(a, b), c))
+            below = np.int64(0)
+            equal = np.int64(0)
+            less = first
+            at = first
+            more = last
+            while at <= more:
+                v = value[at]
+                w = weight[at]
+                if v < pivot:
+                    below += w
+                    value[at] = value[less]
+                    weight[at] = weight[less]
+                    value[less] = v
+                    weight[less] = w
+                    less += 1
+                    at += 1
+                elif v > pivot:
+                    value[at] = value[more]
+                    weight[at] = weight[more]
+                    value[more] = v
+                    weight[more] = w
+                    more -= 1
+                else:
+                    equal += w
+                    at += 1
+            if need <= below:
+                last = less - 1
+            elif need <= below + equal or more == last:
+                out[i] = sign * pivot
+                break
+            else:
+                need -= below + equal
+                first = more + 1
+
+
+@kernel
+def insert_votes(values, weights, count, new_values, new_weights):
+    """Put one more voter's value and weight among the `count` of every row, which stay sorted by value."""
+    for i in range(values.shape[0]):
+        v = new_values[i]
+        row = values[i]
+        mass = weights[i]
+        at = count
+        while at > 0 and row[at - 1] > v:
+            row[at] = row[at - 1]
+            mass[at] = mass[at - 1]
+            at -= 1
+        row[at] = v
+        mass[at] = new_weights[i]
+
+
+@kernel
+def sorted_quantiles(values, weights, count, needs, from_top, out):
+    """As `vote_quantiles`, of the first `count` values of every row, which are sorted."""
+    for i in range(values.shape[0]):
+        need = needs[i]
+        at = count - 1 if from_top else 0
+        step = -1 if from_top else 1
+        for _ in range(count - 1):
+            need -= weights[i, at]
+            if need <= 0:
+                break
+            at += step
+        out[i] = values[i, at]
+
+
+# ---------------------------------------------------------------- the search for a test of a target
+#
+# A label is a bin of the target, in order. kind 0: a side may be right on all bins of one window, window k being the
+# bins reach[k]..k. kind 1: it pays the distance to its weighted median, rate times. kind 2: table[value, bin] is what
+# it earns on a bin for saying a value.
+
+
+@kernel
+def side_edge(kind, weights, reach, targets, rate, table):
+    """The most that one side can earn, less what it then loses, from the weight of each bin of the target."""
+    bins = weights.shape[0]
+    total = np.int64(0)
+    for k in range(bins):
+        total += weights[k]
+    if kind == 0:
+        most = np.int64(0)
+        inside = np.int64(0)
+        first = 0
+        for k in range(bins):
+            inside += weights[k]
+            while first < reach[k]:
+                inside -= weights[first]
+                first += 1
+            most = max(most, inside)
+        return np.float64(most - (total - most))
+    if kind == 1:
+        middle = 0
+        so_far = weights[0]
+        while so_far < total - so_far and middle < bins - 1:
+            middle += 1
+            so_far += weights[middle]
+        distance = 0.0
+        for k in range(bins):
+            distance += np.float64(weights[k]) * abs(targets[k] - targets[middle])
+        return np.float64(total) - rate * distance
+    best = -np.inf
+    for v in range(table.shape[0]):
+        earned = 0.0
+        for k in range(bins):
+            earned += np.float64(weights[k]) * table[v, k]
+        best = max(best, earned)
+    return best
+
+
+@kernel
+def window_edges(left, totals, reach, edges):
+    """`side_edge` of kind 0 for the left side and for what is left of the totals, in one pass."""
+    bins = left.shape[0]
+    most_left = np.int64(0)
+    most_right = np.int64(0)
+    in_left = np.int64(0)
+    in_all = np.int64(0)
+    all_left = np.int64(0)
+    total = np.int64(0)
+    first = 0
+    for k in range(bins):
+        in_left += left[k]
+        in_all += totals[k]
+        all_left += left[k]
+        total += totals[k]
+        while first < reach[k]:
+            in_left -= left[first]
+            in_all -= totals[first]
+            first += 1
+        most_left = max(most_left, in_left)
+        most_right = max(most_right, in_all - in_left)
+    edges[0] = np.float64(most_left - (all_left - most_left))
+    edges[1] = np.float64(most_right - (total - all_left - most_right))
+
+
+@kernel
+def best_target_threshold(
+    sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, rate, table, abstains, found
+):
+    """The ordered test with the largest edge, each side saying what earns it the most; see `side_edge`.
+
+    abstains: a side that would lose says nothing. A test that leaves one side without weight is none. Ties: first
+    column, first cut, missing on the left. found: column, cut, missing left. Returns the edge, -inf if no test.
+    """
+    labels = sums.shape[0]
+    miss = sums.shape[2] - 1
+    width = sums.shape[2]
+    by_bin = np.empty((width, labels), dtype=np.int64)
+    left = np.empty(labels, dtype=np.int64)
+    here = np.empty(labels, dtype=np.int64)
+    there = np.empty(labels, dtype=np.int64)
+    edges = np.empty(2, dtype=np.float64)
+    most = -np.inf
+    for j in range(n_bins.shape[0]):
+        if not ordered[j]:
+            continue
+        for k in range(labels):
+            one = sums[k, j]
+            for b in range(width):
+                by_bin[b, k] = one[b]
+        left[:] = 0
+        rows_left = np.int64(0)
+        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
+            weighs = np.int64(0)
+            for k in range(labels):
+                left[k] += by_bin[cut, k]
+                weighs |= by_bin[cut, k]
+            if rows.shape[0] > 0:
+                rows_left += rows[j, cut]
+            if weighs == 0:
+                continue  # a bin without weight is no place to cut
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                on_left = np.int64(0)
+                on_right = np.int64(0)
+                for k in range(labels):
+                    here[k] = left[k] + (by_bin[miss, k] if side == 0 else np.int64(0))
+                    there[k] = totals[k] - here[k]
+                    on_left |= here[k]
+                    on_right |= there[k]
+                if on_left == 0 or on_right == 0:
+                    continue
+                if kind == 0:
+                    window_edges(here, totals, reach, edges)
+                else:
+                    edges[0] = side_edge(kind, here, reach, targets, rate, table)
+                    edges[1] = side_edge(kind, there, reach, targets, rate, table)
+                if abstains:
+                    edges[0] = max(edges[0], 0.0)
+                    edges[1] = max(edges[1], 0.0)
+                edge = edges[0] + edges[1]
+                if edge > most and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
+                    most = edge
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return most
+
+
+@kernel
+def best_window(targets, weights, eps):
+    """First and last of the sorted targets that one value reaches within eps, for the most weight; of equals the first."""
+    most = np.int64(-1)
+    best_first = 0
+    best_last = 0
+    inside = np.int64(0)
+    first = 0
+    for last in range(targets.shape[0]):
+        inside += weights[last]
+        while True:
+            middle = targets[first] + 0.5 * (targets[last] - targets[first])
+            if targets[last] - middle <= eps and middle - targets[first] <= eps:
+                break
+            inside -= weights[first]
+            first += 1
+        if inside > most:
+            most = inside
+            best_first = first
+            best_last = last
+    return best_first, best_last

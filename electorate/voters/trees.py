@@ -93,8 +93,15 @@ class _Grown:
 
 
 def grow(search: Search, criterion: str, limits: Limits) -> Voter:
-    """A tree, level by level; the order in which nodes are split does not change it."""
-    finder = Finder(search.bins, search.counts, criterion, limits.min_samples_leaf)
+    """A tree whose tests are chosen by this criterion."""
+    return grow_by(Finder(search.bins, search.counts, criterion, limits.min_samples_leaf), search, limits)
+
+
+def grow_by(finder: Any, search: Search, limits: Limits) -> Voter:
+    """A tree, level by level; the order in which nodes are split does not change it.
+
+    finder.best(histogram, totals, rows): the best test of a node, or None.
+    """
     grown = _Grown(leaves={ROOT: search.sums.totals})
     waiting = [_Open(ROOT, 0, search.sums.histogram)]
     at_once = max(1, BYTES_AT_ONCE // max(1, search.sums.histogram.nbytes))
@@ -105,7 +112,7 @@ def grow(search: Search, criterion: str, limits: Limits) -> Voter:
     return grown.voter()
 
 
-def _split(batch: list[_Open], search: Search, finder: Finder, limits: Limits, grown: _Grown) -> list[_Open]:
+def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grown: _Grown) -> list[_Open]:
     """Split what can be split; the children that are still open, with their histograms."""
     rows = search.engine.count_rows([node.number for node in batch]) if limits.count_rows else None
     to_ask: list[tuple[_Open, Question]] = []
