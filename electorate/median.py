@@ -6,7 +6,7 @@ the grid of votes, so comparisons are exact. A block of rows at a time; blocks g
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -21,12 +21,11 @@ from electorate.ensemble import LEAF, Ensemble, Read
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 CELLS_AT_ONCE = 2**17  # said values of a block: they stay in the cache
-LOWER, UPPER = "lower", "upper"
 
 
 @dataclass(frozen=True)
 class Votes:
-    """What voters say of some rows: said[row, voter]; weights[row, voter], or one row for all; reach[row] = sum of steps."""
+    """What voters say of some rows: said[row, voter]; weights[row, voter], or one row for all; reach[row]: all steps."""
 
     said: Array
     weights: Ints
@@ -96,7 +95,6 @@ class Median:
     steps: Array
     kappa: NDArray[np.int32]
     decides: bool = False
-    keep: int | None = field(default=None, compare=False)
 
     @property
     def n_voters(self) -> int:
@@ -142,11 +140,12 @@ class Median:
 
     def speak(self, read: Read, kappas: Array | None) -> Callable[[int, int], tuple[Array, Array | None]]:
         """What trees say of the rows low..high. kappas[candidate, row]: confidences, None where all are 1."""
-        assert self.trees is not None
+        trees = self.trees
+        assert trees is not None
         outputs = 2 if self.leaves_doubt else 1
 
         def say(low: int, high: int) -> tuple[Array, Array | None]:
-            said = trees_say(self.trees, read(low, high), outputs)
+            said = trees_say(trees, read(low, high), outputs)
             sure = said[1] if outputs == 2 else None
             if kappas is not None:
                 mine = kappas[self.kappa, low:high].T
@@ -248,8 +247,6 @@ def trees_say(trees: Ensemble, block: Array, outputs: int) -> Array:
         kernels.walk(cells, np.array([low, high]), *tests, numbers, at)
         said[:, :, t] = trees.value[at[0], :outputs].T
     return said
-
-
 
 
 def conformal_rank(n: int, coverage: float) -> int:

@@ -108,7 +108,13 @@ class Constant:
 
 
 def _in_range(rho: float, edge: float, lowest: float) -> float:
-    """nu must be less than gamma_t - rho_min, else every step is infinite: where it is not, half of that is used."""
+    """nu must be less than gamma_t - rho_min, else every step is infinite: where it is not, half of that is used.
+
+    Where all awards are the same there is no range: a voter that earns something everywhere is perfect, others gain
+    nothing.
+    """
+    if edge <= lowest:
+        return rho if lowest > 0 else edge
     return rho if rho > lowest else 0.5 * (edge + lowest)
 
 

@@ -56,7 +56,7 @@ class AdaBoostR2:
 
 @dataclass
 class TargetOutcome:
-    """What a run leaves. kappas: the confidence each voter was chosen with. decides: the last voter's step is infinite."""
+    """What a run leaves. kappas: the confidence of each voter. decides: the last voter's step is infinite."""
 
     casts: list[Cast] = field(default_factory=list)
     kappas: list[int] = field(default_factory=list)

@@ -19,7 +19,7 @@ from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.messages import Question, Sums
 from electorate.engines.pool import Pool
-from electorate.engines.shard import Examples, Shard, encode_rows
+from electorate.engines.shard import NOTHING, Examples, Shard, encode_rows
 
 Array = NDArray[np.float64]
 Leaf = tuple[Array, NDArray[np.int64]]  # sorted targets, and their weights on the grid
@@ -107,7 +107,7 @@ class TargetShard(Shard):
             totals = np.array([totals.sum(), self.tally.sum()])
         self.growth = None
         self.root_histogram = self.histogram(self.grid) if search else None
-        return Sums(self.root_histogram if search else np.zeros((0, 0, 0), dtype=np.int64), totals, 0)
+        return Sums(NOTHING if self.root_histogram is None else self.root_histogram, totals, 0)
 
     def _on_grid(self, numbers: Array) -> NDArray[np.int64]:
         grid = np.rint(numbers * self.scale).astype(np.int64)
@@ -177,8 +177,8 @@ class TargetShard(Shard):
             weight *= self.real
         award = self.award / most
         first = weight * award
-        sums = (self._on_grid(numbers).sum() for numbers in (weight, first, first * award))
-        return Moments(*(int(number) for number in sums), most)
+        total, mean, square = (int(self._on_grid(numbers).sum()) for numbers in (weight, first, first * award))
+        return Moments(total, mean, square, most)
 
     def below(self, limit: float) -> int:
         """How much counts whose state is at most the limit."""
@@ -191,7 +191,7 @@ class TargetShard(Shard):
             weight *= self.real
         return int(self._on_grid(weight).sum())
 
-    def advance(self, alpha: float) -> None:
+    def go(self, alpha: float) -> None:
         self.log += alpha * self.award
 
 
@@ -207,9 +207,7 @@ class TargetThreads:
         self.n_kappas = 1 if targets.kappas is None else len(targets.kappas)
         self.n_counted = weights.n_counted
         self.shards: list[TargetShard] = pool.map(lambda part: build_targets(targets, bins, *part), pairwise(ends))
-        self.mass = sum(
-            int(shard.counts.sum()) if len(shard.counts) else len(shard.y) for shard in self.shards
-        )
+        self.mass = sum(int(shard.counts.sum()) if len(shard.counts) else len(shard.y) for shard in self.shards)
         self.floor = 0.0
 
     def want_targets(self, low: float, high: float) -> None:
@@ -233,7 +231,7 @@ class TargetThreads:
         self.floor = min(self.pool.map(lambda shard: shard.lightest(), self.shards))
 
     def weigh(self, kappa: int, search: bool = True) -> Sums:
-        return self._sum(lambda shard: shard.weigh(self.floor, kappa, search))  # type: ignore[no-any-return]
+        return self._sum(lambda shard: shard.weigh(self.floor, kappa, search))
 
     def weights(self, kappa: int) -> Array:
         """Of all rows as they were given, summing to 1; rows that are left out have none."""
@@ -245,10 +243,10 @@ class TargetThreads:
         return weights / total if total > 0 else weights
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
-        return self._sum(lambda shard: shard.split(questions))  # type: ignore[no-any-return]
+        return self._sum(lambda shard: shard.split(questions))
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
-        return self._sum(lambda shard: shard.count_rows(nodes))  # type: ignore[no-any-return]
+        return self._sum(lambda shard: shard.count_rows(nodes))
 
     def leaf_targets(self, questions: list[Question], leaves: list[int]) -> list[Leaf]:
         parts = self.pool.map(lambda shard: shard.leaf_targets(questions, leaves), self.shards)
@@ -262,7 +260,7 @@ class TargetThreads:
 
     def moments(self, alpha: float, most: float) -> Moments:
         floor = self.floor if alpha == 0 else min(self.pool.map(lambda shard: shard.lightest(alpha), self.shards))
-        return self._sum(lambda shard: shard.moments(alpha, floor, most))  # type: ignore[no-any-return]
+        return self._sum(lambda shard: shard.moments(alpha, floor, most))
 
     def log_total(self) -> float:
         """The logarithm of the sum of the weights, up to a constant that is the same for all rounds."""
@@ -273,7 +271,7 @@ class TargetThreads:
 
     def advance(self, alpha: float) -> None:
         """Take the step, and settle the grid."""
-        self.pool.map(lambda shard: shard.advance(alpha), self.shards)
+        self.pool.map(lambda shard: shard.go(alpha), self.shards)
         self.settle()
 
 
@@ -304,5 +302,3 @@ def build_targets(targets: Targets, bins: Bins | None, low: int, high: int) -> T
     if targets.kappas is not None:
         shard.kappas = np.ascontiguousarray(targets.kappas[:, order])
     return shard
-
-

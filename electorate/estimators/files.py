@@ -24,7 +24,11 @@ ESTIMATORS = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
 }
-FAMILIES = {"Stumps": "electorate.voters.trees", "Trees": "electorate.voters.trees"}
+FAMILIES = {
+    "RegressionTrees": "electorate.voters.regression_trees",
+    "Stumps": "electorate.voters.trees",
+    "Trees": "electorate.voters.trees",
+}
 ARRAY_TYPES = {
     "offsets": ("<i8", (None,)),
     "column": ("<i4", (None,)),
@@ -139,8 +143,12 @@ def _bin_arrays(bins: Bins) -> dict[str, NDArray[Any]]:
 
 def load(path: Any) -> Any:
     """Read a model that `save` wrote. A damaged or hostile file raises `ModelFormatError`; nothing is executed."""
+    from electorate.estimators import regression_files
+
     contents = modelfile.read(path)
     try:
+        if contents.kind in regression_files.ESTIMATORS:
+            return regression_files.rebuild(contents)
         _expect(contents.kind in ESTIMATORS, f"no estimator is called {contents.kind!r:.60}")
         return _rebuild(contents)
     except ModelFormatError:

@@ -6,7 +6,7 @@ A regressor adds its booster, what its trees are grown by, and how the middle of
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -219,13 +219,12 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
             np.array(outcome.kappas, dtype=np.int32),
             outcome.decides,
         )
-        used = vote.kappa if bench.confidences is not None else []
         return {
             "vote_": vote,
             "bins_": bench.bins,
-            "confidences_": list(bench.confidences or []) if len(used) else [],
+            "confidences_": list(bench.confidences or []),
             "fallback_": bench.fallback,
-            "history_": _history(outcome.rows),
+            "history_": history_of(outcome.rows),
             "stop_reason_": outcome.stop_reason,
             "estimator_": self._family(),
             **({"best_round_": outcome.best_round} if outcome.best_round is not None else {}),
@@ -293,7 +292,9 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The weighted median of the voters, row by row."""
-        return self._ask(X, lambda votes: self._median(votes.lower_medians() if self._lower else votes.quantiles(0, True)))
+        return self._ask(
+            X, lambda votes: self._median(votes.lower_medians() if self._lower else votes.quantiles(0, True))
+        )
 
     @property
     def _lower(self) -> bool:
@@ -412,10 +413,3 @@ def reader(table: Table, bins: Bins) -> Read:
         return block
 
     return read
-
-
-def _history(rows: list[Row]) -> dict[str, NDArray[Any]]:
-    return history_of(rows)
-
-
-REAL = Interval(Real, 0, None, closed="neither")

@@ -44,8 +44,8 @@ class AdaBoostRegressor(BoostedRegressor):
     Parameters
     ----------
     estimator : RegressionTrees, a scikit-learn regressor or None, default=None
-        What votes. None means ``RegressionTrees(3)``, grown by least squares to the weights. A scikit-learn regressor is
-        fitted to rows drawn with the weights as odds, as scikit-learn's class does.
+        What votes. None means ``RegressionTrees(3)``, grown by least squares to the weights. A scikit-learn regressor
+        is fitted to rows drawn with the weights as odds, as scikit-learn's class does.
     n_estimators, learning_rate : int, default=50, and float, default=1.0
         The largest number of rounds; every step is multiplied by the rate.
     loss : {"linear", "square", "exponential"}, default="linear"
@@ -250,7 +250,9 @@ class MedBoostRegressor(BoostedRegressor):
 
     def _try(self, bench: Bench, eps: float, rho: float | None) -> TargetOutcome:
         cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
-        rule: Any = Constant(rho) if rho is not None else (LowestEdge if self.rho == "lowest_edge" else Adaptive)(self.nu)
+        rule: Any = (
+            Constant(rho) if rho is not None else (LowestEdge if self.rho == "lowest_edge" else Adaptive)(self.nu)
+        )
         return self._run(bench, MedBoost(cost, rule), partial(self._earning, cost))
 
     def _earning(self, cost: Any, targets: Array) -> Earning:
@@ -272,7 +274,9 @@ class MedBoostRegressor(BoostedRegressor):
             return np.zeros(self._say(X)[0])
         return self._ask(X, lambda votes: votes.mass / votes.reach)
 
-    def predict_interval(self, X: Any, *, rho: float | None = None, coverage: float | None = None) -> tuple[Array, Array]:
+    def predict_interval(
+        self, X: Any, *, rho: float | None = None, coverage: float | None = None
+    ) -> tuple[Array, Array]:
         """The lower and the upper end of an interval for every row.
 
         Parameters
@@ -311,8 +315,8 @@ class MedBoostRegressor(BoostedRegressor):
     def calibrate(self, X: Any, y: Any) -> Self:
         """Learn from rows that were used for nothing else how wide intervals of some coverage must be.
 
-        The score of a row is its distance from the prediction, in units of eps plus half the width of the middle half of
-        the vote there: intervals are wider where the voters disagree.
+        The score of a row is its distance from the prediction, in units of eps plus half the width of the middle
+        half of the vote there: intervals are wider where the voters disagree.
         """
         said, scale = self._said_and_scale(X)
         targets = check_targets(self, y, len(said))
@@ -351,7 +355,9 @@ class MedBoostRegressor(BoostedRegressor):
         """L^(rho) of eq. 9: the share of rows on which the vote is not rho-robust eps-precise."""
         check_is_fitted(self)
         wrong = self._ask(X, lambda votes: np.stack([votes.quantiles(float(rho), up) for up in (False, True)]))
-        low, high = wrong if self.vote_.n_voters else (np.full(wrong.shape[-1], -np.inf), np.full(wrong.shape[-1], np.inf))
+        low, high = (
+            wrong if self.vote_.n_voters else (np.full(wrong.shape[-1], -np.inf), np.full(wrong.shape[-1], np.inf))
+        )
         return self._share_wrong(low, high, check_targets(self, y, len(low)), sample_weight)
 
     def staged_robust_error(self, X: Any, y: Any, rho: float = 0.0, sample_weight: Any = None) -> Iterator[float]:

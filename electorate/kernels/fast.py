@@ -1057,7 +1057,7 @@ def best_target_threshold(
 
 @kernel
 def best_window(targets, weights, eps):
-    """First and last of the sorted targets that one value reaches within eps, for the most weight; of equals the first."""
+    """First and last of the sorted targets within eps of one value, for the most weight; of equals the first."""
     most = np.int64(-1)
     best_first = 0
     best_last = 0

@@ -159,8 +159,8 @@ class SquaresFinder:
                 fits &= np.minimum(held, rows[:columns].sum(axis=1, keepdims=True) - held) >= self.min_rows
             scores[:, :, side] = np.where(fits, score, -np.inf)
         at = int(np.argmax(scores))
-        column, cut, side = np.unravel_index(at, scores.shape)
-        return float(scores.flat[at]), np.array([column, cut, 1 - side], dtype=np.int64)
+        column, cut, at_side = np.unravel_index(at, scores.shape)
+        return float(scores.flat[at]), np.array([column, cut, 1 - at_side], dtype=np.int64)
 
 
 def _explained(weight: Any, target: Any) -> Any:
@@ -295,5 +295,3 @@ class SquaresTrees:
         share = np.divide(sums[:, 1], sums[:, 0], out=np.zeros(len(sums)), where=sums[:, 0] > 0)
         value = self.low + np.clip(share, 0.0, 1.0) * (self.high - self.low)
         return voter, np.stack([value, np.ones(len(value))], axis=1)
-
-
