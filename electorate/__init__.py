@@ -13,18 +13,30 @@ _HOMES = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "AdaBoostRegressor": "electorate.estimators.regressors",
     "Checkpoint": "electorate.estimators.callbacks",
+    "Columns": "electorate.voters.columns",
+    "EBBoostClassifier": "electorate.estimators.penalised",
+    "KernelSections": "electorate.voters.kernel_sections",
     "LocMedBoostRegressor": "electorate.estimators.regressors",
     "MedBoostRegressor": "electorate.estimators.regressors",
     "ModelFormatError": "electorate.modelfile",
+    "PairedStumps": "electorate.voters.paired_stumps",
+    "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
+    "QuadBoostClassifier": "electorate.estimators.quadboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "RegressionTrees": "electorate.voters.regression_trees",
     "Resampled": "electorate.voters.wrapped",
+    "Rules": "electorate.voters.rules",
     "Stumps": "electorate.voters.trees",
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
+    "Union": "electorate.voters.union",
+    "VadaBoostClassifier": "electorate.estimators.penalised",
     "WorkerLostError": "electorate.engines.messages",
+    "complexity_of": "electorate.estimators.family_complexity",
+    "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
+    "rule_table": "electorate.estimators.rule_table",
 }
 
 __all__ = [
@@ -32,19 +44,31 @@ __all__ = [
     "AdaBoostRClassifier",
     "AdaBoostRegressor",
     "Checkpoint",
+    "Columns",
+    "EBBoostClassifier",
+    "KernelSections",
     "LocMedBoostRegressor",
     "MedBoostRegressor",
     "ModelFormatError",
+    "PairedStumps",
+    "Pool",
     "ProgressBar",
+    "QuadBoostClassifier",
     "RealAdaBoostClassifier",
     "RegressionTrees",
     "Resampled",
+    "Rules",
     "Stumps",
     "TimeLimit",
     "Trees",
+    "Union",
+    "VadaBoostClassifier",
     "WorkerLostError",
     "__version__",
+    "complexity_of",
+    "empirical_rademacher",
     "load",
+    "rule_table",
 ]
 
 if TYPE_CHECKING:
@@ -55,11 +79,21 @@ if TYPE_CHECKING:
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
+    from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
+    from electorate.estimators.quadboost import QuadBoostClassifier
     from electorate.estimators.regressors import AdaBoostRegressor, LocMedBoostRegressor, MedBoostRegressor
+    from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
+    from electorate.voters.columns import Columns
+    from electorate.voters.kernel_sections import KernelSections
+    from electorate.voters.paired_stumps import PairedStumps
+    from electorate.voters.pool import Pool
     from electorate.voters.regression_trees import RegressionTrees
+    from electorate.voters.rules import Rules
     from electorate.voters.trees import Stumps, Trees
+    from electorate.voters.union import Union
     from electorate.voters.wrapped import Resampled
 
 

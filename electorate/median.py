@@ -25,7 +25,7 @@ CELLS_AT_ONCE = 2**17  # said values of a block: they stay in the cache
 
 @dataclass(frozen=True)
 class Votes:
-    """What voters say of some rows: said[row, voter]; weights[row, voter], or one row for all; reach[row]: all steps."""
+    """What voters say of some rows: said[row, voter]; weights[row, voter], or one row for all; reach[row]: steps."""
 
     said: Array
     weights: Ints

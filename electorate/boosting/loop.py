@@ -150,7 +150,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     for number in range(len(outcome.casts) + 1, rounds + 1):
         if reason is not None:
             break
-        search = Search(sums, setting.bins, counts, engine)
+        search = Search(sums, setting.bins, counts, engine, floor)
         voter = setting.family.best(search) if number > 1 else _first(setting.family, search)
         outputs = setting.family.outputs(voter, engine.n_counted, booster.leaves)
         step = _judge(setting, voter, outputs)
@@ -174,11 +174,12 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
                 "step": step.size,
                 "edge": step.edge,
                 "error": step.error,
-                "objective": booster.objective(sums.total / one, floor),
+                "objective": booster.measured(sums, one, floor),
                 "train_error": sums.wrong / mass,
                 "n_voters": number,
-                "floor": floor,
+                "floor": float(floor),
                 "seconds": before + time.perf_counter() - started,
+                **booster.notes(floor),
             }
         )
         reasons = [step.stop, *(watcher.after(change, outcome) for watcher in watchers)]
@@ -196,9 +197,9 @@ def _start(setting: Setting, outcome: Outcome, mass: int) -> tuple[Sums, float, 
     if outcome.casts:
         engine.replay(booster, [cast.change(booster) for cast in outcome.casts])
         last = outcome.rows[-1]
-        floor = last["floor"]
+        floor = booster.resumed(last, floor)
         sums = engine.advance(booster, None, floor)
-        now = {"objective": booster.objective(sums.total / one, floor), "train_error": sums.wrong / mass}
+        now = {"objective": booster.measured(sums, one, floor), "train_error": sums.wrong / mass}
         _refuse_other(last, now)
     return sums, floor, one
 
@@ -235,6 +236,8 @@ def _refuse_far(reach: float, number: int) -> None:
 
 def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step:
     """The booster's step. Weight too light for the grid is not none: a perfect voter must be right on every row."""
+    if voter.step is not None:
+        return voter.step
     step = setting.booster.step(voter.sums, outputs)
     if step.stop == "perfect_voter":
         rows = setting.engine.leaf_rows(voter)
@@ -245,11 +248,11 @@ def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step
 
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
     """One exchange; another where the booster then knows a better floor."""
-    sums, before = engine.advance(booster, change, floor, search), None
+    sums, before = engine.advance(booster, change, floor, search and getattr(floor, "search", True)), None
     for _ in range(MOST_TRIES):
         better = booster.better_floor(floor, sums, before, engine)
         if better is None:
             break
         floor, before = better, sums
-        sums = engine.advance(booster, None, floor, search)
+        sums = engine.advance(booster, None, floor, search and getattr(floor, "search", True))
     return sums, floor

@@ -3,7 +3,7 @@
 Rows are those of the first table, then of the second, and so on.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,12 @@ class Stack:
         self.names = tables[0].names
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
+        parts = list(self._parts(low, high))
+        if len(parts) == 1:
+            table, first, last, _ = parts[0]
+            return table.numbers(first, last, columns)
         block = np.empty((len(columns), high - low))
-        for table, first, last, place in self._parts(low, high):
+        for table, first, last, place in parts:
             block[:, place : place + last - first] = table.numbers(first, last, columns)
         return block
 
@@ -36,7 +40,8 @@ class Stack:
         return sum(found[1:], start=found[0]).values
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
-        return self._joined(low, high, lambda table, *rows: table.codes(*rows, column, categories))
+        found = [table.codes(first, last, column, categories) for table, first, last, _ in self._parts(low, high)]
+        return found[0] if len(found) == 1 else np.concatenate([np.empty(0), *found])
 
     def category_columns(self) -> list[int]:
         return sorted({column for table in self.tables for column in table.category_columns()})
@@ -45,12 +50,6 @@ class Stack:
         """How to name a row to whoever knows the partitions only."""
         table = int(np.searchsorted(self.starts, row, side="right")) - 1
         return f"row {row - int(self.starts[table])} of partition {self.partitions[table]}"
-
-    def _joined(
-        self, low: int, high: int, read: Callable[[Table, int, int], NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
-        found = [read(table, first, last) for table, first, last, _ in self._parts(low, high)]
-        return found[0] if len(found) == 1 else np.concatenate([np.empty(0), *found])
 
     def _parts(self, low: int, high: int) -> Iterator[tuple[Table, int, int, int]]:
         """The tables that hold rows low..high, which rows of theirs, and where those go."""

@@ -20,6 +20,13 @@ class Question:
     cut: int  # the last bin on the left; -1 for a question by category
     on_left: NDArray[np.bool_]  # by bin
 
+    def same_as(self, other: "Question") -> bool:
+        """Whether it sends the same rows to the same nodes."""
+        return self is other or (
+            (self.node, self.left, self.right, self.column) == (other.node, other.left, other.right, other.column)
+            and np.array_equal(self.on_left, other.on_left)
+        )
+
 
 @dataclass
 class Change:
@@ -38,6 +45,7 @@ class Sums:
     histogram: NDArray[np.int64]  # [label, column, bin] of the channel on the grid
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
+    more: "Sums | None" = None  # of a second channel, where the booster has one
 
     @property
     def total(self) -> int:
@@ -48,6 +56,7 @@ class Sums:
             self.histogram + other.histogram,
             self.totals + other.totals,
             self.wrong + other.wrong,
+            None if self.more is None or other.more is None else self.more + other.more,
         )
 
 

@@ -62,6 +62,12 @@ class Growth:
     order: NDArray[np.uint32]
     spare: NDArray[np.uint32]
     nodes: dict[int, Node] = field(default_factory=dict)
+    asked: dict[int, Question] = field(default_factory=dict)  # by node
+
+    def part_of(self, questions: list[Question]) -> bool:
+        """Whether all that was asked so far is among these questions: else the rows lie as another tree left them."""
+        wanted = {question.node: question for question in questions}
+        return all(node in wanted and question.same_as(wanted[node]) for node, question in self.asked.items())
 
 
 class Shard:
@@ -110,21 +116,40 @@ class Shard:
         if change is not None:
             self.apply(change)
         channel = booster.channel(self.state, floor)
+        second = booster.second(channel, floor) if hasattr(booster, "second") else None
+        totals = self._quantise(channel, self.grid)
+        self.root_histogram = self.histogram(self.grid) if search else None
+        histogram = NOTHING if self.root_histogram is None else self.root_histogram
+        more = None if second is None else self._sum_second(second, search)
+        return Sums(histogram, totals, self.wrong(booster), more)
+
+    def _quantise(self, channel: NDArray[np.float64], grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A channel, which may be overwritten, onto a grid; [label] of its sums."""
         if self.real is not None:
             channel *= self.real
         by_label = np.empty(len(self.starts) - 1, dtype=np.int64)
-        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, by_label)
-        totals = by_label
-        if self.n_groups < len(by_label):
-            totals = np.zeros(self.n_groups, dtype=np.int64)
-            np.add.at(totals, self.group, by_label)
-        self.root_histogram = self.histogram(self.grid) if search else None
-        histogram = NOTHING if self.root_histogram is None else self.root_histogram
-        return Sums(histogram, totals, self.wrong(booster))
+        kernels.quantise(channel, self.times, self.scale, self.starts, grid, by_label)
+        if self.n_groups == len(by_label):
+            return by_label
+        totals = np.zeros(self.n_groups, dtype=np.int64)
+        np.add.at(totals, self.group, by_label)
+        return totals
+
+    def _sum_second(self, channel: NDArray[np.float64], search: bool) -> Sums:
+        """Of a second channel, on a grid of its own."""
+        self.second_grid = np.empty_like(self.grid)
+        totals = self._quantise(channel, self.second_grid)
+        return Sums(self.histogram(self.second_grid) if search else NOTHING, totals, 0)
+
+    def both_left(self, question: Question) -> NDArray[np.int64]:
+        """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
+        left = question.on_left[self.column(question.column)]
+        return np.stack([self.histogram(np.where(left, grid, 0)) for grid in (self.grid, self.second_grid)])
 
     def apply(self, change: Change) -> None:
         """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""
         all_gains = change.gains[:, self.group] if self.n_groups < len(self.group) else change.gains
+        self._forget_other(change.questions)
         if not change.questions:
             self.growth = None
         if self.growth is None and len(change.questions) <= 1:
@@ -157,6 +182,8 @@ class Shard:
 
         The child with fewer rows here is summed, the other is the difference; which one is nobody's business.
         """
+        if self.growth is not None and any(question.node in self.growth.asked for question in questions):
+            self.growth = None  # another tree begins
         growth = self._growth()
         return np.stack([self._split(growth, question) for question in questions])
 
@@ -168,6 +195,7 @@ class Shard:
 
     def leaf_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
         """[leaf, label]: how many rows, of whatever weight."""
+        self._forget_other(questions)
         growth = self._growth()
         self._part_all(growth, questions)
         rows = np.zeros((len(leaves), self.n_groups), dtype=np.int64)
@@ -175,10 +203,26 @@ class Shard:
             np.add.at(rows[number], self.group, np.diff(growth.nodes[leaf].starts))
         return rows
 
+    def leaf_of_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
+        """The leaf, by its place in `leaves`, of every row."""
+        self._forget_other(questions)
+        growth = self._growth()
+        self._part_all(growth, questions)
+        found = np.empty(len(self.grid), dtype=np.int64)
+        for number, leaf in enumerate(leaves):
+            node = growth.nodes[leaf]
+            found[growth.order[node.low : node.low + node.n_rows]] = number
+        return found
+
     def _part_all(self, growth: Growth, questions: list[Question]) -> None:
         for question in questions:
             if question.left not in growth.nodes:
                 self._part(growth, question)
+
+    def _forget_other(self, questions: list[Question]) -> None:
+        """Families may try several trees and choose one that is not the last."""
+        if self.growth is not None and not self.growth.part_of(questions):
+            self.growth = None
 
     def _growth(self) -> Growth:
         if self.growth is None:
@@ -201,6 +245,7 @@ class Shard:
 
     def _part(self, growth: Growth, question: Question) -> tuple[Node, Node]:
         node = growth.nodes[question.node] = replace(growth.nodes[question.node], histogram=None)
+        growth.asked[question.node] = question
         starts = np.empty_like(node.starts)
         n_left = kernels.part(
             growth.order, node.low, node.starts, self.column(question.column), question.on_left, growth.spare, starts

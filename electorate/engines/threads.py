@@ -49,6 +49,10 @@ class Threads:
         """One exchange: every shard parts its rows; histograms [question, label, column, bin] of the left children."""
         return reduce(add, self.pool.map(lambda shard: shard.split(questions), self.shards))
 
+    def both_left(self, question: Question) -> NDArray[np.int64]:
+        """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
+        return reduce(add, self.pool.map(lambda shard: shard.both_left(question), self.shards))
+
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         """[node, column, bin]: how many rows, in nodes of the growing tree."""
         return reduce(add, self.pool.map(lambda shard: shard.count_rows(nodes), self.shards))

@@ -25,8 +25,8 @@ class AdaBoostClassifier(BoostedClassifier):
 
     Parameters
     ----------
-    estimator : Stumps, Trees, a scikit-learn classifier or None, default=None
-        What votes. None means :class:`Stumps`.
+    estimator : a family (Stumps, Trees, Rules, ...), a scikit-learn classifier or None, default=None
+        What votes: see docs/families.md. None means :class:`Stumps`.
     n_estimators : int, default=50
         The largest number of rounds.
     learning_rate : float, default=1.0
@@ -155,7 +155,7 @@ class RealAdaBoostClassifier(BoostedClassifier):
 
     Parameters
     ----------
-    estimator : Stumps, Trees, a scikit-learn classifier with predict_proba, or None, default=None
+    estimator : a family, a scikit-learn classifier with predict_proba, or None, default=None
         What votes. None means stumps chosen by Matsushita's error, ``Trees(1, criterion="matsushita")``. Leaves say
         half the log-odds of their labels; a classifier says the same of its ``predict_proba``.
     step : "search" or 1, default="search"
@@ -221,6 +221,14 @@ class RealAdaBoostClassifier(BoostedClassifier):
     def _one_vs_rest(self) -> bool:  # type: ignore[override]
         """The step that is searched for is unbounded where no leaf is wrong, which for K > 2 proves nothing."""
         return self.step == "search"
+
+    def _validate_family(self) -> None:
+        super()._validate_family()
+        if self.step == 1 and not getattr(self._family(), "says_log_odds", True):
+            raise ValueError(
+                f"RealAdaBoostClassifier(step=1) cannot boost {type(self._family()).__name__}: SAMME.R takes every "
+                "step as 1, which is right for voters that say half the log-odds, and these do not: use step='search'"
+            )
 
     def _booster(self, n_labels: int) -> Booster:
         return RealAdaBoost(n_labels, self.learning_rate, self.step == "search")

@@ -5,6 +5,7 @@ Class names go through a fixed table; nothing is unpickled. The file format itse
 
 import hashlib
 import json
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from electorate import modelfile
 from electorate.boosting.grid import LONGEST
+from electorate.council import Council
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
 from electorate.ensemble import ARRAYS, LEAF, SET_WIDTH, Ensemble
@@ -22,12 +24,21 @@ from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 ESTIMATORS = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "EBBoostClassifier": "electorate.estimators.penalised",
+    "QuadBoostClassifier": "electorate.estimators.quadboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
+    "VadaBoostClassifier": "electorate.estimators.penalised",
 }
 FAMILIES = {
+    "Columns": "electorate.voters.columns",
+    "KernelSections": "electorate.voters.kernel_sections",
+    "PairedStumps": "electorate.voters.paired_stumps",
+    "Pool": "electorate.voters.pool",
     "RegressionTrees": "electorate.voters.regression_trees",
+    "Rules": "electorate.voters.rules",
     "Stumps": "electorate.voters.trees",
     "Trees": "electorate.voters.trees",
+    "Union": "electorate.voters.union",
 }
 ARRAY_TYPES = {
     "offsets": ("<i8", (None,)),
@@ -53,6 +64,7 @@ def save(model: Any, path: Any) -> None:
     _refuse_wrapped(model)
     arrays = {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
+    arrays |= model._more_arrays()
     modelfile.write(path, type(model).__name__, _meta(model), arrays)
 
 
@@ -77,10 +89,11 @@ def digest(model: Any) -> str:
 
 
 def _refuse_wrapped(model: Any) -> None:
-    if not isinstance(model.ensemble_, Ensemble):
+    by_arrays = isinstance(model.ensemble_, Council) and hasattr(model.ensemble_.family, "pack")
+    if not (isinstance(model.ensemble_, Ensemble) or by_arrays):
         raise TypeError(
             f"a model of {type(model.estimator_).__name__} voters has no file format and no digest of ours: "
-            "use Stumps or Trees, or keep it by skops or pickle"
+            "use a family of electorate's, or keep it by skops or pickle"
         )
 
 
@@ -100,12 +113,13 @@ def _meta(model: Any) -> dict[str, Any]:
 
 def _out(value: Any) -> Any:
     """A parameter as JSON: families by name, arrays as lists; a random generator is not kept."""
-    if type(value).__name__ in FAMILIES:
-        return {"family": type(value).__name__, "parameters": value.get_params(deep=False)}
+    if hasattr(value, "best") and hasattr(value, "get_params"):
+        own = {name: _out(given) for name, given in value.get_params(deep=False).items()}
+        return {"family": type(value).__name__, "parameters": own}
     if isinstance(value, dict):
         return {"pairs": [[_plain(key), _plain(times)] for key, times in value.items()]}
     if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(item) for item in value]
+        return [_out(item) for item in value]
     return _plain(value)
 
 
@@ -141,8 +155,11 @@ def _bin_arrays(bins: Bins) -> dict[str, NDArray[Any]]:
 # ---------------------------------------------------------------- reading
 
 
-def load(path: Any) -> Any:
-    """Read a model that `save` wrote. A damaged or hostile file raises `ModelFormatError`; nothing is executed."""
+def load(path: Any, families: Sequence[type] = ()) -> Any:
+    """Read a model that `save` wrote. A damaged or hostile file raises `ModelFormatError`; nothing is executed.
+
+    families: classes of voters that are not electorate's own; a file names them, and only those given here are made.
+    """
     from electorate.estimators import regression_files
 
     contents = modelfile.read(path)
@@ -150,31 +167,37 @@ def load(path: Any) -> Any:
         if contents.kind in regression_files.ESTIMATORS:
             return regression_files.rebuild(contents)
         _expect(contents.kind in ESTIMATORS, f"no estimator is called {contents.kind!r:.60}")
-        return _rebuild(contents)
+        return _rebuild(contents, {family.__name__: family for family in families})
     except ModelFormatError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
         raise ModelFormatError(f"model file {contents.source!r}: {_shown(error)}") from None
 
 
-def _rebuild(contents: Contents) -> Any:
+def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     kind = getattr(import_module(ESTIMATORS[contents.kind]), contents.kind)
     given = meta_value(contents, "parameters", dict)
     known = set(kind().get_params(deep=False))
     _expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
-    model = kind(**{name: _in(value) for name, value in given.items()})
+    model = kind(**{name: _in(value, families) for name, value in given.items()})
     model._validate_params()
+    model._validate_family()
     model.n_features_in_ = meta_value(contents, "n_features", int)
     _expect(1 <= model.n_features_in_ < 2**31, "n_features is out of range")
     _read_names(contents, model)
     model.classes_ = _labels_in(meta_value(contents, "classes", dict))
     model.n_classes_ = len(model.classes_)
     model.bins_ = _read_bins(contents, model.n_features_in_)
-    model.ensemble_ = _read_ensemble(contents, model.n_features_in_)
-    _check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
-    model.history_ = _read_history(contents, model.ensemble_.n_voters)
+    if model._by_rows:
+        _expect(not model.bins_.categories, "voters by rows know no categories")
+        model.ensemble_ = Council.read(contents, model._family(), model.classes_, model.n_features_in_)
+    else:
+        model.ensemble_ = _read_ensemble(contents, model.n_features_in_)
+        _check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
+    model.history_ = _read_history(contents, model.ensemble_.n_voters, model._history_columns)
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     _read_validation(contents, model)
+    model._read_more(contents)
     model.estimator_ = model._family()
     return model
 
@@ -198,13 +221,25 @@ def _expect(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _in(value: Any) -> Any:
+def _in(value: Any, families: dict[str, type]) -> Any:
     if isinstance(value, dict) and "family" in value:
-        family = getattr(import_module(FAMILIES[value["family"]]), value["family"])()
-        return family.set_params(**value["parameters"])
+        _expect(isinstance(value["parameters"], dict), "the parameters of a family are no object")
+        family = _family(value["family"], families)()
+        return family.set_params(**{name: _in(own, families) for name, own in value["parameters"].items()})
     if isinstance(value, dict):
         return {key: times for key, times in value["pairs"]}
-    return value
+    return [_in(item, families) for item in value] if isinstance(value, list) else value
+
+
+def _family(name: Any, families: dict[str, type]) -> type:
+    _expect(isinstance(name, str), "a family has no name")
+    _expect(
+        name in FAMILIES or name in families,
+        f"its voters are of the family {name!r:.60}, which is not electorate's own: give its class, "
+        "load(path, families=[...])",
+    )
+    made: type = families[name] if name in families else getattr(import_module(FAMILIES[name]), name)
+    return made
 
 
 def _read_names(contents: Contents, model: Any) -> None:
@@ -332,10 +367,10 @@ def _check_numbers(e: Ensemble) -> None:
     _expect(bool(most < LONGEST), "the votes are too large")
 
 
-def _read_history(contents: Contents, rounds: int) -> dict[str, NDArray[Any]]:
+def _read_history(contents: Contents, rounds: int, needed: frozenset[str]) -> dict[str, NDArray[Any]]:
     names = [name for name in contents.arrays if name.startswith(HISTORY)]
     columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
-    _expect({"step", "edge", "error", "n_voters", "seconds"} <= set(columns), "the history lacks columns")
+    _expect(needed <= set(columns), "the history lacks columns")
     shapes = {column.shape for column in columns.values()}
     _expect(len(shapes) == 1 and len(min(shapes)) == 1, "the columns of the history differ in length")
     _expect(min(shapes)[0] >= rounds, "the history does not fit the rounds")

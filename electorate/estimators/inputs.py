@@ -16,13 +16,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
+from electorate import kernels
 from electorate.data.agree import Ask, Steps
 from electorate.data.factors import is_missing
-from electorate.data.table import Table, read_table
+from electorate.data.table import Table, read_table, refuse_infinite
 from electorate.data.weights import refuse_bad
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
 EXACT_BITS = 1074 + 52
+
+ROWS_TURNED = 64
 
 Weight = NDArray[np.float64]
 
@@ -51,6 +54,34 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
     return read_table(checked)
+
+
+def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
+    """X as numbers [row, column], NaN where missing, for families that look at whole rows."""
+    table = check_table(estimator, X, reset=reset)
+    texts = category_columns(table, estimator.categorical_features, table.category_columns())
+    if texts:
+        name = repr(table.names[texts[0]]) if table.names else str(texts[0])
+        raise ValueError(
+            f"column {name} holds categories, and {type(estimator._family()).__name__} needs numbers: encode it first, "
+            "with scikit-learn's OneHotEncoder say"
+        )
+    refuse_too_large(24 * table.n_rows * table.n_columns)
+    block = _all_numbers(table)
+    column, row = kernels.first_infinite(block)
+    refuse_infinite(table, column, row)
+    return block.T
+
+
+def _all_numbers(table: Table) -> NDArray[np.float64]:
+    """[column, row]. Arrays lie row by row: turned in small blocks they stay in the cache."""
+    if table.names:
+        return table.numbers(0, table.n_rows, range(table.n_columns))
+    block = np.empty((table.n_columns, table.n_rows))
+    for low in range(0, table.n_rows, ROWS_TURNED):
+        high = min(low + ROWS_TURNED, table.n_rows)
+        block[:, low:high] = table.numbers(low, high, range(table.n_columns))
+    return block
 
 
 def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:

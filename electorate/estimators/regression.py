@@ -336,8 +336,20 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
             table = checked if native else None
             kappas = evaluate(self.confidences_, X if native else checked, table, self.bins_, n_rows)
         if native:
-            return n_rows, vote.speak(reader(checked, self.bins_), kappas)
+            return n_rows, vote.speak(self._reader(checked), kappas)
         return n_rows, vote.replay(checked, kappas)
+
+    def _reader(self, table: Table) -> Read:
+        """Blocks of a table as the trees want them: categories as codes, nothing infinite."""
+        categories = self.bins_.categories
+
+        def read(low: int, high: int) -> Array:
+            block = read_block(table, categories, low, high)
+            column, row = kernels.first_infinite(block)
+            refuse_infinite(table, column, low + row)
+            return block
+
+        return read
 
     def _stages(self, X: Any) -> Iterator[Stage]:
         check_is_fitted(self)
@@ -401,15 +413,3 @@ def evaluate(confidences: list[Any], X: Any, table: Any, bins: Bins, n_rows: int
         return np.asarray(one.toarray() if hasattr(one, "toarray") else one, dtype=np.float64).ravel()
 
     return np.stack([confidence.of(X, column, n_rows) for confidence in confidences])
-
-
-def reader(table: Table, bins: Bins) -> Read:
-    """Blocks of a table as the trees want them: categories as codes, nothing infinite."""
-
-    def read(low: int, high: int) -> Array:
-        block = read_block(table, bins.categories, low, high)
-        column, row = kernels.first_infinite(block)
-        refuse_infinite(table, column, low + row)
-        return block
-
-    return read

@@ -27,6 +27,7 @@ ESTIMATORS = {
     "LocMedBoostRegressor": "electorate.estimators.regressors",
     "MedBoostRegressor": "electorate.estimators.regressors",
 }
+NEEDED = frozenset({"step", "edge", "error", "rho", "log_z", "n_voters", "seconds"})
 NUMBERS = ("eps_", "rho_")  # attributes, where a model has them
 
 
@@ -104,7 +105,7 @@ def rebuild(contents: Contents) -> Any:
     given = meta_value(contents, "parameters", dict)
     known = set(kind().get_params(deep=False))
     expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
-    model = kind(**{name: files._in(value) for name, value in given.items()})
+    model = kind(**{name: files._in(value, {}) for name, value in given.items()})
     model._validate_params()
     model.n_features_in_ = meta_value(contents, "n_features", int)
     expect(1 <= model.n_features_in_ < 2**31, "n_features is out of range")
@@ -112,8 +113,7 @@ def rebuild(contents: Contents) -> Any:
     model.bins_ = files._read_bins(contents, model.n_features_in_)
     model.confidences_ = _read_confidences(contents, model.n_features_in_)
     model.vote_ = _read_vote(contents, model)
-    model.history_ = files._read_history(contents, model.vote_.n_voters)
-    expect({"rho", "log_z"} <= set(model.history_), "the history lacks columns")
+    model.history_ = files._read_history(contents, model.vote_.n_voters, NEEDED)
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     files._read_validation(contents, model)
     _read_numbers(contents, model)

@@ -6,48 +6,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.ensemble import LEAF
-from electorate.estimators.voter_view import Voter
+from electorate.ensemble import Read
+from electorate.estimators.words import Words, leaf_paths
 from electorate.median import trees_say
 
 
-class RegressionVoter(Voter):
+class RegressionVoter:
+    def __init__(self, model: Any, number: int) -> None:
+        self._model = model
+        self._number = number
+
     @property
     def step(self) -> float:
         return float(self._model.steps_[self._number])
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """What this voter alone says."""
-        from electorate.estimators import inputs
-        from electorate.estimators.regression import reader
-
-        table = inputs.check_table(self._model, X, reset=False)
-        alone = self._model.vote_.trees.only(self._number)
-        return trees_say(alone, reader(table, self._model.bins_)(0, table.n_rows), 1)[0, :, 0]
+        table = self._model._check_rows(X, reset=False)
+        read: Read = self._model._reader(table)
+        return trees_say(self._model.vote_.trees.only(self._number), read(0, table.n_rows), 1)[0, :, 0]
 
     def to_text(self) -> str:
-        """For example: if age <= 40.5: 3.25, else (if income <= 10: 1, else abstains)."""
+        """For example: if age <= 40.5 or age is missing: 3.25, else abstains. A tree says one line per leaf."""
         alone = self._model.vote_.trees.only(self._number)
-        return f"always {self._below(alone, 0)}" if alone.column[0] == LEAF else self._below(alone, 0)
+        words, leaves = Words(self._model), leaf_paths(alone)
+        said = [_said(*alone.value[leaf].tolist()) for leaf, _ in leaves]
+        if len(leaves) == 1:
+            return f"always {said[0]}"
+        if len(leaves) == 2:
+            return f"if {words.all_of(alone, leaves[0][1])}: {said[0]}, else {said[1]}"
+        return "\n".join(f"if {words.all_of(alone, path)}: {one}" for (_, path), one in zip(leaves, said, strict=True))
 
-    def _below(self, alone: Any, node: int) -> str:
-        if alone.column[node] == LEAF:
-            value, sure = alone.value[node]
-            return f"{value:.6g}" if sure > 0 else "abstains"
-        left, right = (self._below(alone, int(child)) for child in alone.children[node])
-        right = f"({right})" if right.startswith("if ") else right
-        left = f"({left})" if left.startswith("if ") else left
-        return f"if {self._asked(alone, node)}: {left}, else {right}"
+    def __repr__(self) -> str:
+        return f"Voter({self.to_text()}; step {self.step:.4g})"
 
-    def _asked(self, alone: Any, node: int) -> str:
-        class One:
-            column = alone.column[node:]
-            members = alone.members[node:]
-            sets = alone.sets[[alone.members[node]]] if alone.members[node] >= 0 else alone.sets
-            threshold = alone.threshold[node:]
-            missing_left = alone.missing_left[node:]
 
-        return self._test(One)
+def _said(value: float, sure: float) -> str:
+    """The fewest digits that are this number and no other."""
+    return repr(value).removesuffix(".0") if sure > 0 else "abstains"
 
 
 class RegressionVoters(Sequence[RegressionVoter]):

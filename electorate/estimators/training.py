@@ -3,8 +3,9 @@
 Everything here serves all classifiers; the model is only asked for its booster, family and options.
 """
 
+import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,12 +16,15 @@ from electorate.boosting.adaboost import RealAdaBoost
 from electorate.boosting.loop import OTHER_DATA, Cast, Family, Outcome, Row, Setting, Watcher, boost, history_of
 from electorate.boosting.stopping import Validation
 from electorate.committee import Committee
+from electorate.council import Council
 from electorate.data.agree import alone
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
 from electorate.ensemble import casts_of, from_casts
 from electorate.estimators.callbacks import Checkpoint, Hooks
 from electorate.estimators.room import Outline, Room
+from electorate.estimators.words import column_names
+from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.wrapped import Speech, Wrapped
 
 NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
@@ -92,14 +96,18 @@ def run_wrapped(model: Any, room: Room, outline: Outline, context: Any, data: tu
     before = _before(model)
     classes, examples, heard = outline.classes, room.examples["train"], room.examples.get("heard")
     X: Any = examples.table
-    speech = _speech(model, outline)
+    speech: Any = _hearing(model, classes) if model._by_rows else _speech(model, outline)
     groups = _groups(model, classes)
     engine = Rows(examples, lambda voter: speech.of(voter, X))
     pasts = [_past(before, label, lambda *of: before.ensemble_.casts(*of, engine.hear)) for label, _ in groups]
 
     def make(outcomes: list[Outcome]) -> dict[str, Any]:
         runs = [*outcomes, *pasts[len(outcomes) :]]
-        return fitted(model, outline, Committee([run.kept for run in runs], speech, X.shape[1]), runs)
+        kept = [run.kept for run in runs]
+        if model._by_rows:
+            council = Council(kept, speech, X.shape[1], model._family())
+            return {"bins_": no_bins(X.shape[1]), **fitted(model, outline, council, runs)}
+        return fitted(model, outline, Committee(kept, speech, X.shape[1]), runs)
 
     with Hooks(model, context, data, make, len(groups)) as hooks:
         judge = None
@@ -110,11 +118,16 @@ def run_wrapped(model: Any, room: Room, outline: Outline, context: Any, data: tu
                 hooks.finished.append(Outcome(stop_reason="no_edge"))
                 break
             labels = classes[examples.labels] if group is None else group[examples.labels]
-            family = Wrapped(model._family(), X, labels, speech, model.random_state)
+            family: Any
+            if model._by_rows:
+                family = ByRows(model._family(), X, speech, column_names(model))
+            else:
+                family = Wrapped(model._family(), X, labels, speech, model.random_state)
             family.skip(len(past.casts))
             bench = Bench(model, family, NO_BINS, engine, judge)
             hooks.finished.append(_run_one(bench, group, past, hooks))
-        if len(classes) > 1 and not any(outcome.casts for outcome in hooks.finished):
+        none = len(classes) > 1 and not any(outcome.casts for outcome in hooks.finished)
+        if none and not model._by_rows:
             raise ValueError(
                 f"BaseClassifier in {type(model).__name__} ensemble is worse than random, ensemble can not be fit."
             )
@@ -129,6 +142,24 @@ def _speech(model: Any, outline: Outline) -> Speech:
     return Speech(np.arange(2) if one_vs_rest else classes, booster.leaves, smoothing)
 
 
+def _hearing(model: Any, classes: NDArray[Any]) -> Any:
+    """How voters by rows are heard: each says one number, for two classes."""
+    if len(classes) > 2 and not model._one_vs_rest:
+        raise ValueError(
+            f"{type(model).__name__} cannot boost {type(model._family()).__name__} for {len(classes)} classes: it fits "
+            "all classes at once, and these voters tell two apart: use AdaBoostRClassifier, or scikit-learn's "
+            "OneVsRestClassifier"
+        )
+    heard = np.arange(2) if len(classes) > 2 else classes
+    return Hearing(heard, model._booster(2).leaves, type(model).__name__)
+
+
+def no_bins(n_columns: int) -> Bins:
+    """Of a table that nobody cuts."""
+    nothing = np.zeros(n_columns, dtype=np.int64)
+    return Bins([np.empty(0)] * n_columns, {}, nothing.astype(np.bool_), nothing)
+
+
 def _set_up(model: Any, place: Place, bins: Bins, n_labels: int) -> Bench:
     said = place.agree("build", bins, model.max_bins)
     engines = {name: place.engine(name, numbers, n_labels) for name, numbers in said.items()}
@@ -139,16 +170,35 @@ def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome, hooks
     """One run of the loop: all labels, or one against the rest."""
     model, engine = bench.model, bench.engine
     hooks.prepare()
-    booster = model._booster(engine.n_labels if group is None else 2)
+    booster = model._chosen_booster(bench, group, engine.n_labels if group is None else 2)
     engine.start(booster, group)
     watchers: list[Watcher] = []
-    if bench.judge is not None:
+    if bench.judge is not None and model.early_stopping:
         bench.judge.start(booster, group)
         watchers.append(Validation(bench.judge, booster, model.scoring, model.tol, model.n_iter_no_change))
     if hooks.wanted:
         watchers.append(hooks)
-    setting = Setting(engine, bench.family, booster, bench.bins)
+    setting = Setting(engine, model._searching(bench, booster, past), booster, bench.bins)
     return boost(setting, model.n_estimators, past, watchers)
+
+
+def listen(bench: Bench, group: NDArray[np.int64] | None, booster: Any) -> float:
+    """The score of a run with this booster on the rows set aside: after its last round, or after the best if the model
+    stops by them. For choosing among boosters."""
+    model, engine, judge = bench.model, bench.engine, bench.judge
+    family = copy.copy(bench.family)
+    if isinstance(family, Wrapped):
+        family.random = copy.deepcopy(family.random)  # what it draws, the chosen run draws again
+    bench = replace(bench, family=family)
+    engine.start(booster, group)
+    judge.start(booster, group)
+    patience = model.n_iter_no_change if model.early_stopping else model.n_estimators + 1
+    validation = Validation(judge, booster, model.scoring, model.tol, patience)
+    setting = Setting(engine, model._searching(bench, booster, Outcome()), booster, bench.bins)
+    outcome = boost(setting, model.n_estimators, None, [validation])
+    if not outcome.rows:
+        return float("inf")
+    return validation.best if model.early_stopping else outcome.rows[-1]["validation"]
 
 
 def _groups(model: Any, classes: NDArray[Any]) -> list[tuple[int | None, NDArray[np.int64] | None]]:

@@ -1,4 +1,7 @@
-"""The voters of a fitted model, to look at: a read-only sequence; each voter predicts and can be read as text."""
+"""The voters of a fitted model, as a read-only sequence: each can predict and say what it does in words.
+
+They are views of the ensemble's arrays, made when asked for.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.engines.pool import Pool
-from electorate.ensemble import LEAF
 from electorate.estimators import inputs
+from electorate.estimators.words import Words, column_names, leaf_paths, monomial
 
 
 class Voter:
@@ -29,38 +32,54 @@ class Voter:
         return np.asarray(self._model.classes_.take(best))
 
     def to_text(self) -> str:
-        """For example: if age <= 40.5 or age is missing: 'no', else 'yes'."""
+        """For example: if age <= 40.5 or age is missing: 'no', else 'yes'. A tree says one line per leaf."""
         alone = self._model.ensemble_.only(self._number)
-        if alone.column[0] == LEAF:
-            return f"always {self._label(alone.value[0])}"
-        left, right = (self._label(value) for value in alone.value[alone.children[0]])
-        return f"if {self._test(alone)}: {left}, else {right}"
-
-    def _label(self, value: NDArray[np.float64]) -> str:
-        best = int(value[0] > 0) if len(value) == 1 else int(np.argmax(value))
-        return repr(
-            self._model.classes_[best].item()
-            if hasattr(self._model.classes_[best], "item")
-            else self._model.classes_[best]
+        words = Words(self._model)
+        rule = monomial(alone)
+        if rule is not None and not rule.path:
+            return f"always {words.label(alone, rule.inside)}"
+        if rule is not None:
+            then, otherwise = words.label(alone, rule.inside), words.label(alone, rule.outside)
+            return f"if {words.all_of(alone, rule.path)}: {then}, else {otherwise}"
+        paths = leaf_paths(alone)
+        return "\n".join(
+            f"if {words.all_of(alone, path)}: {words.label(alone, alone.value[leaf])}" for leaf, path in paths
         )
 
-    def _test(self, alone: Any) -> str:
-        column = int(alone.column[0])
-        names = getattr(self._model, "feature_names_in_", None)
-        name = str(names[column]) if names is not None else f"x{column}"
-        if alone.members[0] >= 0:
-            levels = self._model.bins_.categories[column].levels
-            chosen = [repr(level) for code, level in enumerate(levels.tolist()) if alone.sets[0][code]]
-            if self._model.bins_.categories[column].rest and alone.sets[0][len(levels)]:
-                chosen.append("a rare level")
-            if not chosen:
-                return f"{name} is missing"
-            test = f"{name} in {{{', '.join(chosen)}}}"
-        elif np.isinf(alone.threshold[0]):
-            return f"{name} is not missing"
-        else:
-            test = f"{name} <= {_number(alone.threshold[0])}"
-        return f"{test} or {name} is missing" if alone.missing_left[0] else test
+    def __repr__(self) -> str:
+        return f"Voter({self.to_text()}; step {self.step:.4g})"
+
+
+class RowVoter:
+    """A voter that looks at whole rows."""
+
+    def __init__(self, model: Any, number: int) -> None:
+        self._model = model
+        self._number = number
+
+    @property
+    def voter(self) -> Any:
+        """As the family made it."""
+        return self._model.ensemble_.fitted[self._number]
+
+    @property
+    def step(self) -> float:
+        return float(self._model.ensemble_.steps[self._number])
+
+    def outputs(self, X: Any) -> NDArray[np.float64]:
+        """What it says, from -1 to 1."""
+        return np.asarray(self.voter.outputs(self._model._check_rows(X, reset=False)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class this voter alone votes for; if it is about one class against the rest, that or the first other."""
+        about = int(self._model.ensemble_.about[self._number])
+        second = 1 if about < 0 else about
+        first = 0 if second != 0 else 1
+        return np.asarray(self._model.classes_.take(np.where(self.outputs(X) > 0, second, first)))
+
+    def to_text(self) -> str:
+        names = column_names(self._model)
+        return self.voter.to_text(names) if hasattr(self.voter, "to_text") else repr(self.voter)
 
     def __repr__(self) -> str:
         return f"Voter({self.to_text()}; step {self.step:.4g})"
@@ -81,8 +100,3 @@ class Voters(Sequence[Voter]):
 
     def __iter__(self) -> Iterator[Voter]:
         return (Voter(self._model, number) for number in range(len(self)))
-
-
-def _number(value: np.float64) -> str:
-    """The fewest digits that are this number and no other: a reader must get what the voter predicts."""
-    return repr(float(value)).removesuffix(".0")

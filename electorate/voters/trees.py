@@ -15,6 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.data.bins import Bins
 from electorate.engines.messages import ROOT, Question, Sums
+from electorate.theory import complexity
+from electorate.theory.complexity import Shape
 from electorate.voters.leaves import leaf_outputs
 from electorate.voters.questions import ANY_ROWS, Finder, Found
 
@@ -25,7 +27,8 @@ BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper tre
 class Voter:
     """A voter over bins: questions, parents first, and leaves with the weight of each label in them.
 
-    fitted, said: a voter that was fitted elsewhere asks no questions; its leaves say what it says.
+    fitted: a voter that was fitted elsewhere asks no questions. said: what the leaves say, where it is not left to the
+    weights in them.
     """
 
     questions: list[Question]
@@ -33,6 +36,8 @@ class Voter:
     sums: NDArray[np.int64]  # [leaf, label]
     fitted: Any = None
     said: NDArray[np.float64] | None = None
+    member: int = 0  # of a union: the family it comes from
+    step: Any = None  # the booster's, where the search has settled it
 
 
 class Splitter(Protocol):
@@ -51,6 +56,8 @@ class Search:
     bins: Bins
     counts: NDArray[np.int64]  # [column, bin]
     engine: Splitter
+    floor: float = 0.0  # of the sums
+    signed: bool = False  # the sums are of residuals, which may be negative: only the edge makes sense of them
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,8 @@ class _Grown:
 
 def grow(search: Search, criterion: str, limits: Limits) -> Voter:
     """A tree whose tests are chosen by this criterion."""
-    return grow_by(Finder(search.bins, search.counts, criterion, limits.min_samples_leaf), search, limits)
+    finder = Finder(search.bins, search.counts, criterion, limits.min_samples_leaf, search.signed)
+    return grow_by(finder, search, limits)
 
 
 def grow_by(finder: Any, search: Search, limits: Limits) -> Voter:
@@ -162,6 +170,7 @@ class Stumps(BaseEstimator):
     """
 
     fitted_elsewhere: ClassVar[bool] = False
+    exhaustive: ClassVar[bool] = True  # for two labels
 
     def best(self, search: Search) -> Voter:
         found = Finder(search.bins, search.counts).best(search.sums.histogram, search.sums.totals)
@@ -174,6 +183,14 @@ class Stumps(BaseEstimator):
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
         return leaf_outputs(wanted, voter.sums, 1.0 / n_rows)
+
+    def log_count(self, n: int, shape: Shape) -> float:
+        """A provable bound on the logarithm of the number of labelings of n rows."""
+        return complexity.log_stumps(n, shape)
+
+    def published(self, n: int, d: int) -> float:
+        """The complexity of the DeepBoost paper, eq. 7."""
+        return complexity.published_stumps(n, d)
 
 
 class Trees(BaseEstimator):
@@ -233,3 +250,22 @@ class Trees(BaseEstimator):
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
         smoothing = 1.0 / n_rows if self.smoothing == "auto" else float(self.smoothing)
         return leaf_outputs(wanted if self.leaves == "auto" else self.leaves, voter.sums, smoothing)
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether `best` finds the voter that is right on the most weight."""
+        return self.max_depth == 1 and self.criterion == "edge" and self.min_samples_leaf == 1
+
+    def log_count(self, n: int, shape: Shape) -> float:
+        """A provable bound on the logarithm of the number of labelings of n rows: trees of up to 2^depth - 1 questions.
+
+        They cannot be more than the rows, less one.
+        """
+        full = n - 1 if self.max_depth is None else min(n - 1, 2 ** min(self.max_depth, 62) - 1)
+        return complexity.log_trees(n, shape, full)
+
+    def published(self, n: int, d: int) -> float:
+        """The complexity of the DeepBoost paper for trees of a depth, by their VC dimension."""
+        if self.max_depth is None:
+            raise ValueError("trees of any depth have no complexity: set max_depth")
+        return complexity.published_depth(n, d, self.max_depth)

@@ -1,0 +1,128 @@
+"""What voters ask and say, in words: "age <= 40 and job = 'clerk'".
+
+Numbers are written with the fewest digits that are this number and no other: a reader must get what the voter predicts.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.ensemble import LEAF, Ensemble
+
+Path = list[tuple[int, int]]  # nodes from the root down, and the side taken: 0 left, 1 right
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """A voter that says one thing where all tests of a path hold, and another where they do not."""
+
+    path: Path
+    inside: NDArray[np.float64]
+    outside: NDArray[np.float64]
+
+
+def leaf_paths(alone: Ensemble) -> list[tuple[int, Path]]:
+    """Of an ensemble of one voter: its leaves, each with the way to it."""
+    found: list[tuple[int, Path]] = []
+    waiting: list[tuple[int, Path]] = [(0, [])]
+    while waiting:
+        node, path = waiting.pop()
+        if alone.column[node] == LEAF:
+            found.append((node, path))
+        else:
+            waiting += [(int(alone.children[node, side]), [*path, (node, side)]) for side in (1, 0)]
+    return found
+
+
+def monomial(alone: Ensemble) -> Monomial | None:
+    """The rule that a voter is, if it is one: a single path of questions, and the same said at all leaves beside it."""
+    leaves = leaf_paths(alone)
+    if len(leaves) == 1:
+        return Monomial([], alone.value[0], alone.value[0])
+    if max(len(path) for _, path in leaves) != len(leaves) - 1:
+        return None
+    deepest = [(node, path) for node, path in leaves if len(path) == len(leaves) - 1]
+    beside = [node for node, path in leaves if len(path) < len(leaves) - 1]
+    for (node, path), (other, _) in (deepest, deepest[::-1]):
+        outside = alone.value[[other, *beside]]
+        if np.all(outside == outside[0]):
+            return Monomial(path, alone.value[node], outside[0])
+    return None
+
+
+def column_names(model: Any) -> list[str]:
+    """As the table called them, or x0, x1, ..."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+class Words:
+    """The words of one model: names of columns, categories and classes.
+
+    brief: missing values are mentioned only where the column had some in training.
+    """
+
+    def __init__(self, model: Any, brief: bool = False) -> None:
+        self.model = model
+        self.brief = brief
+        self.names = column_names(model)
+
+    def label(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
+        """The class that a leaf speaks for; a voter about one class against the rest may speak against it."""
+        about = int(alone.about[0])
+        if about >= 0:
+            return self._class(about) if value[about] > 0 else f"not {self._class(about)}"
+        return self._class(int(value[0] > 0) if len(value) == 1 else int(np.argmax(value)))
+
+    def said(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
+        """The class, with the number where there is one that is not +-1."""
+        about = max(int(alone.about[0]), 0)
+        alike = len(value) > 1 and alone.about[0] < 0
+        sure = alike or abs(value[about]) == 1
+        return self.label(alone, value) if sure else f"{self.label(alone, value)} ({value[about]:+.4g})"
+
+    def _class(self, number: int) -> str:
+        label = self.model.classes_[number]
+        return repr(label.item() if hasattr(label, "item") else label)
+
+    def all_of(self, alone: Ensemble, path: Path) -> str:
+        """The tests of a path; the same one only once."""
+        said: dict[str, None] = {}
+        for node, side in path:
+            said.setdefault(self.test(alone, node, side))
+        texts = list(said)
+        return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
+
+    def test(self, alone: Ensemble, node: int, side: int) -> str:
+        """What holds on one side of a question."""
+        column = int(alone.column[node])
+        name = self.names[column]
+        missing = bool(alone.missing_left[node]) == (side == 0)
+        missing &= not self.brief or bool(self.model.bins_.has_missing[column])
+        if alone.members[node] >= 0:
+            return self._categories(name, column, alone.sets[alone.members[node]], side, missing)
+        if np.isinf(alone.threshold[node]):
+            return f"{name} is {'not ' if side == 0 else ''}missing"
+        test = f"{name} {'<=' if side == 0 else '>'} {number(alone.threshold[node])}"
+        return f"{test} or {name} is missing" if missing else test
+
+    def _categories(self, name: str, column: int, on_left: NDArray[np.bool_], side: int, missing: bool) -> str:
+        """One category by "=", all but one by "is not", others as a set."""
+        known = self.model.bins_.categories[column]
+        shown = [repr(level) for level in known.levels.tolist()] + (["a rare level"] if known.rest else [])
+        inside = [bool(on_left[code]) == (side == 0) for code in range(len(shown))]
+        here = [text for text, is_in in zip(shown, inside, strict=True) if is_in]
+        if not here:
+            return f"{name} is missing"
+        if len(here) == len(shown):
+            return f"{name} is {'anything' if missing else 'not missing'}"
+        if missing and len(here) == len(shown) - 1:
+            return f"{name} is not {shown[inside.index(False)]}"  # nor is a missing value
+        test = f"{name} = {here[0]}" if len(here) == 1 else f"{name} in {{{', '.join(here)}}}"
+        return f"{test} or {name} is missing" if missing else test
+
+
+def number(value: np.float64) -> str:
+    return repr(float(value)).removesuffix(".0")

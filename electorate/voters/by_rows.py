@@ -1,0 +1,143 @@
+"""Families whose voters look at whole rows: columns that vote, sections of a kernel, and any a user writes.
+
+Such a family has `sees = "rows"` and one method, `best(rows)`, which returns a voter: an object with `outputs(X)`, one
+number in [-1, 1] per row, positive for the second class. The engine keeps the rows together, in this process.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import kernels
+from electorate.engines.rows import Rows
+from electorate.voters.trees import Search, Voter
+
+Floats = NDArray[np.float64]
+ALL = slice(None)
+Said = tuple[NDArray[np.int32], Floats]  # the leaf of every row, and [leaf, output]
+
+
+class RowVoter(Protocol):
+    def outputs(self, X: Floats) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Always:
+    """The voter that says the same of every row."""
+
+    sign: int
+
+    def outputs(self, X: Floats) -> Floats:
+        return np.full(len(X), float(self.sign))
+
+    def to_text(self, names: list[str]) -> str:
+        return f"always {self.sign:+d}"
+
+
+@dataclass
+class RowSearch:
+    """All that a family by rows gets to see: the rows that count, their labels as +-1, the weights of this round."""
+
+    X: Floats  # [row, column], NaN where a value is missing
+    signs: NDArray[np.int64]
+    times: NDArray[np.int64]  # how often a row counts
+    wanted: str  # "label": the booster needs voters that say +-1; else any number will do
+    booster: str
+    names: list[str]
+    grid: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    _kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """Label times weight, in whole units: sums of them are exact, and the same for any order of the rows."""
+        return self.signs * self.grid
+
+    def correlate(self, columns: Floats, part: slice = ALL) -> NDArray[np.int64]:
+        """The edges, in units, of voters with these outputs[voter, row] in [-1, 1]; of a part of the rows."""
+        sums = np.zeros(len(columns), dtype=np.int64)
+        times = self.times[part]
+        each = (self.signs[part] * (self.grid[part] // times)).astype(np.float64)
+        kernels.correlate_reals(columns, each, times, sums)
+        return sums
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What a family makes of the rows, kept for the whole fit."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
+    def refuse(self, family: Any, why: str) -> None:
+        raise ValueError(f"{self.booster} cannot boost {type(family).__name__}: {why}")
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """How voters by rows are heard: rows that are told the same share a leaf."""
+
+    classes: NDArray[Any]
+    kind: str  # what the booster is made for: "label" or "log_odds"
+    booster: str
+
+    def of(self, voter: Any, X: Floats) -> Said:
+        said = np.asarray(voter.outputs(X), dtype=np.float64)
+        if said.shape != (len(X),):
+            raise ValueError(f"{type(voter).__name__}.outputs gave an array of shape {said.shape} for {len(X)} rows")
+        if np.all(np.abs(said) == 1):
+            return (said > 0).astype(np.int32), np.array([[-1.0], [1.0]])
+        if not np.all(np.abs(said) <= 1):  # nor NaN
+            row = int(np.flatnonzero(~(np.abs(said) <= 1))[0])
+            raise ValueError(f"{type(voter).__name__} says {said[row]} of row {row}: outputs must be from -1 to 1")
+        if self.kind == "label":
+            odd = said[np.abs(said) != 1][0]
+            raise ValueError(
+                f"{self.booster} cannot boost {type(voter).__name__}: it needs voters that say -1 or 1, and this one "
+                f"says {odd:.4g}: use RealAdaBoostClassifier or AdaBoostRClassifier"
+            )
+        distinct, place = np.unique(said, return_inverse=True)
+        return place.astype(np.int32), distinct[:, None]
+
+
+class ByRows:
+    """A family by rows, as the loop wants it."""
+
+    fitted_elsewhere: ClassVar[bool] = True
+
+    def __init__(self, family: Any, X: Floats, hearing: Hearing, names: list[str]) -> None:
+        self.family = family
+        self.X = X
+        self.hearing = hearing
+        self.names = names
+        self.rows: RowSearch | None = None
+
+    def skip(self, rounds: int) -> None:
+        """Nothing is drawn."""
+
+    def best(self, search: Search) -> Voter:
+        return self._heard(self.family.best(self._rows(search.engine)), search.engine)
+
+    def constant(self, search: Search) -> Voter:
+        totals = search.sums.totals
+        return self._heard(Always(1 if totals[1] > totals[0] else -1), search.engine)
+
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> Floats:
+        assert voter.said is not None
+        return voter.said
+
+    def _rows(self, engine: Any) -> RowSearch:
+        """The same rows in every round, with the weights of this one."""
+        assert isinstance(engine, Rows)
+        if self.rows is None:
+            shard = engine.shard
+            labels = np.repeat(shard.group, np.diff(shard.starts))
+            kept = np.take(self.X.T, engine.order, axis=1).T  # columns stay together
+            wanted, booster = self.hearing.kind, self.hearing.booster
+            self.rows = RowSearch(kept, 2 * labels - 1, engine.times, wanted, booster, self.names)
+        self.rows.grid = engine.shard.grid
+        return self.rows
+
+    def _heard(self, voter: Any, engine: Any) -> Voter:
+        leaf, outputs = engine.hear(voter)
+        return Voter([], list(range(len(outputs))), engine.leaf_sums(leaf, len(outputs)), voter, outputs)
