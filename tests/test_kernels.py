@@ -1092,15 +1092,15 @@ def test_side_edge(kind: int, rng: np.random.Generator, n_labels: int) -> None:
 
 
 @few_cases
-@given(rng=generators, n_labels=st.integers(1, 9))
-def test_window_edges(rng: np.random.Generator, n_labels: int) -> None:
-    reach = some_earning(rng, n_labels)[0]
-    left = rng.choice(np.array([0, 1, 4, 9]), n_labels)
-    totals = left + rng.choice(np.array([0, 1, 4, 9]), n_labels)
-    found = [np.empty(2), np.empty(2)]
-    for twin, edges in zip(TWINS, found, strict=True):
-        twin.window_edges(left, totals, reach, edges)
-    np.testing.assert_array_equal(*found)
+@given(table=sums_of_tables, limit=limits, abstains=st.booleans(), rng=generators)
+def test_best_window_threshold(table: Sums, limit: int | None, abstains: bool, rng: np.random.Generator) -> None:
+    reach = some_earning(rng, len(table.totals))[0]
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7, dtype=np.int64)
+        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), reach, abstains)
+        seen.append((twin.best_window_threshold(*given, found), *found.tolist()))
+    assert seen[0] == seen[1]
 
 
 @few_cases

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
-from electorate.engines.messages import Question, Sums
+from electorate.engines.messages import ROOT, Question, Sums
 from electorate.engines.pool import Pool
-from electorate.engines.shard import NOTHING, Examples, Shard, encode_rows
+from electorate.engines.shard import NOTHING, Examples, Growth, Node, Shard, encode_rows
 
 Array = NDArray[np.float64]
+Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
+MOST_ROOMS = 32  # histograms kept to be used again
 Leaf = tuple[Array, NDArray[np.int64]]  # sorted targets, and their weights on the grid
 
 
@@ -71,6 +73,8 @@ class TargetShard(Shard):
     """state: minus the logarithm of an example's weight. award: what the voter that is judged earned on it."""
 
     def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int, y: Array) -> None:
+        self.rooms: list[NDArray[np.int64]] = []  # of the histograms of this round
+        self.spare_rooms: list[NDArray[np.int64]] = []
         super().__init__(codes, starts, weights, width)
         self.y = y
         self.order = np.empty(0, dtype=np.int64)  # which rows these are
@@ -106,6 +110,7 @@ class TargetShard(Shard):
             self.tally = self._on_grid(channel * self.share)
             totals = np.array([totals.sum(), self.tally.sum()])
         self.growth = None
+        self.spare_rooms, self.rooms = self.spare_rooms + self.rooms, []
         self.root_histogram = self.histogram(self.grid) if search else None
         return Sums(NOTHING if self.root_histogram is None else self.root_histogram, totals, 0)
 
@@ -125,6 +130,37 @@ class TargetShard(Shard):
         if self.share is None or grid is not self.grid:
             return sums
         return np.concatenate([sums, super()._histogram_of(growth, node, self.tally)])
+
+    def both_sides(self, questions: list[Question]) -> list[Sides]:
+        """Part the rows of some nodes; the histograms of both children. Those of the nodes are overwritten."""
+        growth = self._growth()
+        return [self._both_sides(growth, question) for question in questions]
+
+    def _both_sides(self, growth: Growth, question: Question) -> Sides:
+        whole = growth.nodes[question.node].histogram
+        assert whole is not None
+        if question.node == ROOT:
+            self.root_histogram = None
+        left, right = self._part(growth, question)
+        smaller = left if left.n_rows <= right.n_rows else right
+        one = self._histogram_of(growth, smaller, self.grid)
+        other = np.subtract(whole, one, out=whole)
+        of_left, of_right = (one, other) if smaller is left else (other, one)
+        growth.nodes[question.left] = Node(left.low, left.starts, of_left)
+        growth.nodes[question.right] = Node(right.low, right.starts, of_right)
+        return of_left, of_right
+
+    def _empty_histogram(self) -> NDArray[np.int64]:
+        """Room of an earlier round is used again: with many labels histograms are large, and new memory is slow."""
+        shape = (self.n_groups, self.n_columns, self.width)
+        if not self.spare_rooms:
+            room = np.zeros(shape, dtype=np.int64)
+        else:
+            room = self.spare_rooms.pop()
+            room.fill(0)
+        if len(self.rooms) < MOST_ROOMS:
+            self.rooms.append(room)
+        return room
 
     # ------------------------------------------------------------ one voter
 
@@ -242,8 +278,18 @@ class TargetThreads:
         total = weights.sum()
         return weights / total if total > 0 else weights
 
+    def both_sides(self, questions: list[Question]) -> list[Sides]:
+        """Histograms [label, column, bin] of both children of each question; those of the nodes are overwritten."""
+        parts = self.pool.map(lambda shard: shard.both_sides(questions), self.shards)
+        if len(parts) == 1:
+            return parts[0]
+        return [
+            (reduce(add, [left for left, _ in each]), reduce(add, [right for _, right in each]))
+            for each in zip(*parts, strict=True)
+        ]
+
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
-        return self._sum(lambda shard: shard.split(questions))
+        raise TypeError("rows with targets give both sides")
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         return self._sum(lambda shard: shard.count_rows(nodes))

@@ -1267,29 +1267,71 @@ def side_edge(kind, weights, reach, targets, rate, table):
 
 
 @kernel
-def window_edges(left, totals, reach, edges):
-    """`side_edge` of kind 0 for the left side and for what is left of the totals, in one pass."""
-    bins = left.shape[0]
-    most_left = np.int64(0)
-    most_right = np.int64(0)
-    in_left = np.int64(0)
-    in_all = np.int64(0)
-    all_left = np.int64(0)
-    total = np.int64(0)
-    first = 0
-    for k in range(bins):
-        in_left += left[k]
-        in_all += totals[k]
-        all_left += left[k]
-        total += totals[k]
-        while first < reach[k]:
-            in_left -= left[first]
-            in_all -= totals[first]
-            first += 1
-        most_left = max(most_left, in_left)
-        most_right = max(most_right, in_all - in_left)
-    edges[0] = np.float64(most_left - (all_left - most_left))
-    edges[1] = np.float64(most_right - (total - all_left - most_right))
+def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found):
+    """`best_target_threshold` of kind 0: all cuts of a column at once, window by window.
+
+    upto[k, cut]: the weight of the bins of the target before k, left of the cut; a window is a difference of two.
+    """
+    labels = sums.shape[0]
+    width = sums.shape[2]
+    miss = width - 1
+    upto = np.zeros((labels + 1, width), dtype=np.int64)
+    all_upto = np.zeros(labels + 1, dtype=np.int64)
+    miss_upto = np.zeros(labels + 1, dtype=np.int64)
+    best = np.empty((2, 2, width), dtype=np.int64)  # [missing on the right, side of the test, cut]: the best window
+    for k in range(labels):
+        all_upto[k + 1] = all_upto[k] + totals[k]
+    total = all_upto[labels]
+    most = -np.inf
+    for j in range(n_bins.shape[0]):
+        if not ordered[j]:
+            continue
+        cuts = n_bins[j] if has_missing[j] else n_bins[j] - 1
+        if cuts <= 0:
+            continue
+        for k in range(labels):
+            one = sums[k, j]
+            before = upto[k]
+            after = upto[k + 1]
+            so_far = np.int64(0)
+            for cut in range(cuts):
+                so_far += one[cut]
+                after[cut] = before[cut] + so_far
+            miss_upto[k + 1] = miss_upto[k] + (one[miss] if has_missing[j] else np.int64(0))
+        best[:, :, :cuts] = 0
+        for k in range(labels):
+            after = upto[k + 1]
+            before = upto[reach[k]]
+            whole = all_upto[k + 1] - all_upto[reach[k]]
+            missing = miss_upto[k + 1] - miss_upto[reach[k]]
+            for side in range(0 if has_missing[j] else 1, 2):
+                left = best[side, 0]
+                right = best[side, 1]
+                more = missing if side == 0 else np.int64(0)
+                for cut in range(cuts):
+                    window = after[cut] - before[cut] + more
+                    left[cut] = max(left[cut], window)
+                    right[cut] = max(right[cut], whole - window)
+        last = upto[labels]
+        rows_left = np.int64(0)
+        for cut in range(cuts):
+            if rows.shape[0] > 0:
+                rows_left += rows[j, cut]
+            if last[cut] == (last[cut - 1] if cut > 0 else np.int64(0)):
+                continue  # a bin without weight is no place to cut
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                on_left = last[cut] + (miss_upto[labels] if side == 0 else np.int64(0))
+                if on_left == 0 or on_left == total:
+                    continue
+                one_edge = np.float64(best[side, 0, cut] - (on_left - best[side, 0, cut]))
+                other = np.float64(best[side, 1, cut] - (total - on_left - best[side, 1, cut]))
+                edge = max(one_edge, 0.0) + max(other, 0.0) if abstains else one_edge + other
+                if edge > most and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
+                    most = edge
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return most
 
 
 @kernel
@@ -1301,6 +1343,8 @@ def best_target_threshold(
     abstains: a side that would lose says nothing. A test that leaves one side without weight is none. Ties: first
     column, first cut, missing on the left. found: column, cut, missing left. Returns the edge, -inf if no test.
     """
+    if kind == 0:
+        return best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found)
     labels = sums.shape[0]
     miss = sums.shape[2] - 1
     width = sums.shape[2]
@@ -1338,11 +1382,8 @@ def best_target_threshold(
                     on_right |= there[k]
                 if on_left == 0 or on_right == 0:
                     continue
-                if kind == 0:
-                    window_edges(here, totals, reach, edges)
-                else:
-                    edges[0] = side_edge(kind, here, reach, targets, rate, table)
-                    edges[1] = side_edge(kind, there, reach, targets, rate, table)
+                edges[0] = side_edge(kind, here, reach, targets, rate, table)
+                edges[1] = side_edge(kind, there, reach, targets, rate, table)
                 if abstains:
                     edges[0] = max(edges[0], 0.0)
                     edges[1] = max(edges[1], 0.0)

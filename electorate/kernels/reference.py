@@ -547,10 +547,11 @@ def side_edge(kind, weights, reach, targets, rate, table):
     return float((table @ weights.astype(np.float64)).max())
 
 
-def window_edges(left, totals, reach, edges):
-    nothing = np.zeros(0)
-    edges[0] = side_edge(0, left, reach, nothing, 0.0, nothing)
-    edges[1] = side_edge(0, totals - left, reach, nothing, 0.0, nothing)
+def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found):
+    layout, nothing = (n_bins, has_missing, ordered), np.zeros((0, 0))
+    return best_target_threshold(
+        sums, totals, *layout, rows, min_rows, 0, reach, nothing, 0.0, nothing, abstains, found
+    )
 
 
 def best_target_threshold(

@@ -137,12 +137,20 @@ def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grow
             to_ask.append((node, question))
     if not to_ask:
         return []
-    lefts = search.engine.split([question for _, question in to_ask])
     children = []
-    for (node, question), left in zip(to_ask, lefts, strict=True):
+    for (node, question), (left, right) in zip(to_ask, _both_sides(to_ask, search.engine), strict=True):
         children.append(_Open(question.left, node.depth + 1, left))
-        children.append(_Open(question.right, node.depth + 1, node.histogram - left))
+        children.append(_Open(question.right, node.depth + 1, right))
     return [child for child in children if _mixed(grown.leaves[child.number])]
+
+
+def _both_sides(to_ask: list[tuple[_Open, Question]], engine: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The histograms of the children; an engine of large ones gives both itself, and overwrites those of the nodes."""
+    questions = [question for _, question in to_ask]
+    if hasattr(engine, "both_sides"):
+        sides: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = engine.both_sides(questions)
+        return sides
+    return [(left, node.histogram - left) for (node, _), left in zip(to_ask, engine.split(questions), strict=True)]
 
 
 def constant(search: Search) -> Voter:
