@@ -168,8 +168,8 @@ def report(results: dict[str, Any], splits: int, most: int) -> str:
     lines = [
         "# QuadBoost, Table 1: ours / published",
         "",
-        f"Test error, mean of {splits} random split(s), rounds at most {most}; the paper has one split, up to a million "
-        "rounds, and LPBoost, which is left out. Its thresholds are not given: ours part each attribute evenly.",
+        f"Test error, mean of {splits} random split(s), rounds at most {most}; the paper has one split, up to a "
+        "million rounds, and LPBoost, left out here. Its thresholds are not given: ours part each attribute evenly.",
         "",
         "| data set | " + " | ".join(ALGORITHMS) + " | two classes by | confidence |",
         "|---|" + "---|" * len(ALGORITHMS) + "---|---|",
