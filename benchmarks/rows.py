@@ -155,6 +155,30 @@ def columns(size: Size) -> Row:
     }
 
 
+def quadboost_lasso(size: Size) -> Row:
+    """QuadBoost-L1 on 20,000 x 2,000 columns against scikit-learn's Lasso (quadboost.py)."""
+    figures = work("quadboost", limited(1), pinned=True, name="lasso", quick=size.quick)
+    return {
+        "title": "QuadBoost-L1, 20,000 x 2,000",
+        "figures": figures,
+        "bars": [
+            _at_least("columns of +-1, against Lasso at the tolerance that reaches 1e-6", figures["signs, ratio"], 1.0),
+            _at_least("a path of 50, against 50 cold Lassos", figures["path, ratio"], 10.0),
+            _at_most("real columns / Lasso", figures["reals, ratio"], 3.0, "x"),
+        ],
+    }
+
+
+def quadboost_rounds(size: Size) -> Row:
+    """100,000 rounds of vanilla QuadBoost on 1,000 voters: 50,000 rows against 500 (quadboost.py)."""
+    figures = work("quadboost", limited(1), pinned=True, name="rounds", quick=size.quick)
+    return {
+        "title": "QuadBoost, pool of 1,000 voters, 100,000 rounds",
+        "figures": figures,
+        "bars": [_at_most("50,000 rows / 500 rows", figures["ratio"], 1.5, "x")],
+    }
+
+
 def rules(size: Size) -> Row:
     """A round of rules of three tests against one of trees of depth three, 100,000 x 50 (voters.py)."""
     figures = work("families", limited(1), pinned=True, name="rules", quick=size.quick)
@@ -235,6 +259,8 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "round": whole_round,
     "columns": columns,
     "rules": rules,
+    "quadboost_lasso": quadboost_lasso,
+    "quadboost_rounds": quadboost_rounds,
     "predict": predict,
     "start": start,
     "memory": memory,

@@ -114,6 +114,11 @@ def rounds(*, quick: bool) -> dict[str, Any]:
     return dict(measure(**smaller))
 
 
+def quadboost(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of quadboost.py."""
+    return dict(getattr(importlib.import_module("quadboost"), name)(quick=quick))
+
+
 def on_cluster(**order: Any) -> dict[str, Any]:
     """Fits on a Dask cluster and here, as clusters.py takes them."""
     return dict(importlib.import_module("clusters").measure(**order))

@@ -19,6 +19,8 @@ BARS_PER_ROW = {
     "round": 1,
     "columns": 1,
     "rules": 1,
+    "quadboost_lasso": 3,
+    "quadboost_rounds": 1,
     "predict": 2,
     "start": 3,
     "memory": 1,

@@ -168,9 +168,13 @@ class QuadBoostClassifierCV(ClassifierMixin, BaseEstimator):
         parts = [(_safe_indexing(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
         model = self._model()
         # the rows that listen get one label and one weight, so that they stay in their order
-        opened = Opened(model, parts[0], (parts[1][0], np.asarray(parts[0][1])[:1].repeat(len(test)), None))
-        f = opened.decisions(points)
-        chosen = (f[:, :, 0] > 0).astype(np.int64) if f.shape[2] == 1 else np.argmax(f, axis=2)
+        some = parts[0][1][parts[0][2] > 0][:1].repeat(len(test))
+        opened = Opened(model, parts[0], (parts[1][0], some, None))
+        if len(opened.classes) == 1:
+            chosen = np.zeros((len(points), len(test)), dtype=np.int64)
+        else:
+            f = opened.decisions(points)
+            chosen = (f[:, :, 0] > 0).astype(np.int64) if f.shape[2] == 1 else np.argmax(f, axis=2)
         wrong = opened.classes[chosen] != parts[1][1]
         told.one_more()
         total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)
