@@ -20,6 +20,7 @@ BARS_PER_ROW = {
     "predict": 2,
     "start": 3,
     "memory": 1,
+    "lpboost": 1,
 }
 
 
