@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import importlib
+import importlib.util
 import inspect
 import json
 import resource
@@ -129,6 +130,26 @@ def families(*, name: str, quick: bool) -> dict[str, Any]:
     return dict(getattr(importlib.import_module("voters"), name)(quick=quick))
 
 
+def lpboost(*, n: int, columns: int, rounds: int, repeats: int) -> dict[str, Any]:
+    """Fit times of LPBoost by a live model and by solving anew, interleaved, all rounds taken; and training errors."""
+    from electorate import LPBoostClassifier
+
+    X, y = table(n, columns)
+    error: dict[str, float] = {}
+
+    def one(name: str) -> float:
+        solver = name.rsplit(" ", 1)[1]
+        model = LPBoostClassifier(nu=0.3, n_estimators=rounds, tol=0.0, solver=solver)
+        took = seconds(lambda: model.fit(X, y))
+        error[name] = 1 - float(model.score(X, y))
+        return took
+
+    missing = {} if importlib.util.find_spec("highspy") else {"electorate, highspy": "not installed"}
+    names = [name for name in ("electorate, highspy", "electorate, scipy") if name not in missing]
+    LPBoostClassifier(n_estimators=5).fit(X[:100], y[:100])
+    return {"seconds": _interleave(names, one, repeats), "error": error, "missing": missing}
+
+
 def _warm_up(names: list[str], given: Setting, like: Array) -> None:
     """Compile, start threads and load what is loaded lazily, on small data of the same kind."""
     n, n_rounds = _WARM_UP
@@ -171,6 +192,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "rounds": rounds,
     "on_cluster": on_cluster,
     "families": families,
+    "lpboost": lpboost,
 }
 
 

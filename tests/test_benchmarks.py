@@ -25,6 +25,7 @@ BARS_PER_ROW = {
     "start": 3,
     "memory": 1,
     "dask": 6,
+    "lpboost": 1,
 }
 
 
