@@ -1,7 +1,7 @@
 """DeepBoost: coordinate descent on a loss plus a price per voter that grows with the complexity of its family.
 
 Paper: Cortes, Mohri and Syed, "Deep Boosting"; Figure 2 and equation numbers below. F of eq. 4 is the mean of
-Phi(1 - y f) plus the sum of Lambda_j |alpha_j|, Lambda_j = lam r_j + beta (eq. 3). S_t is the true sum of Phi'(1 - y f).
+Phi(1 - y f) plus the sum of Lambda_j |alpha_j|, Lambda_j = lam r_j + beta (eq. 3). S_t is the sum of Phi'(1 - y f).
 """
 
 import math
