@@ -10,6 +10,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, NamedTuple
 
+from clusters import HERE, PEERS
 from contenders import ADABOOST, DISCRETE, GRADIENT_BOOSTERS, OURS, REAL, Setting
 from processes import last_line, limited, work
 
@@ -197,6 +198,34 @@ def memory(size: Size) -> Row:
     }
 
 
+def dask(size: Size) -> Row:
+    """covtype, 200 rounds, on 2 Dask workers of one thread, against 2 threads here (clusters.py)."""
+    figures: Row = {}
+    bars: list[Row] = []
+    for voters, depth, most in (("stumps", 1, 1.8), ("trees of depth 4", 4, 2.2)):
+        found = [_on_cluster(size, n, depth) for n in (145_253, 290_506, 581_012)]
+        for one in found:
+            figures |= {f"{voters}, {one['n']} rows, {name}, s": took for name, took in one["seconds"].items()}
+            figures |= {f"{voters}, {name}": why for name, why in one["missing"].items()}
+        ratios = [_ratio(one) for one in found]
+        bars += [
+            _at_most(f"{voters}, Dask / here", ratios[-1], most, "x"),
+            _faster(f"{voters}, against the faster of the peers", found[-1], PEERS, 1.0),
+            _at_most(f"{voters}, that ratio / at a quarter of the rows", ratios[-1] / ratios[0], 1.0, "x"),
+        ]
+    return {"title": "Dask, covtype, 200 rounds, 2 workers of one thread", "figures": figures, "bars": bars}
+
+
+def _on_cluster(size: Size, n: int, depth: int) -> Row:
+    order: Row = {"n": size.rows(n), "rounds": size.rounds(200), "depth": depth, "repeats": size.repeats(3)}
+    return dict(work("on_cluster", {}, **order))
+
+
+def _ratio(found: Row) -> float:
+    middle = {name: median(times) for name, times in found["seconds"].items()}
+    return middle[OURS] / middle[HERE]
+
+
 ROWS: dict[str, Callable[[Size], Row]] = {
     "fit-large": fit_large,
     "fit-adaboost": fit_adaboost,
@@ -209,6 +238,7 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "predict": predict,
     "start": start,
     "memory": memory,
+    "dask": dask,
 }
 
 

@@ -114,6 +114,11 @@ def rounds(*, quick: bool) -> dict[str, Any]:
     return dict(measure(**smaller))
 
 
+def on_cluster(**order: Any) -> dict[str, Any]:
+    """Fits on a Dask cluster and here, as clusters.py takes them."""
+    return dict(importlib.import_module("clusters").measure(**order))
+
+
 def families(*, name: str, quick: bool) -> dict[str, Any]:
     """One of the measurements of voters.py."""
     return dict(getattr(importlib.import_module("voters"), name)(quick=quick))
@@ -159,6 +164,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "first_fit": first_fit,
     "memory": memory,
     "rounds": rounds,
+    "on_cluster": on_cluster,
     "families": families,
 }
 

@@ -22,6 +22,7 @@ BARS_PER_ROW = {
     "predict": 2,
     "start": 3,
     "memory": 1,
+    "dask": 6,
 }
 
 

@@ -154,6 +154,13 @@ def test_random_labels_of_families_by_rows(family):
     assert 0 < estimate.value <= complexity_of(family, X).provable
 
 
+def test_a_search_that_leaves_sets_out_is_not_called_exact():
+    rng = np.random.default_rng(0)
+    many = pd.DataFrame({name: pd.Categorical(rng.integers(0, 12, 40)) for name in "ab"})
+    assert not empirical_rademacher(PairedStumps("exhaustive"), many, draws=1).exact_search
+    assert empirical_rademacher(PairedStumps("exhaustive"), many.assign(b=1.0), draws=1).exact_search
+
+
 def test_the_kernel_bound_needs_the_scale():
     """A kernel times 1/100 has the same voters, but sqrt(Tr K) / n is a tenth: the norm of the voters is 1 / B."""
     X = np.random.default_rng(1).normal(size=(50, 2))

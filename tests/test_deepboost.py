@@ -32,6 +32,7 @@ from electorate.theory import complexity
 from electorate.voters.priced_trees import _worth
 from tests.common import checks
 from tests.common.cases import DATA
+from tests.common.engines import ENGINES
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 FAMILIES = {
@@ -354,7 +355,7 @@ def test_losses(loss):
 
 BITS = [
     *(checks.check_weight_is_repetition, checks.check_zero_weight_is_no_row, checks.check_rows_permuted),
-    *(checks.check_threads_and_shards, checks.check_train_error_is_score),
+    *(checks.check_any_parts, checks.check_train_error_is_score),
 ]
 
 
@@ -364,12 +365,15 @@ BITS = [
 def test_bits(data, loss, family):
     X, y = DATA[data]
     for check in BITS if data != "categories" else BITS[:1] + BITS[3:4]:
-        check(DeepBoostClassifier(FAMILIES[family], lam=0.005, beta=0.005, loss=LOSSES[loss], n_estimators=7), X, y)
+        model = DeepBoostClassifier(FAMILIES[family], lam=0.005, beta=0.005, loss=LOSSES[loss], n_estimators=7)
+        check(ENGINES["threads"], model, X, y)
 
 
 def test_power_of_two_weights_without_complexity():
     X, y = DATA["missing"]
-    checks.check_weights_times_power_of_two(DeepBoostClassifier(Trees(2), lam=0, beta=0.01, n_estimators=6), X, y)
+    checks.check_weights_times_power_of_two(
+        ENGINES["threads"], DeepBoostClassifier(Trees(2), lam=0, beta=0.01, n_estimators=6), X, y
+    )
 
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])

@@ -11,6 +11,7 @@ from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
     Checkpoint,
+    ModelFormatError,
     PairedStumps,
     Pool,
     RealAdaBoostClassifier,
@@ -19,9 +20,11 @@ from electorate import (
     Trees,
     Union,
     load,
+    modelfile,
     rule_table,
 )
 from tests.common import checks
+from tests.common.engines import ENGINES
 
 FAMILIES = {
     "paired": PairedStumps(),
@@ -36,7 +39,7 @@ BOOSTERS = {
     "AdaBoost_R": AdaBoostRClassifier(n_estimators=8),
 }
 PAIRS = [(b, f) for b in BOOSTERS for f in FAMILIES if (b, f) != ("SAMME.R", "pool")]
-CHECKS = [checks.check_weight_is_repetition, checks.check_rows_permuted, checks.check_threads_and_shards]
+CHECKS = [checks.check_weight_is_repetition, checks.check_rows_permuted, checks.check_any_parts]
 
 
 def make(booster, family, **parameters):
@@ -48,7 +51,7 @@ def make(booster, family, **parameters):
 def test_bits(booster, family, n_classes):
     X, y = noisy(n_classes, 120)
     for check in CHECKS:
-        check(make(booster, family, n_estimators=5), X, y)
+        check(ENGINES["threads"], make(booster, family, n_estimators=5), X, y)
 
 
 @pytest.mark.parametrize(("booster", "family"), PAIRS)
@@ -102,6 +105,10 @@ def test_pairings_that_cannot_work_say_why():
     X, y = plain(2, 60)
     with pytest.raises(ValueError, match=r"RealAdaBoostClassifier\(step=1\) cannot boost Pool: SAMME.R"):
         RealAdaBoostClassifier(Pool(), step=1).fit(X, y)
+    with pytest.raises(ValueError, match=r"RealAdaBoostClassifier\(step=1\) cannot boost Rules"):
+        RealAdaBoostClassifier(Rules(leaves="label"), step=1).fit(X, y)
+    with pytest.raises(ValueError, match="another Union"):
+        AdaBoostClassifier(Union([Stumps(), Union([Stumps()])])).fit(X, y)
     with pytest.raises(ValueError, match="Union has no families"):
         AdaBoostClassifier(Union()).fit(X, y)
 
@@ -120,6 +127,53 @@ def test_log_odds_of_rules_have_the_step_1():
     X, y = noisy(2, 1500)
     model = RealAdaBoostClassifier(Rules(2, smoothing=0), n_estimators=4, max_bins=8).fit(X, y)
     np.testing.assert_allclose(model.steps_, 1, rtol=1e-6)
+
+
+def test_infinite_rules_move_only_the_weights_of_adaboost_r():
+    """Pure sides of an unsmoothed rule: the step 0, as the paper codes infinity."""
+    X, y = noisy(2)
+    model = AdaBoostRClassifier(Rules(3, smoothing=0), n_estimators=20).fit(X, y)
+    assert np.any(model.steps_ == 0)
+    assert np.all(np.isfinite(model.decision_function(X)))
+    assert np.all(np.diff(model.history_["objective"]) < 0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_exact_bins_and_odd_tables(family):
+    """16 bits; a column without values, one of one value, one class, one row, texts with many levels."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=600), "none": np.nan, "one": 1.0})
+    X["text"] = [f"level {k}" for k in rng.integers(0, 300, 600)]
+    y = (X["a"] > 0).to_numpy() ^ (rng.random(600) < 0.2)
+    model = make("AdaBoost", family, max_bins="exact", n_estimators=3).fit(X, y)
+    assert model.score(X, y) > 0.7
+    assert model.feature_importances_[1] == 0
+    assert np.all(np.isfinite(model.decision_function(X.assign(text="unseen", a=np.nan))))
+    assert make("AdaBoost", family).fit(X[:1], y[:1]).stop_reason_ == "no_edge"
+    assert make("AdaBoost", family).fit(X[["none", "one"]], y).predict(X[["none", "one"]]).shape == (600,)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        {"family": "Union", "parameters": {"families": 5}},
+        {"family": "Union", "parameters": {"families": [{"family": "Columns", "parameters": {}}]}},
+        {"family": "Columns", "parameters": {}},
+        {"family": "Rules", "parameters": {"max_terms": -1}},
+        {"family": "Rules", "parameters": {"terms": 1}},
+        {"family": "os", "parameters": {}},
+        {"family": 7, "parameters": {}},
+        {"family": "Pool", "parameters": [1]},
+    ],
+)
+def test_files_with_impossible_families_are_refused(estimator, tmp_path):
+    X, y = plain(2, 60)
+    make("AdaBoost", "rules", n_estimators=2).fit(X, y).save(tmp_path / "model")
+    contents = modelfile.read(tmp_path / "model")
+    contents.meta["parameters"]["estimator"] = estimator
+    modelfile.write(tmp_path / "model", contents.kind, contents.meta, contents.arrays)
+    with pytest.raises(ModelFormatError):
+        load(tmp_path / "model")
 
 
 # ---------------------------------------------------------------- words

@@ -72,3 +72,18 @@ class Sums:
             self.wrong + other.wrong,
             None if self.more is None or other.more is None else self.more + other.more,
         )
+
+
+class WorkerLostError(RuntimeError):
+    """A worker that held examples is gone, or does not answer. address: which one."""
+
+    def __init__(self, address: str, what: str) -> None:
+        super().__init__(address, what)
+        self.address = address
+        self.what = what
+
+    def __str__(self) -> str:
+        return (
+            f"worker {self.address} {self.what}. Fit again on the workers that are left; with a Checkpoint among the "
+            "callbacks, fit does so by itself and ends with the same model"
+        )

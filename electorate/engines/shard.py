@@ -242,6 +242,17 @@ class Shard:
             np.add.at(rows[number], self.group, np.diff(growth.nodes[leaf].starts))
         return rows
 
+    def leaf_of_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
+        """The leaf, by its place in `leaves`, of every row."""
+        self._forget_other(questions)
+        growth = self._growth()
+        self._part_all(growth, questions)
+        found = np.empty(len(self.grid), dtype=np.int64)
+        for number, leaf in enumerate(leaves):
+            node = growth.nodes[leaf]
+            found[growth.order[node.low : node.low + node.n_rows]] = number
+        return found
+
     def _part_all(self, growth: Growth, questions: list[Question]) -> None:
         for question in questions:
             if question.left not in growth.nodes:

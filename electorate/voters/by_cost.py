@@ -18,7 +18,7 @@ from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.columns import Columns, ColumnVoter
 from electorate.voters.cuts import Cuts, best_of
 from electorate.voters.paired_stumps import PairedStumps, all_questions
-from electorate.voters.pool import Pool, Tests
+from electorate.voters.pool import Candidates, Pool
 from electorate.voters.questions import Finder, Found
 from electorate.voters.trees import Search, Stumps, Voter
 from electorate.voters.union import Union
@@ -191,7 +191,7 @@ class _Costs:
 
     def of_pool(self, pool: Pool) -> Ranked:
         """Without complements a voter says label 0 on the left; one whose step would be negative does not compete."""
-        tests = Tests.of(self.bins, self.search.counts, pool.per_feature)
+        tests = Candidates.of(self.bins, self.search.counts, pool.per_feature)
         if not len(tests.column):
             return self.constant()
         lefts = [tests.left(histogram) for histogram in self.histograms]

@@ -252,5 +252,6 @@ def refuse_missing(X: Floats, names: list[str] | None = None) -> None:
     if len(missing):
         name = names[missing[0]] if names is not None else str(missing[0])
         raise ValueError(
-            f"Input X contains NaN: column {name} has missing values, which KernelSections cannot look at: fill them"
+            f"Input X contains NaN: column {name} has missing values, which KernelSections cannot look at; "
+            "fill them first"
         )

@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from electorate import AdaBoostClassifier, PairedStumps, Pool, Rules, Stumps, Trees, Union
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    PairedStumps,
+    Pool,
+    RealAdaBoostClassifier,
+    Rules,
+    Stumps,
+    Trees,
+    Union,
+)
 from tests.common.recompute import Floats, mean_exp
 
 
@@ -26,6 +36,13 @@ BOOSTERS = {
     "AdaBoost-pool": Booster(AdaBoostClassifier(Pool(5), n_estimators=12), mean_exp),
     "AdaBoost-rules": Booster(AdaBoostClassifier(Rules(3), n_estimators=12), mean_exp),
     "AdaBoost-union": Booster(AdaBoostClassifier(Union([Stumps(), Rules(2), Trees(2)]), n_estimators=12), mean_exp),
+}
+# Voters with real outputs, and trees: they go through the checks of bits.
+REAL = {
+    "AdaBoost-trees": AdaBoostClassifier(Trees(2), n_estimators=6),
+    "Real": RealAdaBoostClassifier(n_estimators=6),
+    "SAMME.R-trees": RealAdaBoostClassifier(Trees(2), step=1, n_estimators=6),
+    "AdaBoost_R-trees": AdaBoostRClassifier(Trees(2), n_estimators=6),
 }
 
 
