@@ -10,6 +10,7 @@ from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
     Columns,
+    EBBoostClassifier,
     KernelSections,
     PairedStumps,
     Pool,
@@ -18,6 +19,7 @@ from electorate import (
     Stumps,
     Trees,
     Union,
+    VadaBoostClassifier,
 )
 
 FEW = {"n_estimators": 5}
@@ -42,6 +44,11 @@ MODELS = [
     AdaBoostClassifier(Union([Stumps(), Rules()]), **FEW),
     RealAdaBoostClassifier(Columns(), **FEW),
     RealAdaBoostClassifier(KernelSections(), **FEW),
+    VadaBoostClassifier(**FEW),
+    EBBoostClassifier(**FEW),
+    EBBoostClassifier(PairedStumps(), lam="auto", **FEW),
+    VadaBoostClassifier(Trees(2), lam="auto", **FEW),
+    VadaBoostClassifier(DecisionTreeClassifier(max_depth=2), lam=0, **FEW),
 ]
 
 

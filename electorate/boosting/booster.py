@@ -5,7 +5,7 @@ A booster never sees a table or a vector over all examples to reduce: what is a 
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +68,38 @@ class Booster(Protocol):
         """A floor to sum again with, or None where these sums will do. before: those of the try before."""
         ...
 
+    def resumed(self, row: dict[str, float], floor: float) -> float:
+        """The floor that was there after the round of this row of history. floor: that of no voter."""
+        ...
+
+    def notes(self, floor: float) -> dict[str, float]:
+        """What a row of history keeps beside what all keep."""
+        ...
+
     def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
         """Which examples of this label the ensemble gets wrong."""
         ...
 
-    def objective(self, mean: float, floor: float) -> float:
-        """What the algorithm lowers, from the mean of the channel."""
+    def measured(self, sums: Sums, one: float, floor: float) -> float:
+        """What the algorithm lowers. one: what the sums come to where the channel's mean is 1."""
         ...
+
+
+class Level(float):
+    """A floor that knows more than its number: what a booster carries from one exchange to the next.
+
+    search: whether the sums with it are for the search; those before it are a few numbers, without a histogram.
+    """
+
+    search: bool = True
+
+    def __new__(cls, value: float, **known: Any) -> "Level":
+        made = super().__new__(cls, value)
+        made.__dict__.update(known)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
 
 
 class Floating:
@@ -106,6 +131,15 @@ class Floating:
         if total >= room.full >> 4 or (before is not None and 0 < total <= before.total):
             return None
         return floor + math.log(room.full / 2) - math.log(total + 0.5 * room.count)
+
+    def resumed(self, row: dict[str, float], floor: float) -> float:
+        return row["floor"]
+
+    def notes(self, floor: float) -> dict[str, float]:
+        return {}
+
+    def measured(self, sums: Sums, one: float, floor: float) -> float:
+        return self.objective(sums.total / one, floor)
 
     def objective(self, mean: float, floor: float) -> float:
         """The mean of the weights."""

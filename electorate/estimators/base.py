@@ -30,6 +30,7 @@ from electorate.estimators import files, inputs, training
 from electorate.estimators.lazily import is_dask, open_cluster, row_by_row
 from electorate.estimators.room import Given, Outline, Plan, Room
 from electorate.estimators.voter_view import RowVoter, Voters
+from electorate.modelfile import Contents
 from electorate.voters.trees import Stumps
 
 FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
@@ -76,10 +77,24 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what a classifier adds
 
+    _history_columns = frozenset({"step", "edge", "error", "n_voters", "seconds"})  # that a model file must hold
     _one_vs_rest = False  # one binary problem per class, where the algorithm knows only two labels
 
     def _booster(self, n_labels: int) -> Booster:
         raise NotImplementedError
+
+    def _chosen_booster(self, bench: Any, group: Any, n_labels: int) -> Booster:
+        """The booster of a run, where it takes other runs to choose it."""
+        return self._booster(n_labels)
+
+    def _searching(self, bench: Any, booster: Any, past: Any) -> Any:
+        """The family as this algorithm searches it."""
+        return bench.family
+
+    @property
+    def _needs_validation(self) -> bool:
+        """Whether some rows take no part in training."""
+        return self.early_stopping
 
     def _default_family(self) -> Any:
         return Stumps()
@@ -153,10 +168,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         with Pool(jobs) as pool:
             place = training.Here(Room(given, given_val, pool, self._n_shards or jobs))
             outline = self._begin(place, self._plan(going_on, heard is not None), rows, context)
-            if self._is_native:
-                training.run(self, place, outline, context, rows[:2])
-            else:
-                training.run_wrapped(self, place.room, outline, context, rows[:2])
+            self._train(place, outline, context, rows[:2])
 
     def _fit_there(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
@@ -165,12 +177,18 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             try:
                 with open_cluster(self, rows, heard, reset=not going_on) as place:
                     outline = self._begin(place, plan, rows, context if attempt == 1 else None)
-                    training.run(self, place, outline, context, rows[:2])
+                    self._train(place, outline, context, rows[:2])
                 return
             except WorkerLostError as lost:
                 if attempt == MOST_ATTEMPTS or not training.resume(self, context):
                     raise
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
+
+    def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
+        if self._is_native:
+            training.run(self, place, outline, context, data)
+        else:
+            training.run_wrapped(self, place.room, outline, context, data)
 
     def _begin(self, place: training.Place, plan: Plan, rows: Rows, context: Any) -> Outline:
         outline: Outline = place.agree("prepare", plan)
@@ -211,9 +229,9 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Given(table, labels, inputs.check_weight(sample_weight, n_rows))
 
     def _refuse_rows_to_stop_by(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if not self.early_stopping and (X is not None or y is not None):
+        if not self._needs_validation and (X is not None or y is not None):
             raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
-        if self.early_stopping and ((X is None) != (y is None) or (X is None and sample_weight is not None)):
+        if self._needs_validation and ((X is None) != (y is None) or (X is None and sample_weight is not None)):
             raise ValueError(
                 "X_val and y_val come together, and sample_weight_val with them: one was given without them"
             )
@@ -221,7 +239,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _plan(self, going_on: bool, heard: bool) -> Plan:
         """What to make of the rows; when going on, with the classes there were."""
         classes = self.classes_ if going_on else None
-        if not self.early_stopping or heard:
+        if not self._needs_validation or heard:
             return Plan(self.class_weight, classes)
         return Plan(self.class_weight, classes, self.validation_fraction, training.validation_seed(self))
 
@@ -267,6 +285,13 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
         check_is_fitted(self)
         files.save(self, path)
+
+    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+        """What a model file holds beside the ensemble, the bins and the history."""
+        return {}
+
+    def _read_more(self, contents: Contents) -> None:
+        """Back again, from a file that is not trusted: ValueError for what `_more_arrays` cannot have written."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ensemble_")

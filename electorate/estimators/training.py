@@ -3,8 +3,9 @@
 Everything here serves all classifiers; the model is only asked for its booster, family and options.
 """
 
+import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -169,16 +170,35 @@ def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome, hooks
     """One run of the loop: all labels, or one against the rest."""
     model, engine = bench.model, bench.engine
     hooks.prepare()
-    booster = model._booster(engine.n_labels if group is None else 2)
+    booster = model._chosen_booster(bench, group, engine.n_labels if group is None else 2)
     engine.start(booster, group)
     watchers: list[Watcher] = []
-    if bench.judge is not None:
+    if bench.judge is not None and model.early_stopping:
         bench.judge.start(booster, group)
         watchers.append(Validation(bench.judge, booster, model.scoring, model.tol, model.n_iter_no_change))
     if hooks.wanted:
         watchers.append(hooks)
-    setting = Setting(engine, bench.family, booster, bench.bins)
+    setting = Setting(engine, model._searching(bench, booster, past), booster, bench.bins)
     return boost(setting, model.n_estimators, past, watchers)
+
+
+def listen(bench: Bench, group: NDArray[np.int64] | None, booster: Any) -> float:
+    """The score of a run with this booster on the rows set aside: after its last round, or after the best if the model
+    stops by them. For choosing among boosters."""
+    model, engine, judge = bench.model, bench.engine, bench.judge
+    family = copy.copy(bench.family)
+    if isinstance(family, Wrapped):
+        family.random = copy.deepcopy(family.random)  # what it draws, the chosen run draws again
+    bench = replace(bench, family=family)
+    engine.start(booster, group)
+    judge.start(booster, group)
+    patience = model.n_iter_no_change if model.early_stopping else model.n_estimators + 1
+    validation = Validation(judge, booster, model.scoring, model.tol, patience)
+    setting = Setting(engine, model._searching(bench, booster, Outcome()), booster, bench.bins)
+    outcome = boost(setting, model.n_estimators, None, [validation])
+    if not outcome.rows:
+        return float("inf")
+    return validation.best if model.early_stopping else outcome.rows[-1]["validation"]
 
 
 def _groups(model: Any, classes: NDArray[Any]) -> list[tuple[int | None, NDArray[np.int64] | None]]:

@@ -78,11 +78,11 @@ class PairedStumps(BaseEstimator):
         return self.exhaustive and len(many) < 2
 
     def best(self, search: Search) -> Voter:
-        finder = Finder(search.bins, search.counts)
+        finder = Finder(search.bins, search.counts, signed=search.signed)
         stump = finder.best(search.sums.histogram, search.sums.totals)
         if self.search == "greedy" and stump is None:
             return constant(search)
-        firsts = _all_questions(finder, search) if self.search == "exhaustive" else iter([stump])
+        firsts = all_questions(finder, search) if self.search == "exhaustive" else iter([stump])
         least = int(search.sums.totals.max()) if stump is None else int(stump.sums.max(axis=1).sum())
         best: tuple[Found, _Pair] | None = None
         for first in firsts:
@@ -186,7 +186,7 @@ def _paired(children: Any, found: Found) -> _Pair:
     return _Pair(int(leaves.max(axis=1).sum()), found, leaves)
 
 
-def _all_questions(finder: Finder, search: Search) -> Iterator[Found]:
+def all_questions(finder: Finder, search: Search) -> Iterator[Found]:
     """Every threshold, and every set of the categories of a column (single ones where there are many)."""
     whole = search.sums.histogram[:, : len(search.bins.n_bins)]
     cuts = Cuts.of(search.bins)

@@ -157,6 +157,7 @@ class Terms:
     def __init__(self, search: Search) -> None:
         self.search = search
         self.finder = Finder(search.bins, search.counts)
+        self.signed = search.signed
         self.totals = search.sums.totals
         self.cuts = Cuts.of(search.bins)
         self.levels = Levels.of(search.bins)
@@ -164,7 +165,7 @@ class Terms:
     def best(self, inside: Histogram) -> Term | None:
         """The best term to add to a rule with this [label, column, bin], if any is better than none."""
         here = inside[:, 0].sum(axis=1)
-        if np.count_nonzero(here) < 2:
+        if np.count_nonzero(here) < 2 and not self.signed:
             return None
         now = self._score(here)
         least = float(now + abs(now) * 1e-12)  # rounding alone is no gain
@@ -207,6 +208,8 @@ class Terms:
     def _score(self, fires: NDArray[np.int64]) -> NDArray[np.float64]:
         """Minus the sum over both parts of sum_k sqrt(w_k (w - w_k)), from [label, ...] of the rows that fire."""
         totals = self.totals.reshape((-1,) + (1,) * (fires.ndim - 1))
+        if self.signed:  # Matsushita's error is one of weights: of residuals, the edge
+            return np.asarray(fires.max(axis=0) + (totals - fires).max(axis=0), dtype=np.float64)
         return -(_error(fires) + _error(totals - fires))
 
 
