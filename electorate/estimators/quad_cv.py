@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.estimators.quad_path import Opened, Point
 from electorate.estimators.quadboost import QuadBoostClassifier
+from electorate.estimators.room import NO_WEIGHT
 
 LAMS = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10)}
 ALPHAS = np.logspace(-4, -1, 10)
@@ -117,6 +118,8 @@ class QuadBoostClassifierCV(ClassifierMixin, BaseEstimator):
         whole = self._model()
         given = whole._given(X, y, sample_weight, reset=True)  # errors speak of all rows
         labels, weight = given.labels, given.weight
+        if not np.any(weight > 0):
+            raise ValueError(NO_WEIGHT)
         rows = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
         points = self._points()
         splits = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
