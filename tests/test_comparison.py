@@ -510,6 +510,9 @@ def test_every_algorithm_of_the_list_can_be_made():
             model = algorithm.build(setting, Facts([1], 0))
             assert model.get_params()["n_estimators"] == setting["n_estimators"]
     assert {a.name for a in applicable("binary")} >= {"AdaBoost, stumps", "AdaBoost_R, trees"}
+    names = [a.name for a in applicable("binary", n_rows=10**6)]
+    assert "LPBoost, stumps" not in names
+    assert [a.name for a in applicable("binary", ["lpboost, stumps"], n_rows=10**6)] == ["LPBoost, stumps"]
     assert all(REGRESSION not in a.tasks for a in applicable("multiclass"))
 
 
