@@ -124,6 +124,11 @@ def families(*, name: str, quick: bool) -> dict[str, Any]:
     return dict(getattr(importlib.import_module("voters"), name)(quick=quick))
 
 
+def regressors(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of regressors.py."""
+    return dict(getattr(importlib.import_module("regressors"), name)(quick=quick))
+
+
 def _warm_up(names: list[str], given: Setting, like: Array) -> None:
     """Compile, start threads and load what is loaded lazily, on small data of the same kind."""
     n, n_rounds = _WARM_UP
@@ -166,6 +171,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "rounds": rounds,
     "on_cluster": on_cluster,
     "families": families,
+    "regressors": regressors,
 }
 
 
