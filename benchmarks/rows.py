@@ -190,6 +190,26 @@ def rules(size: Size) -> Row:
     }
 
 
+def fit_medboost(size: Size) -> Row:
+    """MedBoost, trees of depth 3, 100 rounds, 100,000 x 20, against the absolute error (regressors.py)."""
+    figures = work("regressors", limited(1), pinned=True, name="fit", quick=size.quick)
+    return {
+        "title": "fit, MedBoost, trees of depth 3, 100 rounds, 100,000 x 20",
+        "figures": figures,
+        "bars": [_at_least("one core, against HistGradientBoosting(absolute_error)", figures["ratio"], 1.0)],
+    }
+
+
+def predict_median(size: Size) -> Row:
+    """The weighted median of 500 trees on 1,000,000 rows against their weighted sum (regressors.py)."""
+    figures = work("regressors", limited(1), pinned=True, name="predict", quick=size.quick)
+    return {
+        "title": "median prediction, 500 trees, 1,000,000 rows",
+        "figures": figures,
+        "bars": [_at_most("median / weighted sum of the same trees", figures["ratio"], 5.0, "x")],
+    }
+
+
 def start(size: Size) -> Row:
     """Import, and the first fit of 1,000 x 10 in a fresh process."""
     cold, warm = _first_fits(size)
@@ -273,7 +293,9 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "rules": rules,
     "quadboost_lasso": quadboost_lasso,
     "quadboost_rounds": quadboost_rounds,
+    "fit-medboost": fit_medboost,
     "predict": predict,
+    "predict-median": predict_median,
     "start": start,
     "memory": memory,
     "dask": dask,

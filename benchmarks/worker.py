@@ -150,6 +150,11 @@ def lpboost(*, n: int, columns: int, rounds: int, repeats: int) -> dict[str, Any
     return {"seconds": _interleave(names, one, repeats), "error": error, "missing": missing}
 
 
+def regressors(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of regressors.py."""
+    return dict(getattr(importlib.import_module("regressors"), name)(quick=quick))
+
+
 def _warm_up(names: list[str], given: Setting, like: Array) -> None:
     """Compile, start threads and load what is loaded lazily, on small data of the same kind."""
     n, n_rounds = _WARM_UP
@@ -193,6 +198,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "on_cluster": on_cluster,
     "families": families,
     "lpboost": lpboost,
+    "regressors": regressors,
 }
 
 

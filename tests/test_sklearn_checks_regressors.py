@@ -17,6 +17,7 @@ MODELS = [
     MedBoostRegressor(cost="linear", rho="lowest_edge", **FEW),
     MedBoostRegressor(RegressionTrees(2, criterion="squared_error"), **FEW),
     MedBoostRegressor(WRAPPED, **FEW),
+    MedBoostRegressor(early_stopping=True, **FEW),
     LocMedBoostRegressor(**FEW),
     LocMedBoostRegressor(confidence_by="bumps", n_bumps=2, **FEW),
 ]

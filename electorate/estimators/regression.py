@@ -177,7 +177,9 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
             kernels.fold(weights.shares, hashes)
         aside = alone(drawing(hashes, times, np.zeros(len(times), dtype=np.int64), 1, part, 0))
         if not aside.any() or not np.any(times - aside > 0):
-            raise ValueError("too few rows to set some aside to choose by: give eps and rho as numbers")
+            raise ValueError(
+                "too few rows to set some aside to choose by (one sample is not enough): give eps and rho as numbers"
+            )
         return np.asarray(rows.weight * (aside / np.maximum(times, 1)))
 
     def _run(self, bench: Bench, booster: Any, earning: Any = None) -> TargetOutcome:
