@@ -165,6 +165,19 @@ def rules(size: Size) -> Row:
     }
 
 
+def penalised(size: Size) -> Row:
+    """EBBoost's stumps, and DeepBoost's trees of depth 5 up to 100 voters, 100,000 x 50 (voters.py)."""
+    figures = work("families", limited(1), pinned=True, name="penalised", quick=size.quick)
+    return {
+        "title": "a round of EBBoost and of DeepBoost, 100,000 x 50",
+        "figures": figures,
+        "bars": [
+            _at_most("EBBoost / AdaBoost, stumps", figures["ratio, EBBoost, stumps"], 2.5, "x"),
+            _at_most("DeepBoost / AdaBoost, trees of depth 5", figures["ratio, DeepBoost, trees of depth 5"], 2.0, "x"),
+        ],
+    }
+
+
 def start(size: Size) -> Row:
     """Import, and the first fit of 1,000 x 10 in a fresh process."""
     cold, warm = _first_fits(size)
@@ -235,6 +248,7 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "round": whole_round,
     "columns": columns,
     "rules": rules,
+    "penalised": penalised,
     "predict": predict,
     "start": start,
     "memory": memory,

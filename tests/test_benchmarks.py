@@ -19,6 +19,7 @@ BARS_PER_ROW = {
     "round": 1,
     "columns": 1,
     "rules": 1,
+    "penalised": 2,
     "predict": 2,
     "start": 3,
     "memory": 1,
