@@ -210,6 +210,19 @@ def predict_median(size: Size) -> Row:
     }
 
 
+def penalised(size: Size) -> Row:
+    """EBBoost's stumps, and DeepBoost's trees of depth 5 up to 100 voters, 100,000 x 50 (voters.py)."""
+    figures = work("families", limited(1), pinned=True, name="penalised", quick=size.quick)
+    return {
+        "title": "a round of EBBoost and of DeepBoost, 100,000 x 50",
+        "figures": figures,
+        "bars": [
+            _at_most("EBBoost / AdaBoost, stumps", figures["ratio, EBBoost, stumps"], 2.5, "x"),
+            _at_most("DeepBoost / AdaBoost, trees of depth 5", figures["ratio, DeepBoost, trees of depth 5"], 2.0, "x"),
+        ],
+    }
+
+
 def start(size: Size) -> Row:
     """Import, and the first fit of 1,000 x 10 in a fresh process."""
     cold, warm = _first_fits(size)
@@ -294,6 +307,7 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "quadboost_lasso": quadboost_lasso,
     "quadboost_rounds": quadboost_rounds,
     "fit-medboost": fit_medboost,
+    "penalised": penalised,
     "predict": predict,
     "predict-median": predict_median,
     "start": start,

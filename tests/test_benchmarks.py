@@ -22,6 +22,7 @@ BARS_PER_ROW = {
     "quadboost_lasso": 3,
     "quadboost_rounds": 1,
     "fit-medboost": 1,
+    "penalised": 2,
     "predict": 2,
     "predict-median": 1,
     "start": 3,

@@ -369,6 +369,17 @@ def test_bits(data, loss, family):
         check(ENGINES["threads"], model, X, y)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_same_model_on_dask(loss):
+    X, y = DATA["missing"]
+    weight = checks.real_weights(len(y))
+    model = DeepBoostClassifier(FAMILIES["union"], lam=0.005, beta=0.005, loss=LOSSES[loss], n_estimators=6)
+    here = clone(model).fit(X, y, weight)
+    there = ENGINES["dask"].fit(clone(model), X, y, weight)
+    assert there.digest_ == here.digest_
+    np.testing.assert_array_equal(there.history_["objective"], here.history_["objective"])
+
+
 def test_power_of_two_weights_without_complexity():
     X, y = DATA["missing"]
     checks.check_weights_times_power_of_two(

@@ -162,6 +162,17 @@ def test_early_stopping_listens():
     assert model.best_round_ == len(model.steps_) == np.argmin(model.history_["validation"]) + 1
 
 
+@pytest.mark.parametrize("family", ["stumps", "trees"])
+def test_the_same_model_on_dask(family):
+    X, y = DATA["missing"]
+    weight = checks.real_weights(len(y))
+    model = VadaBoostClassifier(FAMILIES[family], lam=0.4, n_estimators=5)
+    here = clone(model).fit(X, y, weight)
+    there = ENGINES["dask"].fit(clone(model), X, y, weight)
+    assert there.digest_ == here.digest_
+    np.testing.assert_array_equal(there.history_["objective"], here.history_["objective"])
+
+
 # ---------------------------------------------------------------- what goes wrong
 
 
