@@ -550,9 +550,9 @@ def test_text_of_numbers(x, y, text):
         (
             ["a", "b", "c", "c"],
             ["no", "yes", "no", "no"],
-            "if level in {'a', 'c'} or level is missing: 'no', else 'yes'",
+            "if level is not 'b': 'no', else 'yes'",
         ),
-        (["a", "b", "c", None], ["no", "yes", "yes", "yes"], "if level in {'a'}: 'no', else 'yes'"),
+        (["a", "b", "c", None], ["no", "yes", "yes", "yes"], "if level = 'a': 'no', else 'yes'"),
         (["a", "b", "c", None], ["yes", "yes", "yes", "no"], "if level is missing: 'no', else 'yes'"),
     ],
 )
