@@ -14,8 +14,10 @@ _HOMES = {
     "AdaBoostRegressor": "electorate.estimators.regressors",
     "Checkpoint": "electorate.estimators.callbacks",
     "Columns": "electorate.voters.columns",
+    "DeepBoostClassifier": "electorate.estimators.deepboost",
     "EBBoostClassifier": "electorate.estimators.penalised",
     "KernelSections": "electorate.voters.kernel_sections",
+    "LPBoostClassifier": "electorate.estimators.lpboost",
     "LocMedBoostRegressor": "electorate.estimators.regressors",
     "MedBoostRegressor": "electorate.estimators.regressors",
     "ModelFormatError": "electorate.modelfile",
@@ -23,20 +25,27 @@ _HOMES = {
     "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
     "QuadBoostClassifier": "electorate.estimators.quadboost",
+    "RLPBoostClassifier": "electorate.estimators.rlpboost",
+    "RQPBoostClassifier": "electorate.estimators.rlpboost",
+    "QuadBoostClassifierCV": "electorate.estimators.quad_cv",
+    "QuadBoostRegressor": "electorate.estimators.quad_regressor",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "RegressionTrees": "electorate.voters.regression_trees",
     "Resampled": "electorate.voters.wrapped",
     "Rules": "electorate.voters.rules",
     "Stumps": "electorate.voters.trees",
+    "ThinnedClassifier": "electorate.thin",
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
     "VadaBoostClassifier": "electorate.estimators.penalised",
     "WorkerLostError": "electorate.engines.messages",
+    "compare": "electorate.comparison.compare",
     "complexity_of": "electorate.estimators.family_complexity",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
     "rule_table": "electorate.estimators.rule_table",
+    "thin": "electorate.thin",
 }
 
 __all__ = [
@@ -45,8 +54,10 @@ __all__ = [
     "AdaBoostRegressor",
     "Checkpoint",
     "Columns",
+    "DeepBoostClassifier",
     "EBBoostClassifier",
     "KernelSections",
+    "LPBoostClassifier",
     "LocMedBoostRegressor",
     "MedBoostRegressor",
     "ModelFormatError",
@@ -54,24 +65,32 @@ __all__ = [
     "Pool",
     "ProgressBar",
     "QuadBoostClassifier",
+    "QuadBoostClassifierCV",
+    "QuadBoostRegressor",
+    "RLPBoostClassifier",
+    "RQPBoostClassifier",
     "RealAdaBoostClassifier",
     "RegressionTrees",
     "Resampled",
     "Rules",
     "Stumps",
+    "ThinnedClassifier",
     "TimeLimit",
     "Trees",
     "Union",
     "VadaBoostClassifier",
     "WorkerLostError",
     "__version__",
+    "compare",
     "complexity_of",
     "empirical_rademacher",
     "load",
     "rule_table",
+    "thin",
 ]
 
 if TYPE_CHECKING:
+    from electorate.comparison.compare import compare
     from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
     from electorate.estimators.classifiers import (
@@ -79,13 +98,19 @@ if TYPE_CHECKING:
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.deepboost import DeepBoostClassifier
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
+    from electorate.estimators.lpboost import LPBoostClassifier
     from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
+    from electorate.estimators.quad_cv import QuadBoostClassifierCV
+    from electorate.estimators.quad_regressor import QuadBoostRegressor
     from electorate.estimators.quadboost import QuadBoostClassifier
     from electorate.estimators.regressors import AdaBoostRegressor, LocMedBoostRegressor, MedBoostRegressor
+    from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
+    from electorate.thin import ThinnedClassifier, thin
     from electorate.voters.columns import Columns
     from electorate.voters.kernel_sections import KernelSections
     from electorate.voters.paired_stumps import PairedStumps

@@ -28,6 +28,7 @@ from electorate import (
 from electorate.voters.by_rows import RowSearch
 from electorate.voters.columns import RealColumns, SignColumns, read_columns
 from tests.common import checks
+from tests.common.engines import ENGINES
 from tests.common.recompute import mean_exp
 
 REAL = [RealAdaBoostClassifier, AdaBoostRClassifier]
@@ -70,7 +71,7 @@ CHECKS = [
     checks.check_zero_weight_is_no_row,
     checks.check_weights_times_power_of_two,
     checks.check_rows_permuted,
-    checks.check_threads_and_shards,
+    checks.check_any_parts,
     checks.check_staged_is_fitted,
     checks.check_history_is_complete,
     checks.check_train_error_is_score,
@@ -81,14 +82,14 @@ CHECKS = [
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 def test_common_checks(check, case):
     estimator, (X, y) = CASES[case]
-    check(clone(estimator).set_params(n_estimators=8), X, y)
+    check(ENGINES["threads"], clone(estimator).set_params(n_estimators=8), X, y)
 
 
 def test_common_checks_of_label_voters():
     estimator = AdaBoostClassifier(Columns(), n_estimators=12)
-    checks.check_objective_never_rises(estimator, *signs())
-    checks.check_margins_are_recomputed(estimator, *signs())
-    checks.check_objective_is_recomputed(estimator, *signs(), mean_exp)
+    checks.check_objective_never_rises(ENGINES["threads"], estimator, *signs())
+    checks.check_margins_are_recomputed(ENGINES["threads"], estimator, *signs())
+    checks.check_objective_is_recomputed(ENGINES["threads"], estimator, *signs(), mean_exp)
 
 
 @pytest.mark.parametrize("case", CASES)

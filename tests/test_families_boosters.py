@@ -24,6 +24,7 @@ from electorate import (
     rule_table,
 )
 from tests.common import checks
+from tests.common.engines import ENGINES
 
 FAMILIES = {
     "paired": PairedStumps(),
@@ -38,7 +39,7 @@ BOOSTERS = {
     "AdaBoost_R": AdaBoostRClassifier(n_estimators=8),
 }
 PAIRS = [(b, f) for b in BOOSTERS for f in FAMILIES if (b, f) != ("SAMME.R", "pool")]
-CHECKS = [checks.check_weight_is_repetition, checks.check_rows_permuted, checks.check_threads_and_shards]
+CHECKS = [checks.check_weight_is_repetition, checks.check_rows_permuted, checks.check_any_parts]
 
 
 def make(booster, family, **parameters):
@@ -50,7 +51,7 @@ def make(booster, family, **parameters):
 def test_bits(booster, family, n_classes):
     X, y = noisy(n_classes, 120)
     for check in CHECKS:
-        check(make(booster, family, n_estimators=5), X, y)
+        check(ENGINES["threads"], make(booster, family, n_estimators=5), X, y)
 
 
 @pytest.mark.parametrize(("booster", "family"), PAIRS)

@@ -13,6 +13,7 @@ from training_cases import noisy, plain
 from electorate import Pool, Rules, Stumps, Trees, Union, VadaBoostClassifier, load
 from tests.common import checks
 from tests.common.cases import DATA
+from tests.common.engines import ENGINES
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 FAMILIES = {"stumps": Stumps(), "trees": Trees(3), "rules": Rules(2), "union": Union([Stumps(), Trees(2)])}
@@ -114,7 +115,7 @@ def test_v_is_at_most_u(seed, lam, alpha):
 
 BITS = [
     *(checks.check_weight_is_repetition, checks.check_zero_weight_is_no_row, checks.check_weights_times_power_of_two),
-    *(checks.check_rows_permuted, checks.check_threads_and_shards, checks.check_staged_is_fitted),
+    *(checks.check_rows_permuted, checks.check_any_parts, checks.check_staged_is_fitted),
     *(checks.check_history_is_complete, checks.check_objective_never_rises, checks.check_train_error_is_score),
     checks.check_stops_with_a_reason,
 ]
@@ -124,15 +125,15 @@ BITS = [
 @pytest.mark.parametrize("data", ["two-labels", "ties", "missing"])
 @pytest.mark.parametrize("check", BITS)
 def test_common_checks(check, data, family):
-    check(VadaBoostClassifier(FAMILIES[family], lam=0.4, n_estimators=6), *DATA[data])
+    check(ENGINES["threads"], VadaBoostClassifier(FAMILIES[family], lam=0.4, n_estimators=6), *DATA[data])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_one_against_the_rest(family, tmp_path):
     X, y = noisy(3)
     model = VadaBoostClassifier(FAMILIES[family], lam=0.4, n_estimators=6)
-    for check in (checks.check_weight_is_repetition, checks.check_threads_and_shards):
-        check(model, X, y)
+    for check in (checks.check_weight_is_repetition, checks.check_any_parts):
+        check(ENGINES["threads"], model, X, y)
     whole = clone(model).fit(X, y)
     whole.save(tmp_path / "model")
     assert load(tmp_path / "model").digest_ == whole.digest_

@@ -46,6 +46,11 @@ class Searcher(Protocol):
         """Of the votes."""
         ...
 
+    @property
+    def power(self) -> float:
+        """The mean of y^2."""
+        ...
+
     def best(self) -> Found | None: ...
 
     def correlations(self) -> Floats:
@@ -67,7 +72,7 @@ class AfreshRounds:
         self.rules = rules
         self.weights: list[float] = []
         self.numbers: dict[Hashable, int] = {}
-        self._begin(Run(1.0))
+        self._begin(Run(searcher.power))
         self.started = time.perf_counter()
 
     def _begin(self, run: Run) -> None:
@@ -103,7 +108,8 @@ class AfreshRounds:
     @property
     def risk(self) -> float:
         """By what the moves lowered it."""
-        return max(1.0 - float(np.cumsum(self.run.moves[:, 3])[-1]) - self.paid, 0.0) if self.run.n_rounds else 1.0
+        lost = float(np.cumsum(self.run.moves[:, 3])[-1]) if self.run.n_rounds else 0.0
+        return max(self.searcher.power - lost - self.paid, 0.0)
 
     @property
     def gap(self) -> float:

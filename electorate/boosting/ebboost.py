@@ -31,7 +31,7 @@ class EBBoost(AdaBoost):
     lam: float = 0.5
     held: list[tuple[int, float]] = field(default_factory=list, compare=False)
 
-    def second(self, channel: Array, floor: Any) -> Array:
+    def second(self, state: Array, channel: Array, floor: Any) -> Array:
         """The squares of the first channel, on their own floor."""
         squares = np.minimum(channel, MOST)
         squares *= squares

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from electorate.boosting.booster import Booster, Step
 from electorate.boosting.grid import LONGEST
 from electorate.data.bins import Bins
-from electorate.engines.messages import Change, Question, Sums
+from electorate.engines.messages import Change, KeptVoter, Question, Sums
 from electorate.voters.trees import Search, Voter
 
 Row = dict[str, float]
@@ -25,6 +25,7 @@ OTHER_DATA = (
     "weights; set warm_start=False, or remove the checkpoint, to start anew"
 )
 ALMOST_NOTHING = 2.0**-20
+NOTHING_LEFT = ("no_edge", "converged", "zero_gradient")  # the voter is not used
 MOST_TRIES = 2000  # 60,000 nats: no step is longer, and a state that is no number must not hang
 COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds")
 
@@ -96,7 +97,10 @@ class Cast:
     def change(self, booster: Booster) -> Change:
         gains = booster.gains(self.step, self.outputs)
         outside = None if self.voter.fitted is None else (self.voter.fitted, self.step)
-        return Change(self.voter.questions, self.voter.leaves, gains, outside)
+        kept = None
+        if self.voter.number is not None:
+            kept = KeptVoter(self.voter.number, self.step.size, awards_of(self.outputs))
+        return Change(self.voter.questions, self.voter.leaves, gains, outside, kept)
 
 
 @dataclass
@@ -113,6 +117,11 @@ class Outcome:
     def kept(self) -> list[Cast]:
         """The voters of the model: once all is done, those up to the best round."""
         return self.casts[: self.best_round] if self.done else self.casts
+
+
+def awards_of(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[label, leaf]: y h, of a voter with one output."""
+    return np.stack([-outputs[:, 0], outputs[:, 0]])
 
 
 def history_of(rows: list[Row]) -> dict[str, NDArray[Any]]:
@@ -154,7 +163,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
         voter = setting.family.best(search) if number > 1 else _first(setting.family, search)
         outputs = setting.family.outputs(voter, engine.n_counted, booster.leaves)
         step = _judge(setting, voter, outputs)
-        if step.stop == "no_edge":
+        if step.stop in NOTHING_LEFT:
             reason = step.stop
             break
         cast = Cast(voter, booster.spoken(outputs), step)

@@ -188,7 +188,7 @@ class PoolRounds:
     @property
     def gap(self) -> float:
         """A bound on how far the objective is above the least over this pool."""
-        return float(kernels.quad_gap(*self.rules.numbers, self.run.power, self.c, self.pool.mu, self.weight))
+        return float(kernels.quad_gap(*self.rules.numbers, self.pool.power, self.c, self.pool.mu, self.weight))
 
     def replay(self, past: Run, objective: Floats) -> None:
         """Go through the moves of a run again; refuse if they do not lower the objective as they did."""
@@ -205,6 +205,20 @@ class PoolRounds:
         now = self.run.history()["objective"]
         if len(now) and not math.isclose(now[-1], objective[-1], rel_tol=1e-9, abs_tol=1e-12):
             raise ValueError(OTHER_DATA.format(f"the objective was {objective[-1]:.9g} and is {now[-1]:.9g}"))
+
+    def go_on(self, rules: Rules) -> "PoolRounds":
+        """The same weights under other rules, for a path of penalties: rounds are counted anew."""
+        there = PoolRounds(self.pool, rules, self.gram)
+        there.c, there.weight = self.c.copy(), self.weight.copy()
+        there.run.power = self.risk + math.fsum(map(rules.penalty.cost, self.weight[self.weight != 0].tolist()))
+        return there
+
+    @property
+    def risk(self) -> float:
+        """The mean of (y - f)^2, from the correlations."""
+        used = np.flatnonzero(self.weight)
+        terms = self.weight[used] * (self.pool.mu[used] + self.c[used])
+        return max(self.pool.power - math.fsum(terms.tolist()), 0.0)
 
     def advance(self, rounds: int, after: Callable[[Run], str | None] | None = None) -> Run:
         """Go on until there are so many rounds, or fewer with a reason. after: looks at every round, and may stop."""
@@ -234,7 +248,7 @@ class PoolRounds:
         while first <= last:
             state = (self.c, self.pool.mu, self.pool.eta, self.weight, self.gram.rows, self.gram.slot)
             first = kernels.quad_rounds(
-                *self.rules.numbers, self.rules.mode, self.rules.tol, most, self.run.power, *state,
+                *self.rules.numbers, self.rules.mode, self.rules.tol, most, self.pool.power, *state,
                 first, last, places, moves, info,
             )  # fmt: skip
             made = int(info[0])

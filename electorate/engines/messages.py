@@ -36,6 +36,20 @@ class Change:
     leaves: list[int]
     gains: NDArray[np.float64]  # [state, label, leaf]
     outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
+    kept: "KeptVoter | None" = None  # where the shards keep what voters say
+
+
+@dataclass
+class KeptVoter:
+    """A voter by its number among those kept, its step, and [label, leaf] of what a new one says, right or wrong."""
+
+    number: int
+    size: float
+    awards: NDArray[np.float64]
+
+    @property
+    def signs(self) -> bool:
+        return bool(np.all(np.abs(self.awards) == 1))
 
 
 @dataclass

@@ -24,8 +24,12 @@ from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 ESTIMATORS = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "DeepBoostClassifier": "electorate.estimators.deepboost",
     "EBBoostClassifier": "electorate.estimators.penalised",
+    "LPBoostClassifier": "electorate.estimators.lpboost",
     "QuadBoostClassifier": "electorate.estimators.quadboost",
+    "RLPBoostClassifier": "electorate.estimators.rlpboost",
+    "RQPBoostClassifier": "electorate.estimators.rlpboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "VadaBoostClassifier": "electorate.estimators.penalised",
 }
@@ -65,7 +69,13 @@ def save(model: Any, path: Any) -> None:
     arrays = {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
     arrays |= model._more_arrays()
-    modelfile.write(path, type(model).__name__, _meta(model), arrays)
+    modelfile.write(path, type(model).__name__, _meta(model) | _held_out(model), arrays)
+
+
+def _held_out(model: Any) -> dict[str, Any]:
+    """What rows that were held out say of this very model; not of one that was fitted again since."""
+    said = getattr(model, "held_out_", None)
+    return {"held_out": said} if said is not None and said.get("digest") == digest(model) else {}
 
 
 def identity(model: Any) -> str:
@@ -199,7 +209,17 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     _read_validation(contents, model)
     model._read_more(contents)
     model.estimator_ = model._family()
+    _read_held_out(contents, model)
     return model
+
+
+def _read_held_out(contents: Contents, model: Any) -> None:
+    said = contents.meta.get("held_out")
+    if said is not None:
+        _expect(isinstance(said, dict) and len(said) <= 10, "held_out is not a short list of statements")
+        _expect(all(isinstance(v, str | int | float | None) for v in said.values()), "held_out is not made of numbers")
+        _expect(said.get("digest") == digest(model), "what was held out is said of another model")
+        model.held_out_ = said
 
 
 def _read_validation(contents: Contents, model: Any) -> None:

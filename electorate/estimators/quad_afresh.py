@@ -94,6 +94,10 @@ class BinSearcher:
     def error(self) -> float:
         return self.sums.wrong / self.mass
 
+    @property
+    def power(self) -> float:
+        return 1.0
+
     def best(self) -> Found:
         if self._best is None:
             voter = self._search(Search(self.sums, self.bins, self.counts, self.engine, signed=True))
@@ -102,7 +106,7 @@ class BinSearcher:
         return self._best
 
     def _search(self, search: Search) -> Voter:
-        """The best voter; where one label has almost all the weight, first one that says so, unless it is right."""
+        """The best voter. Where one label has almost all the weight, the first one only says so, unless it is right."""
         best: Voter = self.family.best(search)
         total, right = self.sums.total, int(best.sums.max(axis=1).sum())
         if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:
@@ -244,6 +248,10 @@ class RowSearcher:
     @property
     def error(self) -> float:
         return error_of(self.shown, self.votes)
+
+    @property
+    def power(self) -> float:
+        return self.shown.sums.mean_of(self.shown.target, self.shown.target)
 
     def best(self) -> Found | None:
         if self._best is None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
+from sklearn.base import clone, is_regressor
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +23,7 @@ from electorate.council import Council
 from electorate.engines.pool import Pool as ThreadPool
 from electorate.estimators import quad_training
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.quad_path import Opened, Path, Point, largest_lam, path_of
 from electorate.estimators.room import Outline
 from electorate.modelfile import Contents, require
 from electorate.moves import Moves, in_units
@@ -178,6 +180,48 @@ n_jobs, random_state
                 stacklevel=5,
             )
 
+    def path(self, X: Any, y: Any, sample_weight: Any = None, *, values: Any = None, n_values: int = 50) -> Path:
+        """The whole regularisation path on a pool, in one fit: every point goes on from the one before it.
+
+        For two classes, with this model's penalty and way of re-weighting. Without re-weighting an L1, L2 or Linf path
+        begins anew at every value; with it, that is never needed.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+        values : array-like, optional
+            L1: values of lam, walked from the largest down; by default ``n_values`` from the one that empties the model
+            down to a thousandth of it. L2: values of lam, as given. Linf: values of alpha_max, walked upwards. No
+            penalty: numbers of rounds, walked upwards: one run gives all.
+        n_values : int, default=50
+        """
+        self._validate_params()
+        self._validate_family()
+        if not isinstance(self._family(), Pool | Columns):
+            raise ValueError(
+                f"a path needs a finite pool, and {type(self._family()).__name__} is none: use Pool or Columns"
+            )
+        opened = Opened(clone(self), (X, y, sample_weight))
+        if len(opened.classes) != 2:
+            raise ValueError(f"a path is for two classes, and y has {len(opened.classes)}")
+        return path_of(opened, self._points(opened, values, n_values))
+
+    def _points(self, opened: Opened, values: Any, n_values: int) -> list[Point]:
+        lam = 0.0 if self.lam == "theory" else float(self.lam)
+        if values is None and self.penalty == "l1":
+            values = largest_lam(opened) * np.logspace(0, -3, n_values)
+        if values is None:
+            raise ValueError("give the values of the path: lam for L2, alpha_max for Linf, rounds without a penalty")
+        along = np.asarray(values, dtype=np.float64)
+        if self.penalty == "l1":
+            return [Point(value, None, self.n_estimators) for value in np.sort(along)[::-1].tolist()]
+        if self.penalty == "l2":
+            return [Point(value, None, self.n_estimators) for value in along.tolist()]
+        if self.penalty == "linf":
+            return [Point(0.0, value, self.n_estimators) for value in np.sort(along).tolist()]
+        return [Point(lam, None, int(value)) for value in np.sort(along).tolist()]
+
     @property
     def _knows_errors(self) -> bool:
         """Whether every round knows its training error: on pools it would cost a pass over the rows."""
@@ -237,6 +281,9 @@ n_jobs, random_state
         read = self._reader(table)
         return lambda place: ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS
 
+    def __sklearn_tags__(self) -> Any:
+        return with_voters(super().__sklearn_tags__(), self._family())
+
     # ------------------------------------------------------------ files
 
     def _more_arrays(self) -> dict[str, NDArray[Any]]:
@@ -245,6 +292,14 @@ n_jobs, random_state
     def _read_more(self, contents: Contents) -> None:
         self.moves_ = Moves.read(contents, self.ensemble_)
         self.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
+
+
+def with_voters(tags: Any, family: Any) -> Any:
+    """A wrapped regressor takes what it takes; our own families take missing values and sparse matrices."""
+    theirs = None if hasattr(family, "best") else get_tags(family).input_tags
+    tags.input_tags.sparse = theirs is None or theirs.sparse
+    tags.input_tags.allow_nan = theirs is None or theirs.allow_nan
+    return tags
 
 
 def refuse_family(family: Any, booster: str, lam: Any) -> None:

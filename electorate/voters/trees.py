@@ -38,6 +38,7 @@ class Voter:
     said: NDArray[np.float64] | None = None
     member: int = 0  # of a union: the family it comes from
     step: Any = None  # the booster's, where the search has settled it
+    number: int | None = None  # among the voters that the shards keep
 
 
 class Splitter(Protocol):

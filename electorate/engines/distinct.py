@@ -1,0 +1,161 @@
+"""Examples that no voter can tell apart, as one: the engine of programs, where weights are given and not computed.
+
+Rows with the same label and the same bins (or values) are one example, in an order of their own: a program over them
+does not depend on the order of the rows, and a weight of k is k rows.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.data.bins import Bins
+from electorate.data.weights import Weights
+from electorate.engines.messages import Change, Sums
+from electorate.engines.rows import Rows
+from electorate.engines.shard import NOTHING, Examples, Shard, build_shard, counts_of
+
+GRID = 2.0**44  # units of all weights together
+EVERY = np.empty(0, dtype=np.int64)
+Floats = NDArray[np.float64]
+
+
+class DistinctBins:
+    """Distinct examples over bins. mass: their sample weights as given."""
+
+    def __init__(self, examples: Examples, bins: Bins) -> None:
+        shard = build_shard(examples, bins, 0, examples.table.n_rows)
+        codes = np.ascontiguousarray(shard.codes.transpose(1, 0, 2)).reshape(shard.codes.shape[1], -1)
+        counts = counts_of(shard.weights)
+        labels = np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts))
+        kept, place = group_rows(keys_of(codes), labels)
+        starts = np.searchsorted(labels[kept], np.arange(len(shard.starts))).astype(np.int64)
+        rows = _add(shard.weights.rows, place, len(kept))
+        weights = Weights(rows, None, shard.weights.bits, shard.weights.given)
+        self.shard = Shard(np.ascontiguousarray(shard.codes[:, kept]), starts, weights, bins.width)
+        self.shard.counts = _add(counts if len(counts) else np.ones(len(place), dtype=np.int64), place, len(kept))
+        self.n_counted = shard.weights.n_counted
+        self.mass = mass_of(self.shard.counts, shard.weights.given)
+        self.counts = self.shard.count().sum(axis=0)
+
+    def start(self, group: NDArray[np.int64]) -> None:
+        """group[label]: 0 or 1, as the program sees it."""
+        self.shard._see(group)
+        self.signs = signs_of(self.shard)
+
+    def sums(self, weights: Floats) -> Sums:
+        """Exact sums of these weights of the examples, and what a growing tree starts from."""
+        shard = self.shard
+        shard.grid[:] = on_weight_grid(weights)
+        shard.growth = None
+        shard.root_histogram = shard.histogram(shard.grid)
+        return Sums(shard.root_histogram, group_totals(shard), 0)
+
+    def outputs(self, voter: Any, outputs: Floats) -> Floats:
+        """What a voter with these outputs[leaf, 1] says of every example."""
+        shard = self.shard
+        shard.state = np.zeros((1, len(shard.grid)))
+        gains = np.repeat(outputs[None, None, :, 0], shard.n_groups, axis=1)
+        shard.apply(Change(voter.questions, voter.leaves, gains))
+        return np.asarray(shard.state[0])
+
+
+class DistinctRows(Rows):
+    """Distinct examples of voters that look at whole rows, as the loop's engine for them, with weights as given."""
+
+    def __init__(self, labels: NDArray[np.int64], n_labels: int, mass: Floats, say: Any) -> None:
+        once = Weights(np.ones(len(labels), dtype=np.int64), None, 0, float(len(labels)))
+        super().__init__(Examples(None, labels, n_labels, once), say)  # type: ignore[arg-type]
+        self.mass = mass
+        self.dual = np.empty(0)
+
+    def start(self, group: NDArray[np.int64]) -> None:  # type: ignore[override]
+        self.shard._see(group)
+        self.signs = signs_of(self.shard)
+
+    def sums(self, weights: Floats) -> Sums:
+        self.dual = weights
+        self.shard.grid[:] = on_weight_grid(weights)
+        return Sums(NOTHING, group_totals(self.shard), 0)
+
+    def weights(self) -> Floats:
+        return np.asarray(self.dual / self.dual.sum())
+
+    def outputs(self, voter: Any, outputs: Floats) -> Floats:
+        leaf, said = self.hear(voter.fitted)
+        return np.asarray(said[leaf, 0])
+
+
+def on_weight_grid(weights: Floats) -> NDArray[np.int64]:
+    """Whole units, 2^44 of them for all weights together; rounded down, so that no bound on a weight is passed."""
+    return np.floor(weights * (GRID / weights.sum())).astype(np.int64)
+
+
+def group_totals(shard: Shard) -> NDArray[np.int64]:
+    totals = np.zeros(shard.n_groups, dtype=np.int64)
+    for low, high, label in shard.spans:
+        totals[label] += int(shard.grid[low:high].sum())
+    return totals
+
+
+def signs_of(shard: Shard) -> Floats:
+    """+1 for the examples of the second label that the program sees, -1 for the first."""
+    return np.where(np.repeat(shard.group, np.diff(shard.starts)) > 0, 1.0, -1.0)
+
+
+def mass_of(counts: NDArray[np.int64], given: float) -> Floats:
+    """Sample weights as given, from whole numbers in proportion to them."""
+    return np.asarray(counts * (given / int(counts.sum())))
+
+
+# ---------------------------------------------------------------- telling rows apart
+
+
+def keys_of(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows of numbers as one comparable thing each."""
+    rows = np.ascontiguousarray(rows)
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+
+
+def group_rows(keys: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A row of every distinct (label, key), by label and then by key; and the place among them of every row."""
+    kept, place, found = [EVERY], np.empty(len(labels), dtype=np.int64), 0
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        _, first, where = np.unique(keys[rows], return_index=True, return_inverse=True)
+        kept.append(rows[first])
+        place[rows] = found + where.ravel()
+        found += len(first)
+    return np.concatenate(kept), place
+
+
+def keys_of_table(X: Any) -> NDArray[Any]:
+    """Keys of the rows of an array or sparse matrix; of what is no numbers, the row's place: all are distinct."""
+    if hasattr(X, "tocsr"):
+        X = X.tocsr().sorted_indices()
+        X.sum_duplicates()
+        ends = zip(X.indptr, X.indptr[1:], strict=False)
+        return np.array([X.indices[a:b].tobytes() + b"|" + X.data[a:b].tobytes() for a, b in ends], dtype=object)
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
+        return np.arange(X.shape[0])
+    values = X.astype(np.float64) + 0.0  # -0.0 is 0.0
+    values[np.isnan(values)] = np.nan
+    return keys_of(values)
+
+
+def distinct_rows(
+    X: Any, labels: NDArray[np.int64], weights: Weights
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Which rows to keep, their labels and masses; rows of weight 0 are left out."""
+    counted = np.flatnonzero(weights.times)
+    kept, place = group_rows(keys_of_table(X)[counted], labels[counted])
+    counts = counts_of(weights)
+    counts = counts[counted] if len(counts) else np.ones(len(counted), dtype=np.int64)
+    mass = mass_of(_add(counts, place, len(kept)), weights.given)
+    return counted[kept], labels[counted][kept], mass
+
+
+def _add(values: NDArray[np.int64], place: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    total = np.zeros(n, dtype=np.int64)
+    np.add.at(total, place, values)
+    return total

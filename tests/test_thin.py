@@ -1,0 +1,184 @@
+"""thin: any ensemble, fewer voters, the same interface; the Lasso against scikit-learn's."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Lasso
+from sklearn.tree import DecisionTreeClassifier
+
+import electorate
+from electorate import Columns, Trees, thin
+from electorate.boosting.reweigh import Normal, Said, lasso
+
+ROOT = Path(__file__).parent.parent
+MODELS = {
+    "forest": RandomForestClassifier(40, random_state=0),
+    "extra trees": ExtraTreesClassifier(40, random_state=0),
+    "bagging": BaggingClassifier(n_estimators=30, max_features=0.6, random_state=0),
+    "scikit-learn AdaBoost": AdaBoostClassifier(n_estimators=30, random_state=0),
+    "AdaBoost": electorate.AdaBoostClassifier(n_estimators=40),
+    "Real AdaBoost": electorate.RealAdaBoostClassifier(Trees(2), n_estimators=20),
+    "AdaBoost_R": electorate.AdaBoostRClassifier(n_estimators=20),
+    "wrapped": electorate.AdaBoostClassifier(DecisionTreeClassifier(max_depth=2, random_state=0), n_estimators=20),
+}
+
+
+def halves(labels: int) -> Any:
+    X, y = load_breast_cancer(return_X_y=True) if labels == 2 else load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    first, second = order[: len(y) // 2], order[len(y) // 2 :]
+    names = np.array(["a", "b", "c"])[y]
+    return X[first], names[first], X[second], names[second]
+
+
+@pytest.mark.parametrize("by", ["lp", "qp", "quad-l1"])
+@pytest.mark.parametrize("name", MODELS)
+def test_fewer_voters_with_the_same_interface(name: str, by: str) -> None:
+    for labels in (2, 3):
+        X, y, X_thin, y_thin = halves(labels)
+        model = MODELS[name].fit(X, y)
+        small = thin(model, X_thin, y_thin, by=by, max_voters=9)
+        assert 0 < len(small.kept_) <= 9
+        assert small.weights_.shape == (1 if labels == 2 else 3, len(small.kept_))
+        assert np.all(np.any(small.weights_ != 0, axis=0))
+        np.testing.assert_array_equal(small.classes_, model.classes_)
+        assert small.score(X_thin, y_thin) > 0.88
+        assert f"kept {len(small.kept_)} of" in small.summary_
+        proba = small.predict_proba(X_thin)
+        np.testing.assert_allclose(proba.sum(axis=1), 1)
+        np.testing.assert_array_equal(small.classes_[np.argmax(proba, axis=1)], small.predict(X_thin))
+        stages = list(small.staged_decision_function(X_thin))
+        np.testing.assert_array_equal(stages[-1], small.decision_function(X_thin))
+        *_, last = small.staged_predict(X_thin)
+        np.testing.assert_array_equal(last, small.predict(X_thin))
+        again = pickle.loads(pickle.dumps(small))
+        np.testing.assert_array_equal(again.predict(X), small.predict(X))
+
+
+def test_the_decision_is_the_weighted_vote_of_the_trees_kept() -> None:
+    X, y, X_thin, y_thin = halves(2)
+    forest = MODELS["forest"].fit(X, y)
+    small = thin(forest, X_thin, y_thin, max_voters=12)
+    votes = [2 * forest.estimators_[t].predict_proba(X)[:, 1] - 1 for t in small.kept_]
+    np.testing.assert_allclose(small.decision_function(X), small.weights_[0] @ np.array(votes), atol=1e-9)
+    mine = electorate.AdaBoostClassifier(n_estimators=30).fit(X, y)
+    small = thin(mine, X_thin, y_thin, max_voters=12)
+    votes = [np.where(mine.estimators_[t].predict(X) == "b", 1, -1) for t in small.kept_]
+    np.testing.assert_allclose(small.decision_function(X), small.weights_[0] @ np.array(votes), atol=1e-9)
+
+
+def test_a_thinned_model_does_not_carry_the_others_along() -> None:
+    X, y, X_thin, y_thin = halves(2)
+    for name in ("forest", "bagging", "wrapped"):
+        model = MODELS[name].fit(X, y)
+        small = thin(model, X_thin, y_thin, max_voters=3)
+        assert len(pickle.dumps(small)) < 0.6 * len(pickle.dumps(model))
+
+
+def test_without_a_limit_the_fewest_within_a_standard_error() -> None:
+    X, y, X_thin, y_thin = halves(2)
+    forest = MODELS["forest"].fit(X, y)
+    small = thin(forest, X_thin, y_thin)
+    best = max(choice.score for choice in small.tried_)
+    near = [c for c in small.tried_ if c.score >= best - np.sqrt(best * (1 - best) / len(y_thin) * 4)]
+    taken = next(c for c in small.tried_ if f"strength {c.strength:g};" in small.summary_)
+    assert taken.n_voters == min(c.n_voters for c in near if c.n_voters)
+
+
+def test_weights_are_repetition_and_order_does_not_matter() -> None:
+    X, y, X_thin, y_thin = halves(2)
+    forest = MODELS["forest"].fit(X, y)
+    one = thin(forest, X_thin, y_thin, by="lp", max_voters=5, sample_weight=np.ones(len(y_thin)))
+    two = thin(forest, X_thin, y_thin, by="lp", max_voters=5, sample_weight=np.full(len(y_thin), 4.0))
+    np.testing.assert_array_equal(one.kept_, two.kept_)
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+
+
+def test_dataframes_categories_and_missing_values() -> None:
+    X, y, X_thin, y_thin = halves(2)
+    frames = [pd.DataFrame(part).rename(columns=lambda j: f"c{j}") for part in (X, X_thin)]
+    for frame in frames:
+        frame["c0"] = pd.Categorical(np.where(frame["c0"] > 13, "large", "small"))
+        frame.loc[::5, "c1"] = np.nan
+    model = electorate.AdaBoostClassifier(n_estimators=30).fit(frames[0], y)
+    small = thin(model, frames[1], y_thin, max_voters=10)
+    assert small.score(frames[1], y_thin) > 0.9
+    forest = RandomForestClassifier(20, random_state=0).fit(frames[0].drop(columns="c0"), y)
+    small = thin(forest, frames[1].drop(columns="c0"), y_thin, max_voters=5)
+    assert small.score(frames[1].drop(columns="c0"), y_thin) > 0.9
+    with pytest.raises(ValueError, match="feature names"):
+        small.predict(frames[1])
+
+
+def test_columns_can_be_thinned() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], size=(200, 12))
+    y = (X[:, :3].sum(axis=1) > 0).astype(int)
+    model = electorate.AdaBoostClassifier(Columns(), n_estimators=20).fit(X, y)
+    assert thin(model, X, y, by="lp", max_voters=3).score(X, y) == 1.0
+
+
+def test_what_is_refused() -> None:
+    X, y, X_thin, y_thin = halves(2)
+    forest = MODELS["forest"].fit(X, y)
+    for given, message in (
+        ({"by": "magic"}, "by='magic'"),
+        ({"max_voters": 0}, "max_voters=0"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"sample_weight": -np.ones(len(y_thin))}, "Negative"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            thin(forest, X_thin, y_thin, **given)
+    with pytest.raises(NotFittedError):
+        thin(RandomForestClassifier(), X, y)
+    with pytest.raises(TypeError, match="no ensemble that can be re-weighed"):
+        thin(DecisionTreeClassifier().fit(X, y), X, y)
+    with pytest.raises(TypeError, match="no ensemble that can be re-weighed"):
+        thin(GradientBoostingRegressor(n_estimators=2).fit(X, X[:, 0]), X, y)
+    with pytest.raises(ValueError, match="not one of"):
+        thin(forest, X_thin, np.full(len(X_thin), "z"))
+    with pytest.raises(ValueError, match="features"):
+        thin(forest, X_thin[:, :3], y_thin)
+    with pytest.raises(TypeError, match="fitted already"):
+        thin(forest, X_thin, y_thin, max_voters=3).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_lasso_is_scikit_learns(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    said = np.where(rng.normal(size=(15, 120)) > 0, 1.0, -1.0)
+    y = np.sign(said[0] + said[1] + rng.normal(size=120))
+    examples = Said.of(said, y > 0, np.ones(120, dtype=np.int64), 120.0)
+    for lam in (0.3, 0.05, 0.001):
+        ours = lasso(Normal.of(examples), lam, np.zeros(15), 1e-12)
+        theirs = Lasso(alpha=lam, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(said.T, y).coef_
+        np.testing.assert_allclose(ours, theirs, atol=1e-7)
+
+
+def test_the_thinning_benchmark_runs(tmp_path: Path) -> None:
+    folder = Path(os.environ.get("ELECTORATE_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "covtype.csv.gz").exists():
+        pytest.skip("the data sets are not here")
+    out = tmp_path / "THINNING.md"
+    command = [sys.executable, str(ROOT / "benchmarks" / "thinning.py"), "--trees", "20", "--most-rows", "1000"]
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    env = {**os.environ, "PYTHONPATH": path, "ELECTORATE_DATA": str(folder)}
+    subprocess.run([*command, "--out", str(out)], env=env, check=True, capture_output=True, timeout=300)
+    text = out.read_text()
+    assert text.count("| thin, by=") == 6
