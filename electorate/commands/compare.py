@@ -95,6 +95,10 @@ def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[st
         ]
         if options.table is not None:
             lines.append(f"to predict: electorate predict {shown}/{FINAL} NEW_TABLE --out predictions.csv")
+    else:
+        lines.append(
+            f"{literal(found.stored)} has no file format: from Python, electorate.compare(...).model is the winner"
+        )
     if found.not_run:
         lines.append("the same command without --time goes on with what was not run")
     return lines

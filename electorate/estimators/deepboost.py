@@ -53,7 +53,7 @@ class DeepBoostClassifier(BoostedClassifier):
         The weight of every distinct voter that has one; ``estimators_`` are those voters. For two classes.
     history_ : dict of ndarray
         Per round also: voter (its number), family (of a union), size (questions), weight (after the step), penalty (the
-        sum of Lambda |alpha|), n_voters (with a weight), and for a union penalty_k and weight_k of family k.
+        sum of ``Lambda |alpha|``), n_voters (with a weight), and for a union penalty_k and weight_k of family k.
         ``objective`` is F of eq. 4, which never rises; ``step`` is how far the voter moved.
     stop_reason_ : str
         Also ``converged``: no voter is worth a step; ``zero_gradient``: the slope of the loss is 0 everywhere.
