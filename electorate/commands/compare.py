@@ -19,6 +19,9 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
     one.add_argument("table", nargs="?", help="CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input")
     add_training_options(one)
+    one.add_argument(
+        "--task", choices=("auto", "classification", "regression"), default="auto", help="what the target is"
+    )
     one.add_argument("--out", metavar="FOLDER", help="for results, models and what is needed to go on")
     one.add_argument("--time", type=_seconds, metavar="SECONDS", help="for the comparison, e.g. 60 or 5m")
     one.add_argument("--with", dest="peers", type=_names, default=[], metavar="PEERS", help="hgb,xgboost,lightgbm,...")
