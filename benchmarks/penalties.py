@@ -32,6 +32,7 @@ class Size(NamedTuple):
 
     rounds: int
     rows: int  # of MNIST
+    bins: int  # of MNIST's pixels
     folds: tuple[int, ...]  # of ten: which are tested
     depths: tuple[int, ...]
     prices: tuple[float, ...]  # of beta, and of lam
@@ -39,9 +40,9 @@ class Size(NamedTuple):
     patience: int
 
 
-QUICK = Size(100, 1000, (0, 2, 4, 6, 8), (2, 4), (1e-3, 1e-5), 5, 30)
-FULL = Size(100, 70_000, tuple(range(10)), (1, 2, 3, 4, 5, 6), (1e-3, 1e-4, 1e-5, 1e-6, 1e-7), 50, 100)
-TINY = Size(8, 120, (0, 5), (2,), (1e-2,), 2, 3)
+QUICK = Size(100, 1000, 32, (0, 2, 4, 6, 8), (2, 4), (1e-3, 1e-5), 5, 30)
+FULL = Size(100, 70_000, 255, tuple(range(10)), (1, 2, 3, 4, 5, 6), (1e-3, 1e-4, 1e-5, 1e-6, 1e-7), 50, 100)
+TINY = Size(8, 120, 8, (0, 5), (2,), (1e-2,), 2, 3)
 SIZES = {"quick": QUICK, "full": FULL, "tiny": TINY}
 
 
@@ -60,6 +61,10 @@ def read(name: str, size: Size) -> tuple[Any, Any]:
     return frame.to_numpy(dtype=np.float64), (y == sorted(set(y))[-1]).to_numpy().astype(int)
 
 
+def _bins(name: str, size: Size) -> int:
+    return size.bins if name.startswith("mnist") else 255
+
+
 # ---------------------------------------------------------------- DeepBoost
 
 
@@ -69,9 +74,9 @@ class Figures(NamedTuple):
     trees: float
 
 
-def algorithms(size: Size) -> dict[str, list[Any]]:
+def algorithms(name: str, size: Size) -> dict[str, list[Any]]:
     """The candidates of each algorithm, from which the validation fold chooses."""
-    given = {"n_estimators": size.rounds, "n_jobs": 1}
+    given: dict[str, Any] = {"n_estimators": size.rounds, "n_jobs": 1, "max_bins": _bins(name, size)}
     deep = [
         DeepBoostClassifier(Trees(k), lam=lam, beta=beta, **given)
         for k, beta, lam in product(size.depths, size.prices, size.prices)
@@ -101,7 +106,7 @@ def deepboost(names: Any, size: Size) -> list[str]:
         X, y = read(name, size)
         parts = np.array_split(np.random.default_rng(0).permutation(len(y)), 10)
         errors = {}
-        for place, (algorithm, models) in enumerate(algorithms(size).items()):
+        for place, (algorithm, models) in enumerate(algorithms(name, size).items()):
             found = [fold(models, X, y, parts, number) for number in size.folds]
             errors[algorithm] = np.array([100 * figures.error for figures in found])
             mean, sure = errors[algorithm].mean(), errors[algorithm].std(ddof=1) / np.sqrt(len(found))
@@ -133,8 +138,13 @@ def vadaboost(names: Any, size: Size) -> list[str]:
     lines = ["| data | voters | AdaBoost, % (s.e.) | VadaBoost | difference |", "|---|---|---|---|---|"]
     for name, (voters, family) in product(names, families.items()):
         X, y = read(name, size)
-        given = {"n_estimators": 5 * size.rounds, "early_stopping": True, "scoring": "error", "n_jobs": 1}
-        given["n_iter_no_change"] = size.patience
+        given: dict[str, Any] = {
+            "n_estimators": 5 * size.rounds,
+            "early_stopping": True,
+            "scoring": "error",
+            "n_jobs": 1,
+        }
+        given |= {"n_iter_no_change": size.patience, "max_bins": _bins(name, size)}
         rivals = [AdaBoostClassifier(family, **given), VadaBoostClassifier(family, lam="auto", **given)]
         errors = np.array([_split(rivals, X, y, seed) for seed in range(size.repetitions)])
         mean, sure = errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
@@ -154,7 +164,8 @@ def _split(models: list[Any], X: Any, y: Any, seed: int) -> list[float]:
 
 def report(names: Any, kind: str) -> str:
     size = SIZES[kind]
-    small = "" if kind == "full" else f" MNIST is cut to {size.rows} rows, {len(size.folds)} of ten folds are tested,"
+    cut = f" MNIST is cut to {size.rows} rows and {size.bins} bins, {len(size.folds)} of ten folds are tested,"
+    small = "" if kind == "full" else cut
     command = "penalties.py --full" if kind == "full" else "penalties.py"
     lines = [
         "# Penalties: DeepBoost and VadaBoost beside AdaBoost",

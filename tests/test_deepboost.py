@@ -1,5 +1,6 @@
 """DeepBoost: F from outside, AdaBoost, convex solvers and brute force as references, bits, what goes wrong."""
 
+import io
 import warnings
 from itertools import combinations
 
@@ -15,11 +16,13 @@ from training_cases import noisy, plain
 
 from electorate import (
     AdaBoostClassifier,
+    Checkpoint,
     Columns,
     DeepBoostClassifier,
     KernelSections,
     PairedStumps,
     Pool,
+    ProgressBar,
     Rules,
     Stumps,
     Trees,
@@ -476,6 +479,15 @@ def test_finite_where_weights_span_hundreds_of_orders(loss):
     margins = (2 * y - 1) * model.decision_function(X)
     assert len(model.history_["step"]) == 1000
     assert margins.min() > 300 * np.log(10) or loss == "logistic"
+
+
+def test_checkpoints_and_progress(tmp_path):
+    X, y = noisy(2, 120)
+    model = DeepBoostClassifier(Trees(2), lam=0.01, beta=0.02, n_estimators=20)
+    whole = clone(model).fit(X, y)
+    part = clone(model).set_params(n_estimators=7)
+    part.set_callbacks(Checkpoint(tmp_path / "c"), ProgressBar(io.StringIO(), 0)).fit(X, y)
+    assert clone(model).set_callbacks(Checkpoint(tmp_path / "c")).fit(X, y).digest_ == whole.digest_
 
 
 def test_refusals():
