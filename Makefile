@@ -17,11 +17,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-quick fuzz clean build-venv
+.PHONY: help demo test test-dask lint bench bench-quick fuzz clean build-venv
 
 help:
 	@echo "make demo         a short tour, after installing the package into $(VENV)"
 	@echo "make test         the tests, without the slow ones"
+	@echo "make test-dask    every fault of a Dask cluster 20 times; writes benchmarks/DASK_FAULTS.log"
 	@echo "make lint         ruff (rules and format) and mypy"
 	@echo "make bench        speed and memory beside the peers; writes benchmarks/"
 	@echo "make bench-quick  the same on tiny data; writes $(QUICK_OUT)/"
@@ -33,6 +34,9 @@ demo: $(VENV)/.installed-base
 
 test: $(VENV)/.installed-test
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-dask: $(VENV)/.installed-test
+	$(RUN) tools/dask_faults.py 20
 
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check .

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, NamedTuple
 
+from clusters import HERE, PEERS
 from contenders import ADABOOST, DISCRETE, GRADIENT_BOOSTERS, OURS, REAL, Setting
 from processes import last_line, limited, work
 
@@ -145,6 +146,26 @@ def whole_round(size: Size) -> Row:
     }
 
 
+def columns(size: Size) -> Row:
+    """The correlation of 5,000 columns of +-1 with a vector over 10,000 rows (voters.py)."""
+    figures = work("families", limited(1), pinned=True, name="columns", quick=size.quick)
+    return {
+        "title": "columns of +-1, 10,000 x 5,000",
+        "figures": figures,
+        "bars": [_at_least("against NumPy's product in float64", figures["ratio"], 4.0)],
+    }
+
+
+def rules(size: Size) -> Row:
+    """A round of rules of three tests against one of trees of depth three, 100,000 x 50 (voters.py)."""
+    figures = work("families", limited(1), pinned=True, name="rules", quick=size.quick)
+    return {
+        "title": "a round of rules of 3 tests, 100,000 x 50",
+        "figures": figures,
+        "bars": [_at_most("rules / trees of depth 3", figures["ratio"], 5.0, "x")],
+    }
+
+
 def start(size: Size) -> Row:
     """Import, and the first fit of 1,000 x 10 in a fresh process."""
     cold, warm = _first_fits(size)
@@ -189,6 +210,34 @@ def lpboost(size: Size) -> Row:
     return {"title": "LPBoost, 200 rounds, 2,000 x 20", "one core": one, "bars": [bar]}
 
 
+def dask(size: Size) -> Row:
+    """covtype, 200 rounds, on 2 Dask workers of one thread, against 2 threads here (clusters.py)."""
+    figures: Row = {}
+    bars: list[Row] = []
+    for voters, depth, most in (("stumps", 1, 1.8), ("trees of depth 4", 4, 2.2)):
+        found = [_on_cluster(size, n, depth) for n in (145_253, 290_506, 581_012)]
+        for one in found:
+            figures |= {f"{voters}, {one['n']} rows, {name}, s": took for name, took in one["seconds"].items()}
+            figures |= {f"{voters}, {name}": why for name, why in one["missing"].items()}
+        ratios = [_ratio(one) for one in found]
+        bars += [
+            _at_most(f"{voters}, Dask / here", ratios[-1], most, "x"),
+            _faster(f"{voters}, against the faster of the peers", found[-1], PEERS, 1.0),
+            _at_most(f"{voters}, that ratio / at a quarter of the rows", ratios[-1] / ratios[0], 1.0, "x"),
+        ]
+    return {"title": "Dask, covtype, 200 rounds, 2 workers of one thread", "figures": figures, "bars": bars}
+
+
+def _on_cluster(size: Size, n: int, depth: int) -> Row:
+    order: Row = {"n": size.rows(n), "rounds": size.rounds(200), "depth": depth, "repeats": size.repeats(3)}
+    return dict(work("on_cluster", {}, **order))
+
+
+def _ratio(found: Row) -> float:
+    middle = {name: median(times) for name, times in found["seconds"].items()}
+    return middle[OURS] / middle[HERE]
+
+
 ROWS: dict[str, Callable[[Size], Row]] = {
     "fit-large": fit_large,
     "fit-adaboost": fit_adaboost,
@@ -196,10 +245,13 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "fit-trees": fit_trees,
     "fit-real": fit_real,
     "round": whole_round,
+    "columns": columns,
+    "rules": rules,
     "predict": predict,
     "start": start,
     "memory": memory,
     "lpboost": lpboost,
+    "dask": dask,
 }
 
 
@@ -269,6 +321,11 @@ def _faster(label: str, found: Row, peers: list[str], least: float) -> Row:
     met = None if ratio is None or len(there) < len(peers) else ratio >= least
     bar = {"label": label, "bar": f">= {least:g} x", "measured": ratio, "unit": "x", "met": met}
     return {**bar, "against": fastest}
+
+
+def _at_least(label: str, ratio: float, least: float) -> Row:
+    """A bar from below on one ratio."""
+    return {"label": label, "bar": f">= {least:g} x", "measured": ratio, "unit": "x", "met": ratio >= least}
 
 
 def _at_most(label: str, measured: float | None, most: float, unit: str) -> Row:

@@ -135,6 +135,16 @@ def lpboost(*, n: int, columns: int, rounds: int, repeats: int) -> dict[str, Any
     return {"seconds": _interleave(names, one, repeats), "error": error, "missing": missing}
 
 
+def on_cluster(**order: Any) -> dict[str, Any]:
+    """Fits on a Dask cluster and here, as clusters.py takes them."""
+    return dict(importlib.import_module("clusters").measure(**order))
+
+
+def families(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of voters.py."""
+    return dict(getattr(importlib.import_module("voters"), name)(quick=quick))
+
+
 def _warm_up(names: list[str], given: Setting, like: Array) -> None:
     """Compile, start threads and load what is loaded lazily, on small data of the same kind."""
     n, n_rounds = _WARM_UP
@@ -176,6 +186,8 @@ TASKS: dict[str, Callable[..., Any]] = {
     "memory": memory,
     "rounds": rounds,
     "lpboost": lpboost,
+    "on_cluster": on_cluster,
+    "families": families,
 }
 
 

@@ -13,14 +13,19 @@ _HOMES = {
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "Checkpoint": "electorate.estimators.callbacks",
     "Columns": "electorate.voters.columns",
+    "DeepBoostClassifier": "electorate.estimators.deepboost",
+    "EBBoostClassifier": "electorate.estimators.penalised",
     "KernelSections": "electorate.voters.kernel_sections",
     "LPBoostClassifier": "electorate.estimators.lpboost",
     "ModelFormatError": "electorate.modelfile",
     "PairedStumps": "electorate.voters.paired_stumps",
     "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
+    "QuadBoostClassifier": "electorate.estimators.quadboost",
     "RLPBoostClassifier": "electorate.estimators.rlpboost",
     "RQPBoostClassifier": "electorate.estimators.rlpboost",
+    "QuadBoostClassifierCV": "electorate.estimators.quad_cv",
+    "QuadBoostRegressor": "electorate.estimators.quad_regressor",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "Resampled": "electorate.voters.wrapped",
     "Rules": "electorate.voters.rules",
@@ -29,6 +34,9 @@ _HOMES = {
     "TimeLimit": "electorate.estimators.callbacks",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
+    "VadaBoostClassifier": "electorate.estimators.penalised",
+    "WorkerLostError": "electorate.engines.messages",
+    "compare": "electorate.comparison.compare",
     "complexity_of": "electorate.estimators.family_complexity",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
@@ -41,12 +49,17 @@ __all__ = [
     "AdaBoostRClassifier",
     "Checkpoint",
     "Columns",
+    "DeepBoostClassifier",
+    "EBBoostClassifier",
     "KernelSections",
     "LPBoostClassifier",
     "ModelFormatError",
     "PairedStumps",
     "Pool",
     "ProgressBar",
+    "QuadBoostClassifier",
+    "QuadBoostClassifierCV",
+    "QuadBoostRegressor",
     "RLPBoostClassifier",
     "RQPBoostClassifier",
     "RealAdaBoostClassifier",
@@ -57,7 +70,10 @@ __all__ = [
     "TimeLimit",
     "Trees",
     "Union",
+    "VadaBoostClassifier",
+    "WorkerLostError",
     "__version__",
+    "compare",
     "complexity_of",
     "empirical_rademacher",
     "load",
@@ -66,15 +82,22 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from electorate.comparison.compare import compare
+    from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
     from electorate.estimators.classifiers import (
         AdaBoostClassifier,
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.deepboost import DeepBoostClassifier
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
     from electorate.estimators.lpboost import LPBoostClassifier
+    from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
+    from electorate.estimators.quad_cv import QuadBoostClassifierCV
+    from electorate.estimators.quad_regressor import QuadBoostRegressor
+    from electorate.estimators.quadboost import QuadBoostClassifier
     from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError

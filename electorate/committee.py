@@ -3,6 +3,7 @@
 Their votes are added on the same grid; what they predict is their own affair: no digest, no model file.
 """
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,6 +37,15 @@ class Committee:
     @property
     def n_voters(self) -> int:
         return len(self.steps)
+
+    def chosen(self, voters: list[int], steps: list[float]) -> "Committee":
+        """These voters, with other steps."""
+        made = copy.copy(self)
+        made.fitted = [self.fitted[voter] for voter in voters]
+        made.steps = np.array(steps, dtype=np.float64)
+        made.rounds = np.arange(1, len(voters) + 1, dtype=np.int32)
+        made.about = self.about[voters]
+        return made
 
     def votes(self, X: Any) -> NDArray[np.int64]:
         """[output, row] of the summed votes, in units of the grid."""

@@ -134,6 +134,24 @@ class Ensemble:
             **nodes,
         )
 
+    def chosen(self, voters: list[int], steps: list[float]) -> "Ensemble":
+        """The ensemble of these voters, with other steps."""
+        sizes = np.diff(self.offsets)[voters]
+        nodes = np.array([node for v in voters for node in range(self.offsets[v], self.offsets[v + 1])], dtype=np.int64)
+        parts = {name: getattr(self, name)[nodes] for name in NODE_ARRAYS}
+        used = parts["members"] >= 0
+        sets = self.sets[parts["members"][used]]
+        parts["members"][used] = np.arange(len(sets))
+        return Ensemble(
+            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            steps=np.array(steps, dtype=np.float64),
+            rounds=np.arange(1, len(voters) + 1, dtype=np.int32),
+            about=self.about[voters],
+            sets=sets,
+            n_columns=self.n_columns,
+            **parts,
+        )
+
     def importances(self) -> NDArray[np.float64]:
         """The share of the steps that rests on each column; a voter's own is split over its questions."""
         asked = self.column != LEAF

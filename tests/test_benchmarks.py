@@ -17,10 +17,13 @@ BARS_PER_ROW = {
     "fit-trees": 2,
     "fit-real": 1,
     "round": 1,
+    "columns": 1,
+    "rules": 1,
     "predict": 2,
     "start": 3,
     "memory": 1,
     "lpboost": 1,
+    "dask": 6,
 }
 
 

@@ -2,6 +2,7 @@
 Also where edges lie between values of any size, how weight is shared out, exact mode, and categories."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,19 +14,24 @@ from scipy import sparse
 
 from electorate import AdaBoostClassifier
 from electorate.data import bins as bins_module
+from electorate.data.agree import alone
 from electorate.data.bins import (
     MOST_CATEGORIES,
     NO_LIMIT,
     TALLIED,
     Bins,
+    Columns,
+    Cut,
+    Cutting,
     Sketch,
-    cut_columns,
+    count_levels,
+    cutting_columns,
     find_bins,
-    find_categories,
     find_edges,
+    heaviest,
     read_block,
 )
-from electorate.data.table import read_table
+from electorate.data.table import Categories, read_table
 from electorate.data.weights import read_weights
 from electorate.engines.pool import Pool
 from electorate.engines.shard import Examples, build_shard
@@ -40,6 +46,15 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 def ones(n: int) -> np.ndarray:
     return np.ones(n, dtype=np.int64)
+
+
+def cut_columns(table: Any, columns: list[int], weights: np.ndarray, cutting: Cutting) -> list[Cut]:
+    return alone(cutting_columns(Columns(table, weights, Pool(1)), columns, table.n_rows, cutting))
+
+
+def find_categories(table: Any, column: int, weights: np.ndarray) -> tuple[Categories, bool]:
+    levels, missing = count_levels(table, column, weights)
+    return heaviest(levels), missing > 0
 
 
 def sketch_of(
@@ -177,7 +192,7 @@ def edges_of(
 ) -> tuple[np.ndarray, int, bool]:
     column = np.asarray(values, dtype=np.float64)
     whole = ones(len(column)) if weights is None else np.asarray(weights)
-    ((edges, n_bins, missing),) = cut_columns(read_table(column[:, None]), [0], whole, capacity, max_bins)
+    ((edges, n_bins, missing),) = cut_columns(read_table(column[:, None]), [0], whole, Cutting(max_bins, capacity))
     return edges, n_bins, missing
 
 

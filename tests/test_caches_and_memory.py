@@ -13,7 +13,7 @@ import pytest
 from samples import ROOT, noisy, run_python
 
 from electorate import AdaBoostClassifier
-from electorate.estimators import inputs, training
+from electorate.estimators import inputs, room
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -124,7 +124,7 @@ MEASURE = """
 import json, sys
 import numpy as np
 from electorate import AdaBoostClassifier
-from electorate.estimators import inputs
+from electorate.estimators import inputs, room
 
 def memory(key):
     with open("/proc/self/status") as file:
@@ -184,7 +184,7 @@ def test_too_little_memory_is_said_before_the_work(monkeypatch: pytest.MonkeyPat
     def never(*_: Any) -> Any:
         raise AssertionError("the work has begun")
 
-    monkeypatch.setattr(training, "find_bins", never)
+    monkeypatch.setattr(room, "finding_bins", never)
     with pytest.raises(MemoryError, match=r"needs about .* GiB beside X, and .* GiB are free.*n_jobs"):
         AdaBoostClassifier().fit(X, y)
 

@@ -14,9 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, noisy, plain
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Trees
+from electorate.data.agree import alone
 from electorate.data.split import draw, hash_rows
 from electorate.data.weights import read_weights
-from electorate.estimators.training import Problem, set_aside
+from electorate.estimators.room import Problem, setting_aside
 
 
 def listening(name: str, **more: Any) -> Any:
@@ -29,9 +30,7 @@ def rows_aside(model: Any, X: Any, y: Any, weight: Any = None) -> np.ndarray:
     labels = np.searchsorted(model.classes_, y)
     table = X if isinstance(X, np.ndarray) else model._check_rows(X, reset=False)
     problem = Problem(table, labels, np.ones(len(y)) if weight is None else weight, model.classes_)
-    heard = set_aside(problem, model.validation_fraction, model._validation_seed).validation
-    assert heard is not None
-    return heard.weight
+    return alone(setting_aside(problem, model.validation_fraction, model._validation_seed))
 
 
 # ---------------------------------------------------------------- when it stops, what it keeps
@@ -170,9 +169,9 @@ def test_what_is_refused() -> None:
         AdaBoostClassifier().fit(X, y, X_val=X, y_val=y)
     with pytest.raises(ValueError, match="early_stopping is False"):
         AdaBoostClassifier().fit(X, y, y_val=y)
-    for alone in ({"X_val": X}, {"y_val": y}, {"sample_weight_val": np.ones(len(y))}):
+    for lone in ({"X_val": X}, {"y_val": y}, {"sample_weight_val": np.ones(len(y))}):
         with pytest.raises(ValueError, match="X_val and y_val come together"):
-            model.fit(X, y, **alone)
+            model.fit(X, y, **lone)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, y, X_val=X, y_val=y[1:])
     with pytest.raises(ValueError, match="features"):
@@ -261,7 +260,7 @@ def test_every_row_has_the_same_chance() -> None:
     X, _ = plain(n=60)
     times = np.zeros(60)
     for seed in range(400):
-        chosen = draw(hash_rows(X, seed), np.ones(60), np.ones(60, dtype=np.int64), 0.2)
+        chosen = draw(hash_rows(X, seed), np.ones(60, dtype=np.int64), 0.2)
         assert chosen.sum() == 12
         times += chosen
     assert times.min() > 40
@@ -271,9 +270,9 @@ def test_every_row_has_the_same_chance() -> None:
 def test_equal_rows_are_on_both_sides() -> None:
     """A table of a few rows, each many times: neither side may lose one of them."""
     X = np.repeat([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], 100, axis=0)
-    chosen = draw(hash_rows(X, 0), np.ones(300), np.ones(300, dtype=np.int64), 0.1)
+    chosen = draw(hash_rows(X, 0), np.ones(300, dtype=np.int64), 0.1)
     assert chosen.reshape(3, 100).sum(axis=1).tolist() == [10, 10, 10]
-    by_weight = draw(hash_rows(X[::100], 0), np.full(3, 100.0), np.full(3, 100), 0.1)
+    by_weight = draw(hash_rows(X[::100], 0), np.full(3, 100), 0.1)
     assert by_weight.tolist() == [10, 10, 10]
 
 
@@ -282,7 +281,7 @@ def test_equal_rows_are_on_both_sides() -> None:
 )
 def test_how_many_are_drawn(rows: int, part: float, expected: int) -> None:
     hashes = np.random.default_rng(0).integers(0, 2**64, rows, dtype=np.uint64)
-    assert draw(hashes, np.ones(rows), np.ones(rows, dtype=np.int64), part).sum() == expected
+    assert draw(hashes, np.ones(rows, dtype=np.int64), part).sum() == expected
 
 
 def test_rows_of_any_weight_are_drawn_whole() -> None:

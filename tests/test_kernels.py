@@ -430,6 +430,35 @@ def test_best_threshold_of_two(table: Sums) -> None:
 
 
 @few_cases
+@given(table=two_labels, seed=generators, lam=st.sampled_from([0.0, 0.3, 1.0, 4.0]), spread=st.floats(1, 20))
+def test_cheapest_threshold(table: Sums, seed: Any, lam: float, spread: float) -> None:
+    squares = seed.integers(0, 50, table.sums.shape)
+    totals, square_totals = table.totals + 1, squares[:, 0].sum(axis=1) + 1
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7)
+        sums = (table.sums, totals, squares, square_totals)
+        cost = twin.cheapest_threshold(*sums, *table.layout, lam, spread, found)
+        seen.append((float(cost), found.tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(generators, st.sampled_from([0.0, 0.3, 1.0, 4.0]))
+def test_cost_at_best(rng: Any, lam: float) -> None:
+    """Against cost (3) of weights w at many steps."""
+    w, right = rng.dirichlet(np.ones(12)), rng.random(12) < 0.6
+    spread = 12 * np.sum(w**2)
+    moved = w * np.exp(np.linspace(-9, 9, 20001)[:, None] * np.where(right, -1, 1))
+    least = np.min((1 - lam) * moved.sum(axis=1) ** 2 + lam * 12 * np.sum(moved**2, axis=1))
+    for twin in TWINS:
+        cost = twin.cost_at_best(w[right].sum(), np.sum(w[right] ** 2) / np.sum(w**2), lam, spread)
+        assert cost <= least * (1 + 1e-9) + 1e-12
+        if right.any() and not right.all():
+            assert cost == pytest.approx(least, rel=1e-5)
+
+
+@few_cases
 @given(left=st.tuples(*[st.integers(0, 9)] * 2), right=st.tuples(*[st.integers(0, 9)] * 2))
 def test_right_of_two(left: tuple[int, int], right: tuple[int, int]) -> None:
     totals = np.add(left, right)
@@ -825,3 +854,156 @@ def test_a_walk_down_one_tree() -> None:
         nodes = (place, cut, members, missing_left, children, sets, units)
         twin.walk(cells, np.array([0, 5]), *nodes, votes)
         assert votes.tolist() == [[10, 100, 1, 1, 10, 10]]
+
+
+# ---------------------------------------------------------------- voters as columns
+
+
+@few_cases
+@given(generators, st.integers(0, 100), st.integers(1, 12))
+def test_correlate_signs(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    signs = rng.random((n, n_columns)) < 0.5
+    bits = np.packbits(signs, axis=0, bitorder="little")
+    units = rng.integers(-(2**50), 2**50, n)
+    for twin in TWINS:
+        sums = np.arange(n_columns)
+        twin.correlate_signs(bits, units, sums)
+        np.testing.assert_array_equal(sums, np.arange(n_columns) + units @ signs)
+
+
+@few_cases
+@given(generators, st.integers(1, 5), st.integers(1, 12))
+def test_count_differences(rng: np.random.Generator, n_words: int, n_columns: int) -> None:
+    words = rng.integers(0, 2**64, size=(n_columns, n_words), dtype=np.uint64)
+    words[0] = 0
+    words[-1] = 2**64 - 1
+    for column in range(n_columns):
+        expected = [sum((int(a) ^ int(b)).bit_count() for a, b in zip(words[column], w, strict=True)) for w in words]
+        for twin in TWINS:
+            counts = np.empty(n_columns, dtype=np.int64)
+            twin.count_differences(words, column, counts)
+            np.testing.assert_array_equal(counts, expected)
+
+
+@few_cases
+@given(generators, row_counts, st.integers(1, 8))
+def test_correlate_reals(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    columns = rng.uniform(-1, 1, size=(n_columns, n))
+    units = rng.integers(-(2**40), 2**40, n).astype(float)
+    times = rng.integers(1, 4, n)
+    exact = [sum(int(t) * round(u * x) for t, u, x in zip(times, units, column, strict=True)) for column in columns]
+    order = rng.permutation(n)
+    for twin in TWINS:
+        sums = np.zeros(n_columns, dtype=np.int64)
+        twin.correlate_reals(columns, units, times, sums)
+        np.testing.assert_array_equal(sums, exact)
+        mixed = np.zeros(n_columns, dtype=np.int64)
+        twin.correlate_reals(np.ascontiguousarray(columns[:, order]), units[order], times[order], mixed)
+        np.testing.assert_array_equal(mixed, sums)
+
+
+@few_cases
+@given(generators, row_counts, st.integers(1, 9), st.integers(0, 6))
+def test_inner_products(rng: np.random.Generator, n: int, others: int, n_columns: int) -> None:
+    X, Z = rng.normal(size=(n, n_columns)), rng.normal(size=(n_columns, others))
+    found = [np.empty((n, others)) for _ in TWINS]
+    for twin, out in zip(TWINS, found, strict=True):
+        twin.inner_products(X, Z, out)
+        np.testing.assert_allclose(out, X @ Z, rtol=1e-12, atol=1e-12)
+        alone = np.empty((min(n, 1), others))
+        twin.inner_products(X[:1], Z, alone)
+        np.testing.assert_array_equal(alone, out[:1])  # the same bits for a row alone
+    np.testing.assert_array_equal(*found)
+
+
+@few_cases
+@given(generators, row_counts, st.integers(1, 9), st.integers(0, 6))
+def test_squared_distances(rng: np.random.Generator, n: int, others: int, n_columns: int) -> None:
+    X, Z = rng.normal(size=(n, n_columns)), rng.normal(size=(n_columns, others))
+    found = [np.empty((n, others)) for _ in TWINS]
+    for twin, out in zip(TWINS, found, strict=True):
+        twin.squared_distances(X, Z, out)
+        np.testing.assert_allclose(out, ((X[:, :, None] - Z) ** 2).sum(axis=1), rtol=1e-12, atol=1e-12)
+        alone = np.empty((min(n, 1), others))
+        twin.squared_distances(X[:1], Z, alone)
+        np.testing.assert_array_equal(alone, out[:1])
+    np.testing.assert_array_equal(*found)
+
+
+# ---------------------------------------------------------------- QuadBoost on a pool
+
+
+def some_pool(rng: np.random.Generator, n_voters: int, kind: int) -> dict[str, Any]:
+    """Voters, one of which may say nothing, some of them alike; a penalty; weights on the grid; their correlations."""
+    H = rng.choice(np.array([-1.0, -0.5, 0.25, 1.0]), (12, n_voters))
+    H[:, 0] *= rng.integers(0, 2)
+    H[:, -1] = H[:, n_voters // 2]
+    y = rng.choice(np.array([-1.0, 1.0]), 12)
+    weight = np.where(rng.random(n_voters) < 0.5, np.rint(rng.normal(size=n_voters) * 2.0**40) / 2.0**43, 0.0)
+    gram = H.T @ H / 12
+    weight[np.diag(gram) == 0] = 0.0
+    return {
+        "kind": kind,
+        "lam": [0.0, 0.1, 0.3, 0.0][kind],
+        "most": 0.2 if kind == 3 else np.inf,
+        "power": 1.0,
+        "mu": H.T @ y / 12,
+        "c": H.T @ (y - H @ weight) / 12,
+        "eta": np.diag(gram).copy(),
+        "weight": weight,
+        "gram": gram,
+    }
+
+
+@few_cases
+@given(generators, st.integers(0, 3))
+def test_quad_weight_and_drop(rng: np.random.Generator, kind: int) -> None:
+    lam, most = rng.random(), rng.random()
+    for pull, eta, old in zip(rng.normal(size=20), rng.choice([0.0, 0.3, 1.0], 20), rng.normal(size=20), strict=True):
+        new, theirs = (twin.quad_weight(kind, lam, most, pull, eta) for twin in TWINS)
+        assert new == theirs
+        drops = [twin.quad_drop(kind, lam, pull, eta, old, new) for twin in TWINS]
+        assert drops[0] == pytest.approx(drops[1], abs=1e-14)
+
+
+@few_cases
+@given(generators, st.integers(1, 9), st.integers(0, 3), st.integers(0, 2), st.booleans())
+def test_quad_best_and_gap(rng: np.random.Generator, n_voters: int, kind: int, mode: int, full: bool) -> None:
+    p = some_pool(rng, n_voters, kind)
+    penalty = (kind, p["lam"], p["most"])
+    ours, theirs = (twin.quad_best(*penalty, mode, full, p["c"], p["eta"], p["weight"]) for twin in TWINS)
+    assert ours[0] == theirs[0]
+    np.testing.assert_allclose(ours[1:], theirs[1:], rtol=0, atol=1e-14)
+    ours, theirs = (twin.quad_gap(*penalty, 1.0, p["c"], p["mu"], p["weight"]) for twin in TWINS)
+    assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+@few_cases
+@given(generators, st.integers(1, 9), st.integers(0, 3), st.integers(0, 2))
+def test_quad_rounds_and_replay(rng: np.random.Generator, n_voters: int, kind: int, mode: int) -> None:
+    """The same moves, the same end, and the same again from the moves; rows of the Gram matrix that are not there."""
+    p = some_pool(rng, n_voters, kind)
+    slot = np.where((rng.random(n_voters) < 0.8) | (p["weight"] != 0), np.arange(n_voters), -1)
+    last, room, most_voters = int(rng.integers(1, 8)), int(rng.integers(1, 60)), int(rng.integers(1, 10))
+    ends = []
+    for twin in TWINS:
+        c, weight = p["c"].copy(), p["weight"].copy()
+        places, moves, info = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5)), np.zeros(4, dtype=np.int64)
+        number = twin.quad_rounds(
+            kind, p["lam"], p["most"], mode, 1e-3, most_voters, 1.0, c, p["mu"], p["eta"], weight, p["gram"], slot,
+            1, last, places, moves, info,
+        )  # fmt: skip
+        ends.append((number, info.tolist(), places.tolist(), moves, c, weight))
+    ours, theirs = ends
+    assert ours[:3] == theirs[:3]
+    for one, other in zip(ours[3:], theirs[3:], strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+    made = ours[1][0]
+    for twin in TWINS:
+        c, weight, moves = p["c"].copy(), p["weight"].copy(), np.zeros((made, 5))
+        moves[:, 0] = ours[3][:made, 0]
+        places = np.array(ours[2][:made], dtype=np.int64).reshape(-1, 2)
+        twin.quad_replay(kind, p["lam"], mode, places, moves, c, p["eta"], weight, p["gram"], slot)
+        np.testing.assert_allclose(moves, ours[3][:made], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(c, ours[4], rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(weight, ours[5])

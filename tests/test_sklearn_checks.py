@@ -6,7 +6,21 @@ from typing import Any
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Stumps, Trees
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    Columns,
+    EBBoostClassifier,
+    KernelSections,
+    PairedStumps,
+    Pool,
+    RealAdaBoostClassifier,
+    Rules,
+    Stumps,
+    Trees,
+    Union,
+    VadaBoostClassifier,
+)
 
 FEW = {"n_estimators": 5}
 BOOSTERS = [AdaBoostClassifier(**FEW), RealAdaBoostClassifier(**FEW), AdaBoostRClassifier(**FEW)]
@@ -24,6 +38,17 @@ MODELS = [
     *(type(model)(early_stopping=True, **FEW) for model in BOOSTERS),
     *(type(model)(warm_start=True, **FEW) for model in BOOSTERS),
     AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), early_stopping=True, **FEW),
+    AdaBoostClassifier(PairedStumps(), **FEW),
+    AdaBoostClassifier(Pool(), **FEW),
+    AdaBoostRClassifier(Rules(), **FEW),
+    AdaBoostClassifier(Union([Stumps(), Rules()]), **FEW),
+    RealAdaBoostClassifier(Columns(), **FEW),
+    RealAdaBoostClassifier(KernelSections(), **FEW),
+    VadaBoostClassifier(**FEW),
+    EBBoostClassifier(**FEW),
+    EBBoostClassifier(PairedStumps(), lam="auto", **FEW),
+    VadaBoostClassifier(Trees(2), lam="auto", **FEW),
+    VadaBoostClassifier(DecisionTreeClassifier(max_depth=2), lam=0, **FEW),
 ]
 
 

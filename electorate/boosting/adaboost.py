@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.booster import Step
+from electorate.boosting.booster import Floating, Step
 from electorate.boosting.grid import on_grid
 
 Array = NDArray[np.float64]
@@ -21,27 +21,19 @@ FARTHEST = 64.0  # nats that one searched step may move an example: e^-64 of a w
 
 
 @dataclass(frozen=True)
-class Exponential:
-    """Weights exp(-margin): state[0] is the margin y f, and for K > 2 labels state[1:] are the votes f."""
+class Exponential(Floating):
+    """Weights exp(-margin): state[0] is the margin y f, and for K > 2 labels state[1:] are the votes f.
+
+    The objective, the mean of exp(-margin), bounds the training error for two labels.
+    """
 
     n_labels: int
     learning_rate: float = 1.0
-    floor_row: ClassVar[int] = 0
     margin_row: ClassVar[int] = 0
 
     @property
     def n_states(self) -> int:
         return 1 if self.n_labels == 2 else 1 + self.n_labels
-
-    def channel(self, state: Array, floor: float) -> Array:
-        """Example weights exp(-margin), times exp(floor)."""
-        weight: Array = floor - state[0]
-        np.exp(weight, out=weight)
-        return weight
-
-    def objective(self, mean: float, floor: float) -> float:
-        """The mean of exp(-margin); for two labels it bounds the training error."""
-        return mean * math.exp(min(-floor, 700.0))
 
     def spoken(self, outputs: Array) -> Array:
         return outputs
@@ -138,17 +130,17 @@ class RealAdaBoost(Exponential):
 
 
 @dataclass(frozen=True)
-class AdaBoostR:
+class AdaBoostR(Floating):
     """AdaBoost_R, eq. 6 to 8, for two labels. state[0] is -log of the weight, carried; state[1] the margin y f.
 
     The weights are products of 1 - mu y h / h*, not a function of the margin, with h* = max |h|. They are
-    renormalised by the loop's floor. The learning rate shrinks mu to tanh(rate artanh mu) in eq. 6 and 7.
+    renormalised by the floor; the objective, their mean, is prod (1 - mu^2), eq. 13. The learning rate shrinks mu to
+    tanh(rate artanh mu) in eq. 6 and 7.
     """
 
     learning_rate: float = 1.0
     leaves: ClassVar[str] = "log_odds"
     n_states: ClassVar[int] = 2
-    floor_row: ClassVar[int] = 0
     margin_row: ClassVar[int] = 1
 
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
@@ -182,17 +174,8 @@ class AdaBoostR:
             gains[1] = on_grid(step.size * awards(outputs, 2))
         return gains
 
-    def channel(self, state: Array, floor: float) -> Array:
-        weight: Array = floor - state[0]
-        np.exp(weight, out=weight)
-        return weight
-
     def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
         return np.asarray(state[1] < 0 if label == 0 else state[1] <= 0)
-
-    def objective(self, mean: float, floor: float) -> float:
-        """The mean of the unnormalised weights prod (1 - mu y h / h*), which is prod (1 - mu^2), eq. 13."""
-        return mean * math.exp(min(-floor, 700.0))
 
 
 def awards(outputs: Array, n_labels: int) -> Array:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from electorate.boosting.booster import Booster, Step
 from electorate.boosting.grid import LONGEST
 from electorate.data.bins import Bins
-from electorate.engines.messages import Change, Question, Sums
+from electorate.engines.messages import Change, KeptVoter, Question, Sums
 from electorate.voters.trees import Search, Voter
 
 Row = dict[str, float]
@@ -25,6 +25,8 @@ OTHER_DATA = (
     "weights; set warm_start=False, or remove the checkpoint, to start anew"
 )
 ALMOST_NOTHING = 2.0**-20
+NOTHING_LEFT = ("no_edge", "converged", "zero_gradient")  # the voter is not used
+MOST_TRIES = 2000  # 60,000 nats: no step is longer, and a state that is no number must not hang
 COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds")
 
 
@@ -95,7 +97,10 @@ class Cast:
     def change(self, booster: Booster) -> Change:
         gains = booster.gains(self.step, self.outputs)
         outside = None if self.voter.fitted is None else (self.voter.fitted, self.step)
-        return Change(self.voter.questions, self.voter.leaves, gains, outside)
+        kept = None
+        if self.voter.number is not None:
+            kept = KeptVoter(self.voter.number, self.step.size, awards_of(self.outputs))
+        return Change(self.voter.questions, self.voter.leaves, gains, outside, kept)
 
 
 @dataclass
@@ -112,6 +117,11 @@ class Outcome:
     def kept(self) -> list[Cast]:
         """The voters of the model: once all is done, those up to the best round."""
         return self.casts[: self.best_round] if self.done else self.casts
+
+
+def awards_of(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[label, leaf]: y h, of a voter with one output."""
+    return np.stack([-outputs[:, 0], outputs[:, 0]])
 
 
 def history_of(rows: list[Row]) -> dict[str, NDArray[Any]]:
@@ -149,11 +159,11 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
     for number in range(len(outcome.casts) + 1, rounds + 1):
         if reason is not None:
             break
-        search = Search(sums, setting.bins, counts, engine)
+        search = Search(sums, setting.bins, counts, engine, floor)
         voter = setting.family.best(search) if number > 1 else _first(setting.family, search)
         outputs = setting.family.outputs(voter, engine.n_counted, booster.leaves)
         step = _judge(setting, voter, outputs)
-        if step.stop == "no_edge":
+        if step.stop in NOTHING_LEFT:
             reason = step.stop
             break
         cast = Cast(voter, booster.spoken(outputs), step)
@@ -165,7 +175,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
             break
         reach += cast.reach
         _refuse_far(reach, number)
-        floor = next_floor(engine, floor, voter.sums, change.gains[booster.floor_row])
+        floor = booster.next_floor(floor, voter.sums, change.gains, engine)
         sums, floor = exchange(engine, booster, change, floor, step.stop is None and number < rounds)
         outcome.casts.append(cast)
         outcome.rows.append(
@@ -173,11 +183,12 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
                 "step": step.size,
                 "edge": step.edge,
                 "error": step.error,
-                "objective": booster.objective(sums.total / one, floor),
+                "objective": booster.measured(sums, one, floor),
                 "train_error": sums.wrong / mass,
                 "n_voters": number,
-                "floor": floor,
+                "floor": float(floor),
                 "seconds": before + time.perf_counter() - started,
+                **booster.notes(floor),
             }
         )
         reasons = [step.stop, *(watcher.after(change, outcome) for watcher in watchers)]
@@ -195,9 +206,9 @@ def _start(setting: Setting, outcome: Outcome, mass: int) -> tuple[Sums, float, 
     if outcome.casts:
         engine.replay(booster, [cast.change(booster) for cast in outcome.casts])
         last = outcome.rows[-1]
-        floor = last["floor"]
+        floor = booster.resumed(last, floor)
         sums = engine.advance(booster, None, floor)
-        now = {"objective": booster.objective(sums.total / one, floor), "train_error": sums.wrong / mass}
+        now = {"objective": booster.measured(sums, one, floor), "train_error": sums.wrong / mass}
         _refuse_other(last, now)
     return sums, floor, one
 
@@ -234,6 +245,8 @@ def _refuse_far(reach: float, number: int) -> None:
 
 def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step:
     """The booster's step. Weight too light for the grid is not none: a perfect voter must be right on every row."""
+    if voter.step is not None:
+        return voter.step
     step = setting.booster.step(voter.sums, outputs)
     if step.stop == "perfect_voter":
         rows = setting.engine.leaf_rows(voter)
@@ -242,32 +255,13 @@ def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step
     return step
 
 
-# ---------------------------------------------------------------- the grid of a round
-#
-# A channel is exp(floor - state), and a unit of the grid 2^-bits of it. The floor is set before the sums are known,
-# from the sums before them and what the voter does to each leaf and label, so that the total comes as near to what
-# fits as a bound on it allows: rounding is then small against the total, whatever the weights. The same rule on every
-# engine.
-
-
-def next_floor(engine: Engine, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64]) -> float:
-    """The floor for the sums after a voter with these gains[label, leaf] on the weights sums[leaf, label]."""
-    spare = 0.5 * engine.count  # rounding may have taken half a unit from every row
-    weights, changes = sums.T.ravel().tolist(), gains.ravel().tolist()
-    least = min(changes)
-    most = math.fsum((weight + spare) * math.exp(least - gain) for weight, gain in zip(weights, changes, strict=True))
-    return floor + least + math.log(engine.full / 2) - math.log(most)
-
-
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
-    """One exchange; another where the bound on the total was so far off that the grid came out coarse."""
-    sums = engine.advance(booster, change, floor, search)
-    for _ in range(2000):  # 60,000 nats: no step is longer, and a state that is no number must not hang
-        if sums.total >= engine.full >> 4:
+    """One exchange; another where the booster then knows a better floor."""
+    sums, before = engine.advance(booster, change, floor, search and getattr(floor, "search", True)), None
+    for _ in range(MOST_TRIES):
+        better = booster.better_floor(floor, sums, before, engine)
+        if better is None:
             break
-        coarse = sums.total
-        floor += math.log(engine.full / 2) - math.log(coarse + 0.5 * engine.count)
-        sums = engine.advance(booster, None, floor, search)
-        if 0 < sums.total <= coarse:  # no finer grid would show more
-            break
+        floor, before = better, sums
+        sums = engine.advance(booster, None, floor, search and getattr(floor, "search", True))
     return sums, floor

@@ -7,11 +7,13 @@ hashes), so that edges do not depend on the order of rows, on chunks or on who r
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.data.agree import Ask, Most, Steps, Union, alone
 from electorate.data.table import Block, Categories, Table, refuse_infinite
 from electorate.engines.pool import Pool
 
@@ -23,6 +25,7 @@ ROWS_PER_SKETCH = 16_384  # eight columns of them are 1 MiB
 TALLIED = 1024  # distinct values counted in a small table before hashes decide
 NO_LIMIT = 2**64 - 1
 CELLS_PER_CALL = 4_000_000  # a kernel call on this many cells stays far under 0.2 s
+COLUMNS_AT_ONCE = 8  # by a thread: eight doubles are one cache line of a row
 
 
 class Sketch:
@@ -65,6 +68,22 @@ class Sketch:
         self.add(values, weights)
         self.info[1] += other.info[1]
 
+    def __add__(self, other: "Sketch") -> "Sketch":
+        self.merge(other)
+        return self
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """What travels: the values held, not the room for more."""
+        return (self.capacity, self.limit, self.info, self.tallying, *self.result())
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        capacity, limit, info, tallying, values, weights = state
+        Sketch.__init__(self, capacity, limit)
+        if not tallying:
+            self._stop_tallying()
+        self.add(values, weights)
+        self.info[1:] = info[1:]
+
     @property
     def starved(self) -> bool:
         return not self.tallying and bool(self.limit < NO_LIMIT) and len(self.result()[0]) < self.capacity
@@ -72,9 +91,12 @@ class Sketch:
     def result(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The values held, sorted, and their weights."""
         if self.tallying:
-            held = np.flatnonzero(self.totals)
-            held = held[np.argsort(self.keys[held])]
-            return self.keys[held], self.totals[held]
+            held = self.totals > 0
+            values, weights = self.keys[held], self.totals[held]
+            if np.all(weights == weights[:1]):  # no need to carry them along
+                return np.sort(values), weights
+            order = np.argsort(values)
+            return values[order], weights[order]
         self._thin()
         return self.parts[0]
 
@@ -175,42 +197,96 @@ def find_bins(
     max_bins: int | str,
     pool: Pool,
 ) -> Bins:
-    """Bins of all columns from one pass over the table."""
-    exact = max_bins == "exact"
-    most = EXACT_VALUES if exact else int(max_bins)
-    capacity = EXACT_VALUES if exact else SKETCH_VALUES
+    """Bins of all columns of a table that is all there is."""
+    return alone(finding_bins(table, weights, categorical, max_bins, pool))
+
+
+def finding_bins(
+    table: Table,
+    weights: NDArray[np.int64],
+    categorical: Sequence[int],
+    max_bins: int | str,
+    pool: Pool,
+) -> Steps[Bins]:
+    """Bins of all columns from one pass over the rows of every part."""
+    cutting = Cutting.of(max_bins)
     edges: list[NDArray[np.float64]] = [np.empty(0)] * table.n_columns
     has_missing = np.zeros(table.n_columns, dtype=np.bool_)
     n_bins = np.zeros(table.n_columns, dtype=np.int64)
     categories = {}
     for j in categorical:
-        categories[j], has_missing[j] = find_categories(table, j, weights)
+        levels, missing = yield Ask(count_levels(table, j, weights))
+        categories[j], has_missing[j] = heaviest(levels), missing > 0
         n_bins[j] = categories[j].n_codes
         edges[j] = np.arange(n_bins[j] - 1) + 0.5
+    n_rows, jobs = yield Ask((table.n_rows, Most(pool.n_jobs)))
     numeric = [j for j in range(table.n_columns) if j not in categories]
-    # eight at a time: eight doubles are one cache line of a row
-    groups = [numeric[k : k + 8] for k in range(0, len(numeric), 8)]
-    found = pool.map(lambda group: cut_columns(table, group, weights, capacity, most), groups)
-    for group, cut in zip(groups, found, strict=True):
-        for j, (column_edges, size, missing) in zip(group, cut, strict=True):
+    at_once = COLUMNS_AT_ONCE * int(jobs.value)  # more sketches would only take memory
+    for k in range(0, len(numeric), at_once):
+        batch = numeric[k : k + at_once]
+        cut = yield from cutting_columns(Columns(table, weights, pool), batch, n_rows, cutting)
+        for j, (column_edges, size, missing) in zip(batch, cut, strict=True):
             edges[j], n_bins[j], has_missing[j] = column_edges, size, missing
     return Bins(edges, categories, has_missing, n_bins)
 
 
-def cut_columns(
-    table: Table, columns: Sequence[int], weights: NDArray[np.int64], capacity: int, max_bins: int
-) -> list[tuple[NDArray[np.float64], int, bool]]:
-    """Edges, number of bins and whether values are missing, for a few columns."""
-    guess = min(NO_LIMIT, int(NO_LIMIT / max(table.n_rows, 1) * capacity * 1.1))
-    sketches = sketch_columns(table, columns, weights, [Sketch(capacity, guess) for _ in columns])
-    cut = []
-    for column, sketch in zip(columns, sketches, strict=True):
-        if sketch.starved:
-            (sketch,) = sketch_columns(table, [column], weights, [Sketch(capacity)])
+Cut = tuple[NDArray[np.float64], int, bool]  # edges, number of bins, whether values are missing
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """How finely columns are cut; called with sketches, the cuts, and None where a sketch is starved."""
+
+    most: int
+    capacity: int
+
+    @classmethod
+    def of(cls, max_bins: int | str) -> "Cutting":
+        if max_bins == "exact":
+            return cls(EXACT_VALUES, EXACT_VALUES)
+        return cls(int(max_bins), SKETCH_VALUES)
+
+    def __call__(self, sketches: tuple[Sketch, ...]) -> list[Cut | None]:
+        return [None if sketch.starved else self.cut(sketch) for sketch in sketches]
+
+    def cut(self, sketch: Sketch) -> Cut:
         values, totals = sketch.result()
-        edges = find_edges(values, totals, max_bins)
-        cut.append((edges, len(edges) + 1 if len(values) else 0, bool(sketch.info[1] > 0)))
-    return cut
+        edges = find_edges(values, totals, self.most)
+        return edges, len(edges) + 1 if len(values) else 0, bool(sketch.info[1] > 0)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The rows of one part, to be sketched by threads."""
+
+    table: Table
+    weights: NDArray[np.int64]
+    pool: Pool
+
+    def sketch(self, columns: Sequence[int], capacity: int, limit: int) -> tuple[Sketch, ...]:
+        groups = [columns[k : k + COLUMNS_AT_ONCE] for k in range(0, len(columns), COLUMNS_AT_ONCE)]
+        made = self.pool.map(lambda group: self._sketch(group, capacity, limit), groups)
+        return tuple(sketch for group in made for sketch in group)
+
+    def _sketch(self, group: Sequence[int], capacity: int, limit: int) -> list[Sketch]:
+        sketches = [Sketch(capacity, limit) for _ in group]
+        sketch_columns(self.table, group, self.weights, sketches)
+        for sketch in sketches:
+            if not sketch.tallying:
+                sketch.result()  # thinned here, in the thread
+        return sketches
+
+
+def cutting_columns(columns: Columns, batch: Sequence[int], n_rows: int, cutting: Cutting) -> Steps[list[Cut]]:
+    """The cuts of some columns; those whose sketch starved are read again with no limit."""
+    guess = min(NO_LIMIT, int(NO_LIMIT / max(n_rows, 1) * cutting.capacity * 1.1))
+    cuts: list[Cut | None] = yield Ask(columns.sketch(batch, cutting.capacity, guess), cutting)
+    again = [place for place, cut in enumerate(cuts) if cut is None]
+    if again:
+        sketches = columns.sketch([batch[place] for place in again], cutting.capacity, NO_LIMIT)
+        for place, cut in zip(again, (yield Ask(sketches, cutting)), strict=True):
+            cuts[place] = cut
+    return [cut for cut in cuts if cut is not None]
 
 
 def sketch_columns(
@@ -237,8 +313,24 @@ def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins
     return np.asarray(np.where((middle >= high) | (middle < low), low, middle))
 
 
-def find_categories(table: Table, column: int, weights: NDArray[np.int64]) -> tuple[Categories, bool]:
-    """The levels of a category column that occur with weight, and whether it has missing values."""
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a category column with their total weights, in order."""
+
+    union: Union
+    totals: NDArray[np.int64]
+
+    def __add__(self, other: "Levels") -> "Levels":
+        union = self.union + other.union
+        totals = np.zeros(len(union.values), dtype=np.int64)
+        for levels in (self, other):
+            if len(levels.totals):
+                totals[np.searchsorted(union.values, levels.union.values)] += levels.totals
+        return Levels(union, totals)
+
+
+def count_levels(table: Table, column: int, weights: NDArray[np.int64]) -> tuple[Levels, int]:
+    """The levels of a category column that occur with weight, and the weight of its missing values."""
     levels = table.levels(column)
     every = Categories(levels if levels.dtype == object else levels + 0.0)  # -0.0 is 0.0
     totals = np.zeros(len(every.levels), dtype=np.int64)
@@ -252,12 +344,13 @@ def find_categories(table: Table, column: int, weights: NDArray[np.int64]) -> tu
         infinite = np.flatnonzero(np.isinf(codes) & (weights[low:high] > 0))
         if infinite.size:
             refuse_infinite(table, column, low + int(infinite[0]))
-    return _heaviest(every.levels, totals), missing > 0
+    name = f"column {table.names[column]!r}" if table.names else f"column {column}"
+    return Levels(Union(every.levels[totals > 0], name), totals[totals > 0]), missing
 
 
-def _heaviest(levels: NDArray, totals: NDArray[np.int64]) -> Categories:  # type: ignore[type-arg]
+def heaviest(found: Levels) -> Categories:
     """The heaviest levels keep a code of their own, in the order of the levels; the rest share one."""
-    levels, totals = levels[totals > 0], totals[totals > 0]
+    levels, totals = found.union.values, found.totals
     if len(levels) <= MOST_CATEGORIES + 1:
         return Categories(levels)
     kept = np.zeros(len(levels), dtype=np.bool_)

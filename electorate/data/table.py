@@ -16,6 +16,7 @@ from scipy import sparse
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 
 Block = NDArray[np.float64]
+ROWS_TO_TURN = 256
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,9 @@ def refuse_infinite(table: Table, column: int, row: int) -> None:
     """column -1: none was found."""
     if column >= 0:
         name = repr(table.names[column]) if table.names else str(column)
+        place = table.place(row) if hasattr(table, "place") else f"row {row}"
         raise ValueError(
-            f"Input X contains infinity or a value too large for float64: column {name}, row {row}. "
+            f"Input X contains infinity or a value too large for float64: column {name}, {place}. "
             "Replace it by a finite number, or by NaN if it is unknown."
         )
 
@@ -115,7 +117,10 @@ class ArrayTable:
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
         picked = self.array[low:high, _as_slice(columns)]
-        return np.array(picked.T, dtype=np.float64, order="C")
+        block = np.empty((picked.shape[1], picked.shape[0]))
+        for at in range(0, len(picked), ROWS_TO_TURN):  # a few rows at a time stay in the cache
+            block[:, at : at + ROWS_TO_TURN] = picked[at : at + ROWS_TO_TURN].T
+        return block
 
     def levels(self, column: int) -> NDArray[Any]:
         return _finite_levels(np.asarray(self.array[:, column], dtype=np.float64))

@@ -67,19 +67,19 @@ class DistinctRows(Rows):
         once = Weights(np.ones(len(labels), dtype=np.int64), None, 0, float(len(labels)))
         super().__init__(Examples(None, labels, n_labels, once), say)  # type: ignore[arg-type]
         self.mass = mass
-        self.given = np.empty(0)
+        self.dual = np.empty(0)
 
     def start(self, group: NDArray[np.int64]) -> None:  # type: ignore[override]
         self.shard._see(group)
         self.signs = signs_of(self.shard)
 
     def sums(self, weights: Floats) -> Sums:
-        self.given = weights
+        self.dual = weights
         self.shard.grid[:] = on_weight_grid(weights)
         return Sums(NOTHING, group_totals(self.shard), 0)
 
     def weights(self) -> Floats:
-        return np.asarray(self.given / self.given.sum())
+        return np.asarray(self.dual / self.dual.sum())
 
     def outputs(self, voter: Any, outputs: Floats) -> Floats:
         leaf, said = self.hear(voter.fitted)

@@ -36,6 +36,20 @@ class Change:
     leaves: list[int]
     gains: NDArray[np.float64]  # [state, label, leaf]
     outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
+    kept: "KeptVoter | None" = None  # where the shards keep what voters say
+
+
+@dataclass
+class KeptVoter:
+    """A voter by its number among those kept, its step, and [label, leaf] of what a new one says, right or wrong."""
+
+    number: int
+    size: float
+    awards: NDArray[np.float64]
+
+    @property
+    def signs(self) -> bool:
+        return bool(np.all(np.abs(self.awards) == 1))
 
 
 @dataclass
@@ -45,6 +59,7 @@ class Sums:
     histogram: NDArray[np.int64]  # [label, column, bin] of the channel on the grid
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
+    more: "Sums | None" = None  # of a second channel, where the booster has one
 
     @property
     def total(self) -> int:
@@ -55,4 +70,20 @@ class Sums:
             self.histogram + other.histogram,
             self.totals + other.totals,
             self.wrong + other.wrong,
+            None if self.more is None or other.more is None else self.more + other.more,
+        )
+
+
+class WorkerLostError(RuntimeError):
+    """A worker that held examples is gone, or does not answer. address: which one."""
+
+    def __init__(self, address: str, what: str) -> None:
+        super().__init__(address, what)
+        self.address = address
+        self.what = what
+
+    def __str__(self) -> str:
+        return (
+            f"worker {self.address} {self.what}. Fit again on the workers that are left; with a Checkpoint among the "
+            "callbacks, fit does so by itself and ends with the same model"
         )

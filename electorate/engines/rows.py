@@ -24,6 +24,7 @@ class Rows:
         self.count = int(examples.weights.times.sum())
         self.full = self.count << examples.weights.bits
         self.n_counted = examples.weights.n_counted
+        self.given = examples.weights.given
         self.order, starts, weights = sort_by_label(examples, 0, len(examples.labels))
         self.n_rows = len(examples.labels)
         self.times = weights.times
@@ -87,11 +88,31 @@ class Rows:
 
     def _apply(self, booster: Any, change: Change) -> None:
         """What the voter says of these rows, whatever rows it was fitted on."""
+        if self.shard.kept is not None and change.kept is not None:
+            self.keep(change)
+            self.shard.state[0] += self.shard.kept.votes(change.kept.number, change.kept.size)
+            return
         fitted, step = change.outside
         leaf, outputs = self.hear(fitted)
         gains = getattr(booster, "booster", booster).gains(step, outputs)[:, self.shard.group]
         labels = np.repeat(np.arange(len(self.shard.group)), np.diff(self.shard.starts))
         self.shard.state += gains[:, labels, leaf]
+
+    def keep(self, change: Change) -> None:
+        """Keep what a new voter says of these rows."""
+        kept, voter = self.shard.kept, change.kept
+        assert kept is not None
+        assert voter is not None
+        if voter.number == len(kept):
+            leaf, outputs = self.hear(change.outside[0])
+            labels = np.repeat(self.shard.group, np.diff(self.shard.starts))
+            kept.add(outputs[leaf, 0] * (2 * labels - 1), voter.signs)
+
+    def edges(self) -> NDArray[np.int64]:
+        return self.shard.edges()
+
+    def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
+        return self.shard.along(booster, number, size, floor)
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         raise TypeError("wrapped voters ask no questions")

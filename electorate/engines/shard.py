@@ -15,6 +15,7 @@ from electorate import kernels
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block
 from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import Weights
+from electorate.engines.kept import Kept
 from electorate.engines.messages import ROOT, Change, Question, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
@@ -88,6 +89,7 @@ class Shard:
         self.state = np.empty((0, codes.shape[1]))
         self.root_histogram: NDArray[np.int64] | None = None
         self.growth: Growth | None = None
+        self.kept: Kept | None = None
         self.nothing = Question(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # a constant voter's
         self._see(np.arange(len(starts) - 1))
 
@@ -96,6 +98,7 @@ class Shard:
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
         """Forget all voters. group[label]: labels that the booster is to see as one."""
         self._see(np.arange(len(self.starts) - 1) if group is None else group)
+        self.kept = Kept(self.codes.shape[1]) if getattr(booster, "keeps", False) else None
         self.state = np.zeros((booster.n_states, self.codes.shape[1]))
 
     def _see(self, group: NDArray[np.int64]) -> None:
@@ -116,35 +119,89 @@ class Shard:
         if change is not None:
             self.apply(change)
         channel = booster.channel(self.state, floor)
+        second = booster.second(self.state, channel, floor) if hasattr(booster, "second") else None
+        totals = self._quantise(channel, self.grid)
+        self.root_histogram = self.histogram(self.grid) if search else None
+        histogram = NOTHING if self.root_histogram is None else self.root_histogram
+        more = None if second is None else self._sum_second(second, search and self.kept is None)
+        return Sums(histogram, totals, self.wrong(booster), more)
+
+    def _quantise(self, channel: NDArray[np.float64], grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A channel, which may be overwritten, onto a grid; [label] of its sums."""
         if self.real is not None:
             channel *= self.real
         by_label = np.empty(len(self.starts) - 1, dtype=np.int64)
-        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, by_label)
-        totals = by_label
-        if self.n_groups < len(by_label):
-            totals = np.zeros(self.n_groups, dtype=np.int64)
-            np.add.at(totals, self.group, by_label)
-        self.root_histogram = self.histogram(self.grid) if search else None
-        histogram = NOTHING if self.root_histogram is None else self.root_histogram
-        return Sums(histogram, totals, self.wrong(booster))
+        kernels.quantise(channel, self.times, self.scale, self.starts, grid, by_label)
+        if self.n_groups == len(by_label):
+            return by_label
+        totals = np.zeros(self.n_groups, dtype=np.int64)
+        np.add.at(totals, self.group, by_label)
+        return totals
+
+    def _sum_second(self, channel: NDArray[np.float64], search: bool) -> Sums:
+        """Of a second channel, on a grid of its own."""
+        self.second_grid = np.empty_like(self.grid)
+        totals = self._quantise(channel, self.second_grid)
+        return Sums(self.histogram(self.second_grid) if search else NOTHING, totals, 0)
+
+    def both_left(self, question: Question) -> NDArray[np.int64]:
+        """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
+        left = question.on_left[self.column(question.column)]
+        return np.stack([self.histogram(np.where(left, grid, 0)) for grid in (self.grid, self.second_grid)])
 
     def apply(self, change: Change) -> None:
-        """Add the gains of a voter: by the bins of one column for a stump, else leaf by leaf."""
-        all_gains = change.gains[:, self.group] if self.n_groups < len(self.group) else change.gains
+        """Add the gains of a voter; where awards are kept, from them."""
+        if self.kept is None or change.kept is None:
+            self._add(change, change.gains, self.state)
+            return
+        self.keep(change)
+        self.state[0] += self.kept.votes(change.kept.number, change.kept.size)
+
+    def keep(self, change: Change) -> None:
+        """Keep what a new voter says of these rows."""
+        assert self.kept is not None
+        assert change.kept is not None
+        if change.kept.number == len(self.kept):
+            award = np.zeros((1, len(self.grid)))
+            self._add(change, change.kept.awards[None], award)
+            self.kept.add(award[0], change.kept.signs)
+
+    def edges(self) -> NDArray[np.int64]:
+        """[voter]: of those kept, the sums of weight times award."""
+        assert self.kept is not None
+        return self.kept.edges(self.grid, self.times)
+
+    def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
+        """Of a kept voter, if it took one more step: the sum of the weights after it, and of weight times award."""
+        assert self.kept is not None
+        channel = booster.channel(self.state + self.kept.votes(number, size), floor)
+        grid = np.empty_like(self.grid)
+        total = int(self._quantise(channel, grid).sum())
+        bits, _ = self.kept.places[number]
+        award = self.kept.award(number)
+        if bits:
+            return np.array([total, 2 * int(grid[award > 0].sum()) - total])
+        each = self.times if len(self.times) else np.ones(len(grid), dtype=np.int64)
+        edge = int((np.rint(award * (grid // each)).astype(np.int64) * each).sum())
+        return np.array([total, edge])
+
+    def _add(self, change: Change, gains: NDArray[np.float64], state: NDArray[np.float64]) -> None:
+        """gains[state, label, leaf]: by the bins of one column for a stump, else leaf by leaf."""
+        all_gains = gains[:, self.group] if self.n_groups < len(self.group) else gains
         self._forget_other(change.questions)
         if not change.questions:
             self.growth = None
         if self.growth is None and len(change.questions) <= 1:
             for question in change.questions or [self.nothing]:
                 leaf_of_bin = (~question.on_left).view(np.uint8)
-                kernels.add_gains(self.column(question.column), leaf_of_bin, all_gains, self.starts, self.state)
+                kernels.add_gains(self.column(question.column), leaf_of_bin, all_gains, self.starts, state)
             return
         growth = self._growth()
         self._part_all(growth, change.questions)
         for number, leaf in enumerate(change.leaves):
             node = growth.nodes[leaf]
-            gains = np.ascontiguousarray(all_gains[:, :, number])
-            kernels.add_gains_of(growth.order, node.low, node.starts, gains, self.state)
+            mine = np.ascontiguousarray(all_gains[:, :, number])
+            kernels.add_gains_of(growth.order, node.low, node.starts, mine, state)
         self.growth = None
 
     def wrong(self, booster: Elementwise) -> int:
@@ -184,6 +241,17 @@ class Shard:
         for number, leaf in enumerate(leaves):
             np.add.at(rows[number], self.group, np.diff(growth.nodes[leaf].starts))
         return rows
+
+    def leaf_of_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
+        """The leaf, by its place in `leaves`, of every row."""
+        self._forget_other(questions)
+        growth = self._growth()
+        self._part_all(growth, questions)
+        found = np.empty(len(self.grid), dtype=np.int64)
+        for number, leaf in enumerate(leaves):
+            node = growth.nodes[leaf]
+            found[growth.order[node.low : node.low + node.n_rows]] = number
+        return found
 
     def _part_all(self, growth: Growth, questions: list[Question]) -> None:
         for question in questions:

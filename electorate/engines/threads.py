@@ -26,6 +26,7 @@ class Threads:
         self.count = int(examples.weights.times.sum())
         self.full = self.count << examples.weights.bits
         self.n_counted = examples.weights.n_counted
+        self.given = examples.weights.given
         self.shards = pool.map(lambda part: build_shard(examples, bins, *part), pairwise(ends))
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
@@ -48,6 +49,22 @@ class Threads:
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         """One exchange: every shard parts its rows; histograms [question, label, column, bin] of the left children."""
         return reduce(add, self.pool.map(lambda shard: shard.split(questions), self.shards))
+
+    def keep(self, change: Change) -> None:
+        """Every shard keeps what a new voter says."""
+        self.pool.map(lambda shard: shard.keep(change), self.shards)
+
+    def edges(self) -> NDArray[np.int64]:
+        """[voter]: of those kept, the sums of weight times award."""
+        return reduce(add, self.pool.map(lambda shard: shard.edges(), self.shards))
+
+    def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
+        """Of a kept voter, if it took one more step: the sum of the weights after it, and of weight times award."""
+        return reduce(add, self.pool.map(lambda shard: shard.along(booster, number, size, floor), self.shards))
+
+    def both_left(self, question: Question) -> NDArray[np.int64]:
+        """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
+        return reduce(add, self.pool.map(lambda shard: shard.both_left(question), self.shards))
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         """[node, column, bin]: how many rows, in nodes of the growing tree."""

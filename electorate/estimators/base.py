@@ -4,8 +4,9 @@ A classifier adds its booster and how votes become decisions and probabilities; 
 """
 
 import copy
+import logging
 from collections.abc import Iterator
-from dataclasses import replace
+from itertools import count
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -22,14 +23,21 @@ from electorate import kernels
 from electorate.boosting.booster import Booster
 from electorate.data.bins import read_block
 from electorate.data.table import Table, refuse_infinite
+from electorate.engines.messages import WorkerLostError
 from electorate.engines.pool import Pool, count_jobs
 from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
-from electorate.estimators.training import Problem
+from electorate.estimators.lazily import is_dask, open_cluster, row_by_row
+from electorate.estimators.room import Given, Outline, Plan, Room
 from electorate.estimators.voter_view import RowVoter, Voters
+from electorate.modelfile import Contents
 from electorate.voters.trees import Stumps
 
 FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
+
+
+MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
+Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
 class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -69,10 +77,24 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what a classifier adds
 
+    _history_columns = frozenset({"step", "edge", "error", "n_voters", "seconds"})  # that a model file must hold
     _one_vs_rest = False  # one binary problem per class, where the algorithm knows only two labels
 
     def _booster(self, n_labels: int) -> Booster:
         raise NotImplementedError
+
+    def _chosen_booster(self, bench: Any, group: Any, n_labels: int) -> Booster:
+        """The booster of a run, where it takes other runs to choose it."""
+        return self._booster(n_labels)
+
+    def _searching(self, bench: Any, booster: Any, past: Any) -> Any:
+        """The family as this algorithm searches it."""
+        return bench.family
+
+    @property
+    def _needs_validation(self) -> bool:
+        """Whether some rows take no part in training."""
+        return self.early_stopping
 
     def _default_family(self) -> Any:
         return Stumps()
@@ -130,20 +152,50 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._validate_family()
         context = self._init_callback_context(max_subtasks=None)
         going_on = self.warm_start and hasattr(self, "ensemble_")
-        table = self._check_rows(X, reset=not going_on)
-        problem = self._problem(table, y, sample_weight, going_on)
-        table_val = table if X_val is None else self._check_rows(X_val, reset=False)
-        if self.early_stopping:
-            problem = self._with_validation(problem, X_val, table_val, y_val, sample_weight_val)
-        elif X_val is not None or y_val is not None:
-            raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
-        context.max_subtasks = self.n_estimators * training.count_runs(self, problem)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        if self._is_native:
-            training.run(self, problem, context, (X, y))
-        else:
-            training.run_wrapped(self, table, problem, table_val, context, (X, y))
+        self._refuse_rows_to_stop_by(X_val, y_val, sample_weight_val)
+        rows = (X, y, sample_weight)
+        heard = None if X_val is None else (X_val, y_val, sample_weight_val)
+        fit = self._fit_there if is_dask(X) else self._fit_here
+        fit(rows, heard, going_on, context)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
+
+    def _fit_here(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
+        """Fit in this process."""
+        given = self._given(*rows, reset=not going_on)
+        given_val = None if heard is None else self._given(*heard, reset=False)
+        n_rows = given.table.n_rows if self._is_native else given.table.shape[0]
+        jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
+        with Pool(jobs) as pool:
+            place = training.Here(Room(given, given_val, pool, self._n_shards or jobs))
+            outline = self._begin(place, self._plan(going_on, heard is not None), rows, context)
+            self._train(place, outline, context, rows[:2])
+
+    def _fit_there(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
+        """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
+        plan = self._plan(going_on, heard is not None)
+        for attempt in count(1):
+            try:
+                with open_cluster(self, rows, heard, reset=not going_on) as place:
+                    outline = self._begin(place, plan, rows, context if attempt == 1 else None)
+                    self._train(place, outline, context, rows[:2])
+                return
+            except WorkerLostError as lost:
+                if attempt == MOST_ATTEMPTS or not training.resume(self, context):
+                    raise
+                logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
+
+    def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
+        if self._is_native:
+            training.run(self, place, outline, context, data)
+        else:
+            training.run_wrapped(self, place.room, outline, context, data)
+
+    def _begin(self, place: training.Place, plan: Plan, rows: Rows, context: Any) -> Outline:
+        outline: Outline = place.agree("prepare", plan)
+        if context is not None:
+            context.max_subtasks = self.n_estimators * training.count_runs(self, outline)
+            context.call_on_fit_task_begin(estimator=self, X=rows[0], y=rows[1])
+        return outline
 
     def _validate_family(self) -> None:
         if hasattr(self._family(), "best") and hasattr(self._family(), "_parameter_constraints"):
@@ -170,33 +222,26 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _family(self) -> Any:
         return self.estimator if self.estimator is not None else self._default_family()
 
-    def _problem(self, table: Any, y: Any, sample_weight: Any, going_on: bool) -> Problem:
-        """Labels 0..K-1 and weights of the rows; when going on, with the classes there were."""
+    def _given(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Given:
+        table = self._check_rows(X, reset=reset)
         n_rows = table.n_rows if self._is_native else table.shape[0]
-        given = inputs.check_labels(self, y, n_rows)
-        weight = inputs.check_weight(sample_weight, n_rows)
-        factor = inputs.class_factors(weight, given, self.class_weight)
-        counts = weight > 0 if factor is None else (weight > 0) & (factor > 0)
-        if not np.any(counts):
-            raise ValueError("sample_weight times class_weight is zero for every row: nothing is left to fit")
-        classes = self.classes_ if going_on else np.unique(given[counts])
-        inputs.refuse_many(classes)
-        labels = inputs.encode_labels(given, classes, np.where(counts, weight, 0.0), "y")
-        return Problem(table, labels, weight, classes, factor)
+        labels = inputs.check_labels(self, y, n_rows)
+        return Given(table, labels, inputs.check_weight(sample_weight, n_rows))
 
-    def _with_validation(self, problem: Problem, X: Any, table: Any, y: Any, sample_weight: Any) -> Problem:
-        if (X is None) != (y is None) or (X is None and sample_weight is not None):
+    def _refuse_rows_to_stop_by(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if not self._needs_validation and (X is not None or y is not None):
+            raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
+        if self._needs_validation and ((X is None) != (y is None) or (X is None and sample_weight is not None)):
             raise ValueError(
                 "X_val and y_val come together, and sample_weight_val with them: one was given without them"
             )
-        if X is None:
-            seed = training.validation_seed(self)
-            return training.set_aside(problem, self.validation_fraction, seed)
-        n_rows = table.n_rows if self._is_native else table.shape[0]
-        given = inputs.check_labels(self, y, n_rows)
-        weight = inputs.check_weight(sample_weight, n_rows)
-        labels = inputs.encode_labels(given, problem.classes, weight, "y_val")
-        return replace(problem, validation=Problem(table, labels, weight, problem.classes))
+
+    def _plan(self, going_on: bool, heard: bool) -> Plan:
+        """What to make of the rows; when going on, with the classes there were."""
+        classes = self.classes_ if going_on else None
+        if not self._needs_validation or heard:
+            return Plan(self.class_weight, classes)
+        return Plan(self.class_weight, classes, self.validation_fraction, training.validation_seed(self))
 
     _n_shards: int | None = None  # for tests: the model must not depend on it
 
@@ -241,11 +286,19 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         files.save(self, path)
 
+    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+        """What a model file holds beside the ensemble, the bins and the history."""
+        return {}
+
+    def _read_more(self, contents: Contents) -> None:
+        """Back again, from a file that is not trusted: ValueError for what `_more_arrays` cannot have written."""
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ensemble_")
 
     # ------------------------------------------------------------ prediction
 
+    @row_by_row
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The votes: one number per row for two classes, positive for the second; else a column per class."""
         check_is_fitted(self)
@@ -271,6 +324,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return self.ensemble_.staged_votes(table)
         return self.ensemble_.staged_votes(table.n_rows, self._reader(table))
 
+    @row_by_row
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes; of equals, the first."""
         return self._classes_of(self.decision_function(X))
@@ -280,6 +334,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         for decision in self.staged_decision_function(X):
             yield self._classes_of(decision)
 
+    @row_by_row
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes; not calibrated."""
         return self._checked_probabilities(self.decision_function(X))
@@ -289,6 +344,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         for decision in self.staged_decision_function(X):
             yield self._checked_probabilities(decision)
 
+    @row_by_row
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """The logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
@@ -322,6 +378,13 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return _two_probabilities(expit(self._log_odds_factor * decision), decision)
         return _keep_winner(self._probabilities(decision), decision)
 
+    def _bare(self) -> Self:
+        """The model without what is only of use here."""
+        model = copy.copy(self)
+        for name in (*FOR_TEARDOWN, "_skl_callbacks"):
+            model.__dict__.pop(name, None)
+        return model
+
     def _snapshot(self, **fitted: Any) -> Self:
         """A copy with these attributes, as if fit had ended now."""
         model = copy.copy(self)
@@ -331,7 +394,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = getattr(self._family(), "takes_missing", True)
         return tags
 
 

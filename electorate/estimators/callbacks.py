@@ -223,13 +223,14 @@ class Checkpoint(Callback):
 
         if not hasattr(estimator, "_is_native"):
             raise TypeError(f"set a Checkpoint on the boosted classifier itself, not on {type(estimator).__name__}")
-        if not estimator._is_native:
+        family = estimator._family()
+        if not (estimator._is_native or hasattr(family, "pack")):
             raise TypeError(
-                f"a model of {type(estimator._family()).__name__} voters has no file format, and so no checkpoints: "
-                "use Stumps or Trees"
+                f"a model of {type(family).__name__} voters has no file format, and so no checkpoints: "
+                "use a family of electorate's"
             )
         if os.path.exists(self.path):
-            model = files.load(self.path)
+            model = files.load(self.path, families=[type(family)])
             if files.identity(model) != files.identity(estimator):
                 raise ModelFormatError(
                     f"{os.fspath(self.path)!r} is a checkpoint of a model with other parameters: {model}; "

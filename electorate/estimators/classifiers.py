@@ -25,8 +25,8 @@ class AdaBoostClassifier(BoostedClassifier):
 
     Parameters
     ----------
-    estimator : Stumps, Trees, a scikit-learn classifier or None, default=None
-        What votes. None means :class:`Stumps`.
+    estimator : a family (Stumps, Trees, Rules, ...), a scikit-learn classifier or None, default=None
+        What votes: see docs/families.md. None means :class:`Stumps`.
     n_estimators : int, default=50
         The largest number of rounds.
     learning_rate : float, default=1.0
@@ -155,7 +155,7 @@ class RealAdaBoostClassifier(BoostedClassifier):
 
     Parameters
     ----------
-    estimator : Stumps, Trees, a scikit-learn classifier with predict_proba, or None, default=None
+    estimator : a family, a scikit-learn classifier with predict_proba, or None, default=None
         What votes. None means stumps chosen by Matsushita's error, ``Trees(1, criterion="matsushita")``. Leaves say
         half the log-odds of their labels; a classifier says the same of its ``predict_proba``.
     step : "search" or 1, default="search"

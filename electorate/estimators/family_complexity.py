@@ -3,8 +3,9 @@
 The bridge between families, which search, and the theory, which does not.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from electorate.theory.complexity import Shape
 from electorate.theory.rademacher import Estimate, monte_carlo
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search
-from electorate.voters.union import right_weight
+from electorate.voters.union import is_exhaustive, right_weight
 
 
 @dataclass(frozen=True)
@@ -75,19 +76,32 @@ def empirical_rademacher(
     Exact but for the draw where the family's search is exhaustive; else a lower estimate, and named so.
     """
     model = AdaBoostClassifier(family, max_bins=max_bins, categorical_features=categorical_features)
-    agreement = _by_rows(model, X) if model._by_rows else _by_bins(model, X)
-    n = len(X) if hasattr(X, "__len__") else X.shape[0]
-    exact = bool(getattr(family, "exhaustive", False))
-    return monte_carlo(agreement, n, draws=draws, confidence=confidence, exact_search=exact, seed=random_state)
+    trial = _by_rows(model, X) if model._by_rows else _by_bins(model, X)
+    return monte_carlo(
+        trial.agreement,
+        trial.n,
+        draws=draws,
+        confidence=confidence,
+        exact_search=trial.exact,
+        seed=random_state,
+    )
+
+
+class Trial(NamedTuple):
+    """agreement(signs): the largest mean of sign times output that the search finds on n rows."""
+
+    agreement: Callable[[NDArray[np.int64]], float]
+    n: int
+    exact: bool
 
 
 def _bins(table: Table, model: Any) -> Bins:
-    categorical = inputs.category_columns(table, model.categorical_features)
+    categorical = inputs.category_columns(table, model.categorical_features, table.category_columns())
     with Pool(1) as pool:
         return find_bins(table, np.ones(table.n_rows, dtype=np.int64), categorical, model.max_bins, pool)
 
 
-def _by_bins(model: Any, X: Any) -> Any:
+def _by_bins(model: Any, X: Any) -> Trial:
     table = inputs.check_table(model, X, reset=True)
     bins, n = _bins(table, model), table.n_rows
 
@@ -100,10 +114,10 @@ def _by_bins(model: Any, X: Any) -> Any:
         voter = model._family().best(Search(sums, bins, engine.counts().sum(axis=0), engine))
         return 2 * right_weight(model._family(), voter) / sums.total - 1
 
-    return agreement
+    return Trial(agreement, n, is_exhaustive(model._family(), bins))
 
 
-def _by_rows(model: Any, X: Any) -> Any:
+def _by_rows(model: Any, X: Any) -> Trial:
     numbers = inputs.check_numbers(model, X, reset=True)
     n = len(numbers)
     hearing = Hearing(np.arange(2), "log_odds", type(model).__name__)
@@ -118,4 +132,4 @@ def _by_rows(model: Any, X: Any) -> Any:
         found = ByRows(model._family(), numbers, hearing, names).best(Search(sums, None, None, engine))  # type: ignore[arg-type]
         return float(np.mean(signs * found.fitted.outputs(numbers)))
 
-    return agreement
+    return Trial(agreement, n, bool(getattr(model._family(), "exhaustive", False)))

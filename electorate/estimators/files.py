@@ -24,10 +24,14 @@ from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 ESTIMATORS = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "DeepBoostClassifier": "electorate.estimators.deepboost",
+    "EBBoostClassifier": "electorate.estimators.penalised",
     "LPBoostClassifier": "electorate.estimators.lpboost",
+    "QuadBoostClassifier": "electorate.estimators.quadboost",
     "RLPBoostClassifier": "electorate.estimators.rlpboost",
     "RQPBoostClassifier": "electorate.estimators.rlpboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
+    "VadaBoostClassifier": "electorate.estimators.penalised",
 }
 FAMILIES = {
     "Columns": "electorate.voters.columns",
@@ -63,7 +67,14 @@ def save(model: Any, path: Any) -> None:
     _refuse_wrapped(model)
     arrays = {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
-    modelfile.write(path, type(model).__name__, _meta(model), arrays)
+    arrays |= model._more_arrays()
+    modelfile.write(path, type(model).__name__, _meta(model) | _held_out(model), arrays)
+
+
+def _held_out(model: Any) -> dict[str, Any]:
+    """What rows that were held out say of this very model; not of one that was fitted again since."""
+    said = getattr(model, "held_out_", None)
+    return {"held_out": said} if said is not None and said.get("digest") == digest(model) else {}
 
 
 def identity(model: Any) -> str:
@@ -188,11 +199,22 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     else:
         model.ensemble_ = _read_ensemble(contents, model.n_features_in_)
         _check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
-    model.history_ = _read_history(contents, model.ensemble_.n_voters)
+    model.history_ = _read_history(contents, model.ensemble_.n_voters, model._history_columns)
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     _read_validation(contents, model)
+    model._read_more(contents)
     model.estimator_ = model._family()
+    _read_held_out(contents, model)
     return model
+
+
+def _read_held_out(contents: Contents, model: Any) -> None:
+    said = contents.meta.get("held_out")
+    if said is not None:
+        _expect(isinstance(said, dict) and len(said) <= 10, "held_out is not a short list of statements")
+        _expect(all(isinstance(v, str | int | float | None) for v in said.values()), "held_out is not made of numbers")
+        _expect(said.get("digest") == digest(model), "what was held out is said of another model")
+        model.held_out_ = said
 
 
 def _read_validation(contents: Contents, model: Any) -> None:
@@ -360,10 +382,10 @@ def _check_numbers(e: Ensemble) -> None:
     _expect(bool(most < LONGEST), "the votes are too large")
 
 
-def _read_history(contents: Contents, rounds: int) -> dict[str, NDArray[Any]]:
+def _read_history(contents: Contents, rounds: int, needed: frozenset[str]) -> dict[str, NDArray[Any]]:
     names = [name for name in contents.arrays if name.startswith(HISTORY)]
     columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
-    _expect({"step", "edge", "error", "n_voters", "seconds"} <= set(columns), "the history lacks columns")
+    _expect(needed <= set(columns), "the history lacks columns")
     shapes = {column.shape for column in columns.values()}
     _expect(len(shapes) == 1 and len(min(shapes)) == 1, "the columns of the history differ in length")
     _expect(min(shapes)[0] >= rounds, "the history does not fit the rounds")

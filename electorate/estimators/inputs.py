@@ -17,11 +17,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from electorate import kernels
+from electorate.data.agree import Ask, Steps
 from electorate.data.factors import is_missing
 from electorate.data.table import Table, read_table, refuse_infinite
 from electorate.data.weights import refuse_bad
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
+EXACT_BITS = 1074 + 52
+
+ROWS_TURNED = 64
 
 Weight = NDArray[np.float64]
 
@@ -55,7 +59,7 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
     """X as numbers [row, column], NaN where missing, for families that look at whole rows."""
     table = check_table(estimator, X, reset=reset)
-    texts = category_columns(table, estimator.categorical_features)
+    texts = category_columns(table, estimator.categorical_features, table.category_columns())
     if texts:
         name = repr(table.names[texts[0]]) if table.names else str(texts[0])
         raise ValueError(
@@ -63,10 +67,21 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]
             "with scikit-learn's OneHotEncoder say"
         )
     refuse_too_large(24 * table.n_rows * table.n_columns)
-    block = table.numbers(0, table.n_rows, range(table.n_columns))
+    block = _all_numbers(table)
     column, row = kernels.first_infinite(block)
     refuse_infinite(table, column, row)
     return block.T
+
+
+def _all_numbers(table: Table) -> NDArray[np.float64]:
+    """[column, row]. Arrays lie row by row: turned in small blocks they stay in the cache."""
+    if table.names:
+        return table.numbers(0, table.n_rows, range(table.n_columns))
+    block = np.empty((table.n_columns, table.n_rows))
+    for low in range(0, table.n_rows, ROWS_TURNED):
+        high = min(low + ROWS_TURNED, table.n_rows)
+        block[:, low:high] = table.numbers(low, high, range(table.n_columns))
+    return block
 
 
 def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
@@ -89,7 +104,7 @@ def _refuse_empty(rows: int, columns: int) -> None:
         raise ValueError(f"0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required: X has no columns")
 
 
-def check_labels(estimator: BaseEstimator, y: Any, n_rows: int) -> NDArray[Any]:
+def check_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
     """y as one column of class labels."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
@@ -177,33 +192,34 @@ def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, na
     return codes
 
 
-def class_factors(weight: Weight, labels: NDArray[Any], class_weight: Any) -> Weight | None:
-    """The factor of every row's class. "balanced" gives every class of positive weight the same total."""
-    if class_weight is None:
-        return None
-    present = weight > 0
-    classes, codes = np.unique(labels[present], return_inverse=True)
-    if isinstance(class_weight, str):
-        factors = _balanced(weight[present], codes, len(classes))
-    else:
-        factors = _named_factors(class_weight, classes.tolist(), np.unique(labels).tolist())
-    out = np.ones(len(weight))
-    out[present] = factors[codes]
-    return out
-
-
-def _balanced(weight: Weight, codes: NDArray[np.int64], n_classes: int) -> Weight:
-    """From exact sums, of weights divided by a power of two: no sum overflows."""
-    share = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
-    totals = np.array([math.fsum(share[codes == k]) for k in range(n_classes)])
+def balancing(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], most: float) -> Steps[Weight]:
+    """Factors that give every class the same total, from exact sums of weights divided by a power of two."""
+    share = np.ldexp(weight[weight > 0], -int(np.frexp(most)[1]))
+    codes = np.searchsorted(classes, labels[weight > 0])
+    (exact,) = yield Ask((exact_sums(share, codes, len(classes)),))
+    totals = np.array([number / 2**EXACT_BITS for number in exact.tolist()])  # rounded once
     with np.errstate(divide="ignore", over="ignore"):
-        factors = np.asarray(math.fsum(totals) / (n_classes * totals))
+        factors = np.asarray(math.fsum(totals) / (len(classes) * totals))
     if not np.all(np.isfinite(factors)):
         raise ValueError("class_weight='balanced' cannot balance classes whose weights differ by more than 1e300")
     return factors
 
 
-def _named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
+def exact_sums(values: Weight, codes: NDArray[np.int64], n_codes: int) -> NDArray[Any]:
+    """Sums of non-negative numbers by code, as Python integers in units of 2^-1126: in any order the same."""
+    mantissa, power = np.frexp(values)
+    digits = np.ldexp(mantissa, 53).astype(np.int64)
+    keys, place = np.unique(codes * 4096 + (power + 2048), return_inverse=True)
+    halves = np.zeros((2, len(keys)), dtype=np.int64)
+    np.add.at(halves[0], place, digits >> 27)
+    np.add.at(halves[1], place, digits & (2**27 - 1))
+    sums = np.zeros(n_codes, dtype=object)
+    for key, high, low in zip(keys.tolist(), *halves.tolist(), strict=True):
+        sums[key // 4096] += ((high << 27) + low) << (key % 4096 - 2048 - 53 + EXACT_BITS)
+    return sums
+
+
+def named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
     """Of every class; 1 where none is given. A name that is no label is refused if some class has no name.
 
     known: all labels, also those of rows without weight.
@@ -217,13 +233,12 @@ def _named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
     return np.array([given.get(label, 1.0) for label in classes], dtype=np.float64)
 
 
-def category_columns(table: Table, wanted: Any) -> list[int]:
+def category_columns(table: Table, wanted: Any, by_type: list[int]) -> list[int]:
     """The columns to treat as categories: by type, or those the user names by position, name or mask."""
     if isinstance(wanted, str) and wanted == "from_dtype":
-        return table.category_columns()
+        return by_type
     columns = [] if wanted is None else [_column_number(table, item) for item in _unmask(table, wanted)]
-    by_type = set(table.category_columns())
-    left_out = sorted(by_type - set(columns))
+    left_out = sorted(set(by_type) - set(columns))
     if left_out:
         raise ValueError(
             f"column {table.names[left_out[0]]!r} holds texts or categories, but categorical_features does not "

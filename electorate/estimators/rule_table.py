@@ -51,6 +51,9 @@ class RuleTable:
 def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTable:
     """The rules of a fitted model of voters over bins.
 
+    Missing values are mentioned only where a column had some in training; elsewhere they are with the heavier side, as
+    ``estimators_[k].to_text()`` says.
+
     Parameters
     ----------
     model : fitted classifier
@@ -64,7 +67,7 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
         raise TypeError(f"voters of {type(model.estimator_).__name__} ask no questions, so there are no rules to show")
     table = inputs.check_table(model, X, reset=False) if X is not None else None
     weight = inputs.check_weight(sample_weight, table.n_rows) if table is not None else np.empty(0)
-    words = Words(model)
+    words = Words(model, brief=True)
     rows: list[dict[str, Any]] = []
     for voter in range(model.ensemble_.n_voters):
         alone = model.ensemble_.only(voter)

@@ -3,10 +3,10 @@
 Everything here serves all classifiers; the model is only asked for its booster, family and options.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,12 @@ from electorate.boosting.loop import OTHER_DATA, Cast, Family, Outcome, Row, Set
 from electorate.boosting.stopping import Validation
 from electorate.committee import Committee
 from electorate.council import Council
-from electorate.data.bins import Bins, find_bins
-from electorate.data.split import draw, hash_rows
-from electorate.data.table import Table
-from electorate.data.weights import read_weights
-from electorate.engines.pool import Pool, count_jobs
+from electorate.data.agree import alone
+from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
-from electorate.engines.shard import Examples
-from electorate.engines.threads import Threads
 from electorate.ensemble import casts_of, from_casts
-from electorate.estimators import inputs
-from electorate.estimators.callbacks import Hooks
+from electorate.estimators.callbacks import Checkpoint, Hooks
+from electorate.estimators.room import Outline, Room
 from electorate.estimators.words import column_names
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.wrapped import Speech, Wrapped
@@ -35,20 +30,29 @@ from electorate.voters.wrapped import Speech, Wrapped
 NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
 
 
+class Place(Protocol):
+    """Where the rows are: rooms that agree, and engines over all of them."""
+
+    def agree(self, name: str, *arguments: Any) -> Any:
+        """Run the steps of that name in every room; what they come to is the same in all."""
+        ...
+
+    def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
+        """Over the shards of that name in all rooms, which say this of themselves together."""
+        ...
+
+
 @dataclass(frozen=True)
-class Problem:
-    """Rows with labels 0..K-1 and weights; rows to stop by, if any."""
+class Here:
+    """This process."""
 
-    table: Table  # of wrapped voters: nobody looks at it
-    labels: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    classes: NDArray[Any]
-    factor: NDArray[np.float64] | None = None  # of the row's class
-    validation: "Problem | None" = None
+    room: Room
 
-    @cached_property
-    def examples(self) -> Examples:
-        return Examples(self.table, self.labels, len(self.classes), read_weights(self.weight, self.factor))
+    def agree(self, name: str, *arguments: Any) -> Any:
+        return alone(getattr(self.room, name)(*arguments))
+
+    def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
+        return self.room.engines[name]
 
 
 @dataclass(frozen=True)
@@ -62,43 +66,39 @@ class Bench:
     judge: Any
 
 
-def run(model: Any, problem: Problem, context: Any, data: tuple[Any, Any]) -> None:
+def run(model: Any, place: Place, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model by its family. Nothing of it changes before all is done."""
     before = _before(model)
-    jobs = count_jobs(model.n_jobs, problem.table.n_rows * problem.table.n_columns)
-    inputs.refuse_too_large(_bytes_needed(model, problem, model._n_shards or jobs, 256))
-    with Pool(jobs) as pool:
-        categorical = inputs.category_columns(problem.table, model.categorical_features)
-        weights = problem.examples.weights.whole
-        bins = find_bins(problem.table, weights, categorical, model.max_bins, pool)
-        if bins.width > 256:
-            inputs.refuse_too_large(_bytes_needed(model, problem, model._n_shards or jobs, bins.width))
-        if before is not None:
-            _refuse_other_data(before, bins, problem.classes)
-        n_outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
-        groups = _groups(model, problem)
-        pasts = [_past(before, label, lambda *of: casts_of(before.ensemble_, bins, *of)) for label, _ in groups]
+    classes = outline.classes
+    bins: Bins = place.agree("find_bins", model.categorical_features, model.max_bins)
+    if before is not None:
+        _refuse_other_data(before, bins, classes)
+    n_outputs = 1 if len(classes) == 2 else len(classes)
+    groups = _groups(model, classes)
+    pasts = [_past(before, label, lambda *of: casts_of(before.ensemble_, bins, *of)) for label, _ in groups]
 
-        def make(outcomes: list[Outcome]) -> dict[str, Any]:
-            runs = [*outcomes, *pasts[len(outcomes) :]]
-            ensemble = from_casts([run.kept for run in runs], bins, n_outputs)
-            return {"bins_": bins, **fitted(model, problem, ensemble, runs)}
+    def make(outcomes: list[Outcome]) -> dict[str, Any]:
+        runs = [*outcomes, *pasts[len(outcomes) :]]
+        ensemble = from_casts([run.kept for run in runs], bins, n_outputs)
+        return {"bins_": bins, **fitted(model, outline, ensemble, runs)}
 
-        with Hooks(model, context, data, make, len(groups)) as hooks:
-            if len(problem.classes) == 1:
-                hooks.finished.append(Outcome(stop_reason="no_edge"))
-            else:
-                bench = _set_up(model, problem, bins, pool)
-                for (_, group), past in zip(groups, pasts, strict=True):
-                    hooks.finished.append(_run_one(bench, group, past, hooks))
+    with Hooks(model, context, data, make, len(groups)) as hooks:
+        if len(classes) == 1:
+            hooks.finished.append(Outcome(stop_reason="no_edge"))
+        else:
+            bench = _set_up(model, place, bins, len(classes))
+            for (_, group), past in zip(groups, pasts, strict=True):
+                hooks.finished.append(_run_one(bench, group, past, hooks))
 
 
-def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, data: tuple[Any, Any]) -> None:
+def run_wrapped(model: Any, room: Room, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model by a classifier that is fitted anew every round, on X as it was given."""
     before = _before(model)
-    speech: Any = _hearing(model, problem) if model._by_rows else _speech(model, problem)
-    groups = _groups(model, problem)
-    engine = Rows(problem.examples, lambda voter: speech.of(voter, X))
+    classes, examples, heard = outline.classes, room.examples["train"], room.examples.get("heard")
+    X: Any = examples.table
+    speech: Any = _hearing(model, classes) if model._by_rows else _speech(model, outline)
+    groups = _groups(model, classes)
+    engine = Rows(examples, lambda voter: speech.of(voter, X))
     pasts = [_past(before, label, lambda *of: before.ensemble_.casts(*of, engine.hear)) for label, _ in groups]
 
     def make(outcomes: list[Outcome]) -> dict[str, Any]:
@@ -106,18 +106,18 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
         kept = [run.kept for run in runs]
         if model._by_rows:
             council = Council(kept, speech, X.shape[1], model._family())
-            return {"bins_": no_bins(X.shape[1]), **fitted(model, problem, council, runs)}
-        return fitted(model, problem, Committee(kept, speech, X.shape[1]), runs)
+            return {"bins_": no_bins(X.shape[1]), **fitted(model, outline, council, runs)}
+        return fitted(model, outline, Committee(kept, speech, X.shape[1]), runs)
 
     with Hooks(model, context, data, make, len(groups)) as hooks:
         judge = None
-        if problem.validation is not None:
-            judge = Rows(problem.validation.examples, lambda voter: speech.of(voter, X_val))
+        if heard is not None:
+            judge = Rows(heard, lambda voter: speech.of(voter, heard.table))
         for (_, group), past in zip(groups, pasts, strict=True):
-            if len(problem.classes) == 1:
+            if len(classes) == 1:
                 hooks.finished.append(Outcome(stop_reason="no_edge"))
                 break
-            labels = problem.classes[problem.labels] if group is None else group[problem.labels]
+            labels = classes[examples.labels] if group is None else group[examples.labels]
             family: Any
             if model._by_rows:
                 family = ByRows(model._family(), X, speech, column_names(model))
@@ -126,32 +126,32 @@ def run_wrapped(model: Any, X: Any, problem: Problem, X_val: Any, context: Any, 
             family.skip(len(past.casts))
             bench = Bench(model, family, NO_BINS, engine, judge)
             hooks.finished.append(_run_one(bench, group, past, hooks))
-        none = len(problem.classes) > 1 and not any(outcome.casts for outcome in hooks.finished)
+        none = len(classes) > 1 and not any(outcome.casts for outcome in hooks.finished)
         if none and not model._by_rows:
             raise ValueError(
                 f"BaseClassifier in {type(model).__name__} ensemble is worse than random, ensemble can not be fit."
             )
 
 
-def _speech(model: Any, problem: Problem) -> Speech:
-    booster = model._booster(len(problem.classes))
+def _speech(model: Any, outline: Outline) -> Speech:
+    classes = outline.classes
+    booster = model._booster(len(classes))
     exact = isinstance(booster, RealAdaBoost) and not booster.search
-    smoothing = float(np.finfo(np.float64).eps) if exact else 1.0 / problem.examples.weights.n_counted
-    one_vs_rest = model._one_vs_rest and len(problem.classes) > 2
-    return Speech(np.arange(2) if one_vs_rest else problem.classes, booster.leaves, smoothing)
+    smoothing = float(np.finfo(np.float64).eps) if exact else 1.0 / outline.n_counted
+    one_vs_rest = model._one_vs_rest and len(classes) > 2
+    return Speech(np.arange(2) if one_vs_rest else classes, booster.leaves, smoothing)
 
 
-def _hearing(model: Any, problem: Problem) -> Any:
+def _hearing(model: Any, classes: NDArray[Any]) -> Any:
     """How voters by rows are heard: each says one number, for two classes."""
-    n_labels = len(problem.classes)
-    if n_labels > 2 and not model._one_vs_rest:
+    if len(classes) > 2 and not model._one_vs_rest:
         raise ValueError(
-            f"{type(model).__name__} cannot boost {type(model._family()).__name__} for {n_labels} classes: it fits all "
-            "classes at once, and these voters tell two apart: use AdaBoostRClassifier, or scikit-learn's "
+            f"{type(model).__name__} cannot boost {type(model._family()).__name__} for {len(classes)} classes: it fits "
+            "all classes at once, and these voters tell two apart: use AdaBoostRClassifier, or scikit-learn's "
             "OneVsRestClassifier"
         )
-    classes = np.arange(2) if n_labels > 2 else problem.classes
-    return Hearing(classes, model._booster(2).leaves, type(model).__name__)
+    heard = np.arange(2) if len(classes) > 2 else classes
+    return Hearing(heard, model._booster(2).leaves, type(model).__name__)
 
 
 def no_bins(n_columns: int) -> Bins:
@@ -160,65 +160,74 @@ def no_bins(n_columns: int) -> Bins:
     return Bins([np.empty(0)] * n_columns, {}, nothing.astype(np.bool_), nothing)
 
 
-def _set_up(model: Any, problem: Problem, bins: Bins, pool: Pool) -> Bench:
-    n_shards = model._n_shards or pool.n_jobs
-    heard = problem.validation
-    judge = Threads(heard.examples, bins, pool, n_shards) if heard is not None else None
-    return Bench(model, model._family(), bins, Threads(problem.examples, bins, pool, n_shards), judge)
+def _set_up(model: Any, place: Place, bins: Bins, n_labels: int) -> Bench:
+    said = place.agree("build", bins, model.max_bins)
+    engines = {name: place.engine(name, numbers, n_labels) for name, numbers in said.items()}
+    return Bench(model, model._family(), bins, engines["train"], engines.get("heard"))
 
 
 def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome, hooks: Hooks) -> Outcome:
     """One run of the loop: all labels, or one against the rest."""
     model, engine = bench.model, bench.engine
     hooks.prepare()
-    booster = model._booster(engine.n_labels if group is None else 2)
+    booster = model._chosen_booster(bench, group, engine.n_labels if group is None else 2)
     engine.start(booster, group)
     watchers: list[Watcher] = []
-    if bench.judge is not None:
+    if bench.judge is not None and model.early_stopping:
         bench.judge.start(booster, group)
         watchers.append(Validation(bench.judge, booster, model.scoring, model.tol, model.n_iter_no_change))
     if hooks.wanted:
         watchers.append(hooks)
-    setting = Setting(engine, bench.family, booster, bench.bins)
+    setting = Setting(engine, model._searching(bench, booster, past), booster, bench.bins)
     return boost(setting, model.n_estimators, past, watchers)
 
 
-def _groups(model: Any, problem: Problem) -> list[tuple[int | None, NDArray[np.int64] | None]]:
+def listen(bench: Bench, group: NDArray[np.int64] | None, booster: Any) -> float:
+    """The score of a run with this booster on the rows set aside: after its last round, or after the best if the model
+    stops by them. For choosing among boosters."""
+    model, engine, judge = bench.model, bench.engine, bench.judge
+    family = copy.copy(bench.family)
+    if isinstance(family, Wrapped):
+        family.random = copy.deepcopy(family.random)  # what it draws, the chosen run draws again
+    bench = replace(bench, family=family)
+    engine.start(booster, group)
+    judge.start(booster, group)
+    patience = model.n_iter_no_change if model.early_stopping else model.n_estimators + 1
+    validation = Validation(judge, booster, model.scoring, model.tol, patience)
+    setting = Setting(engine, model._searching(bench, booster, Outcome()), booster, bench.bins)
+    outcome = boost(setting, model.n_estimators, None, [validation])
+    if not outcome.rows:
+        return float("inf")
+    return validation.best if model.early_stopping else outcome.rows[-1]["validation"]
+
+
+def _groups(model: Any, classes: NDArray[Any]) -> list[tuple[int | None, NDArray[np.int64] | None]]:
     """The runs: all labels as they are, or each label against the rest."""
-    n_labels = len(problem.classes)
+    n_labels = len(classes)
     if not model._one_vs_rest or n_labels <= 2:
         return [(None, None)]
     return [(label, (np.arange(n_labels) == label).astype(np.int64)) for label in range(n_labels)]
 
 
-def count_runs(model: Any, problem: Problem) -> int:
+def count_runs(model: Any, outline: Outline) -> int:
     """One, or one per class."""
-    return len(_groups(model, problem))
-
-
-def _bytes_needed(model: Any, problem: Problem, n_shards: int, width: int) -> int:
-    """Binned copy, state and working vectors of the shards, and their histograms; in Python integers."""
-    columns, n_labels = problem.table.n_columns + 3, len(problem.classes)
-    cell = 2 if model.max_bins == "exact" else 1
-    n_states = 2 if n_labels == 2 else 1 + n_labels
-    histogram = 8 * n_labels * columns * width
-    return problem.table.n_rows * (cell * columns + 8 * (n_states + 12)) + (n_shards + 3) * histogram
+    return len(_groups(model, outline.classes))
 
 
 # ---------------------------------------------------------------- the fitted model
 
 
-def fitted(model: Any, problem: Problem, ensemble: Any, outcomes: list[Outcome]) -> dict[str, Any]:
+def fitted(model: Any, outline: Outline, ensemble: Any, outcomes: list[Outcome]) -> dict[str, Any]:
     """The attributes of the model these outcomes make."""
     attributes = {
-        "classes_": problem.classes,
-        "n_classes_": len(problem.classes),
+        "classes_": outline.classes,
+        "n_classes_": len(outline.classes),
         "estimator_": model._family(),
         "ensemble_": ensemble,
         "history_": _history(outcomes),
         "stop_reason_": _reason(outcomes),
     }
-    if problem.validation is not None:
+    if outline.listens:
         attributes["best_round_"] = max(len(outcome.kept) for outcome in outcomes)
     return attributes
 
@@ -256,6 +265,15 @@ def _before(model: Any) -> Any:
     return before
 
 
+def resume(model: Any, context: Any) -> bool:
+    """Whether a fit that was broken off can go on: from its checkpoint, or anew if that was not yet written."""
+    checkpoints = [callback for callback in getattr(model, "_skl_callbacks", []) if isinstance(callback, Checkpoint)]
+    for checkpoint in checkpoints:
+        model.__dict__.pop("_rescued", None)
+        checkpoint.setup(model, context)
+    return bool(checkpoints)
+
+
 def _past(before: Any, label: int | None, casts: Callable[[int | None, list[Row]], list[Cast]]) -> Outcome:
     """What a run (of one label) has behind it. casts: the voters that belong to rows of history."""
     if before is None:
@@ -287,17 +305,3 @@ def validation_seed(model: Any) -> int:
     if getattr(model, "_validation_seed", None) is None or not (model.warm_start or before is not model):
         model._validation_seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     return int(model._validation_seed)
-
-
-def set_aside(problem: Problem, fraction: float, seed: int) -> Problem:
-    """A part of the rows of every class goes to validation; rows only change sides, nothing is copied."""
-    hashes = hash_rows(problem.table, seed)
-    times = problem.examples.weights.rows
-    aside = np.zeros(len(times), dtype=np.int64)
-    for label in range(len(problem.classes)):
-        rows = np.flatnonzero((problem.labels == label) & (times > 0))
-        aside[rows] = draw(hashes[rows], problem.weight[rows], times[rows], fraction)
-    if not np.any(aside):
-        raise ValueError("early_stopping=True, but every class has only one sample: none can be set aside to stop by")
-    heard = problem.weight * (aside / np.maximum(times, 1))
-    return replace(problem, weight=problem.weight - heard, validation=replace(problem, weight=heard))

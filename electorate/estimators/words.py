@@ -59,10 +59,14 @@ def column_names(model: Any) -> list[str]:
 
 
 class Words:
-    """The words of one model: names of columns, categories and classes."""
+    """The words of one model: names of columns, categories and classes.
 
-    def __init__(self, model: Any) -> None:
+    brief: missing values are mentioned only where the column had some in training.
+    """
+
+    def __init__(self, model: Any, brief: bool = False) -> None:
         self.model = model
+        self.brief = brief
         self.names = column_names(model)
 
     def label(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
@@ -96,6 +100,7 @@ class Words:
         column = int(alone.column[node])
         name = self.names[column]
         missing = bool(alone.missing_left[node]) == (side == 0)
+        missing &= not self.brief or bool(self.model.bins_.has_missing[column])
         if alone.members[node] >= 0:
             return self._categories(name, column, alone.sets[alone.members[node]], side, missing)
         if np.isinf(alone.threshold[node]):

@@ -416,6 +416,48 @@ def best_threshold_of_two(sums, totals, n_bins, has_missing, ordered, found):
 
 
 @kernel
+def cheapest_threshold(sums, totals, squares, square_totals, n_bins, has_missing, ordered, lam, spread, found):
+    """The ordered test of the lowest cost at its own best step (EBBoost, cost (3)); its sides say the two labels.
+
+    sums, squares[label, column, bin] and their totals[label]: of w and of w^2; spread: the mean of w^2 over the square
+    of the mean of w. Ties: first column, first cut, missing on the left. found: column, cut, missing left. Returns the
+    cost over that of no step, inf if there is no test.
+    """
+    miss = sums.shape[2] - 1
+    all_weights = np.float64(totals[0] + totals[1])
+    all_squares = np.float64(square_totals[0] + square_totals[1])
+    least = np.inf
+    for j in range(n_bins.shape[0]):
+        if not ordered[j]:
+            continue
+        right, up = totals[0], square_totals[0]  # of the test that says label 1 on the left and label 0 on the right
+        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
+            right += sums[1, j, cut] - sums[0, j, cut]
+            up += squares[1, j, cut] - squares[0, j, cut]
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                here, above = right, up
+                if side == 0:
+                    here += sums[1, j, miss] - sums[0, j, miss]
+                    above += squares[1, j, miss] - squares[0, j, miss]
+                cost = cost_at_best(here / all_weights, above / all_squares, lam, spread)
+                if cost < least:
+                    least = cost
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return least
+
+
+@kernel
+def cost_at_best(right, right_squares, lam, spread):
+    """Cost (3) over that of no step, for a voter that is right on these shares of w and w^2: 2 sqrt(R W) + ..."""
+    wrong = 1.0 - right
+    ups = (1.0 - lam) * right * right + lam * (right_squares * spread)
+    downs = (1.0 - lam) * wrong * wrong + lam * ((1.0 - right_squares) * spread)
+    return 2.0 * np.sqrt(max(ups * downs, 0.0)) + 2.0 * (1.0 - lam) * right * wrong
+
+
+@kernel
 def send_left(histogram, seen, column, cut, missing_left, on_left, sides):
     """The bins on_left of a test x <= cut, and the weights sides[side, label] on its two sides.
 
@@ -895,3 +937,174 @@ def squared_distances(rows, others, out):
             for m in range(total.shape[0]):
                 apart = x - y[m]
                 total[m] += apart * apart
+
+
+# ---------------------------------------------------------------- QuadBoost on a pool
+#
+# kind of penalty: 0 none, 1 L1, 2 L2, 3 Linf. mode: 0 a voter enters every round, 1 one enters and all are swept,
+# 2 the one with the largest decrease moves. Equation numbers are those of the QuadBoost paper.
+
+
+@kernel
+def quad_weight(kind, lam, most, pull, eta):
+    """The best weight of a voter, eq. 6 to 9, on the grid of votes. pull: mu - M, with M of the other voters."""
+    if eta <= 0.0:
+        return 0.0
+    if kind == 1:
+        size = max(abs(pull) - lam, 0.0) / eta
+        weight = size if pull > 0.0 else -size
+    elif kind == 2:
+        weight = pull / (eta + lam)
+    elif kind == 3:
+        weight = min(max(pull / eta, -most), most)
+    else:
+        weight = pull / eta
+    return np.rint(weight * 1099511627776.0) / 1099511627776.0
+
+
+@kernel
+def quad_drop(kind, lam, c, eta, old, new):
+    """What the objective loses when a voter's weight goes from old to new; c: its correlation with the residual."""
+    change = new - old
+    drop = change * (2.0 * c - eta * change)
+    if kind == 1:
+        drop += 2.0 * lam * (abs(old) - abs(new))
+    elif kind == 2:
+        drop -= lam * change * (old + new)
+    return drop
+
+
+@kernel
+def quad_best(kind, lam, most, mode, full, c, eta, weight):
+    """The voter whose move lowers the objective most (the first of equals), by how much, and the largest |c|.
+
+    full: nobody may enter. In mode 0 every voter enters anew, in mode 1 only those of weight 0.
+    """
+    best, drop, largest = -1, 0.0, 0.0
+    for j in range(c.shape[0]):
+        largest = max(largest, abs(c[j]))
+        old = weight[j]
+        if (mode == 1 and old != 0.0) or (full and mode != 0 and old == 0.0):
+            continue
+        if mode == 0:
+            old = 0.0
+        here = quad_drop(kind, lam, c[j], eta[j], old, quad_weight(kind, lam, most, c[j] + old * eta[j], eta[j]))
+        if here > drop:
+            best, drop = j, here
+    return best, drop, largest
+
+
+@kernel
+def quad_gap(kind, lam, most, power, c, mu, weight):
+    """A bound on how far the objective of these weights is above the least there is; infinite without a penalty.
+
+    L1: the duality gap of the Lasso, the residual scaled into the dual set. L2: by strong convexity. Linf: what a
+    linear function with the same slope could still gain in the box. power: the mean of y^2.
+    """
+    if kind == 0 or (kind == 2 and lam <= 0.0):
+        return np.inf
+    total = 0.0
+    if kind == 1:
+        heard, risk, size, largest = power, power, 0.0, 0.0
+        for j in range(c.shape[0]):
+            largest = max(largest, abs(c[j]))
+            if weight[j] != 0.0:
+                heard -= weight[j] * mu[j]
+                risk -= weight[j] * (mu[j] + c[j])
+                size += abs(weight[j])
+        if risk <= 0.0:
+            return max(2.0 * lam * size, 0.0)
+        scale = heard / risk
+        if largest > 0.0:
+            scale = min(max(scale, -lam / largest), lam / largest)
+        return max(risk + 2.0 * lam * size - 2.0 * scale * heard + scale * scale * risk, 0.0)
+    for j in range(c.shape[0]):
+        if kind == 2:
+            slope = lam * weight[j] - c[j]
+            total += slope * slope / lam
+        else:
+            total += 2.0 * (most * abs(c[j]) - c[j] * weight[j])
+    return total
+
+
+@kernel
+def quad_rounds(
+    kind, lam, most, mode, tol, most_voters, power, c, mu, eta, weight, gram, slot, first, last, places, moves, info
+):
+    """Rounds first..last on a pool; places[move]: round, voter; moves[move]: weight, step, edge, drop, voters after it.
+
+    gram[slot[j]] is the row of voter j. Returns the round to go on with. info: moves made, why it ended (0: the rounds
+    are done or there is no more room, 1: a row of the Gram matrix is wanted, 2: within tol, 3: no move lowers the
+    objective, 4: as many voters as may be), the voter whose row is wanted, voters of weight.
+    """
+    made, held = 0, 0
+    for j in range(weight.shape[0]):
+        if weight[j] != 0.0:
+            held += 1
+    info[1], info[2] = 0, -1
+    number = first
+    while number <= last and made + held + 2 <= places.shape[0]:
+        j, drop, largest = quad_best(kind, lam, most, mode, held >= most_voters, c, eta, weight)
+        if mode == 0 and kind == 1 and largest <= lam + tol:
+            info[1] = 2
+            break
+        look = mode == 1 or (mode == 2 and number % 16 == 1)
+        if look and (kind == 1 or held > 0) and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
+            info[1] = 2
+            break
+        if j >= 0 and slot[j] < 0:
+            info[1], info[2] = 1, j
+            break
+        if mode == 0 and j >= 0 and weight[j] == 0.0 and held >= most_voters:
+            info[1] = 4
+            break
+        before = made
+        for k in range(-1, weight.shape[0] if mode == 1 else 0):  # the chosen voter, then all that have a weight
+            at = j if k < 0 else k
+            if at < 0 or (k >= 0 and weight[at] == 0.0):
+                continue
+            old = 0.0 if mode == 0 else weight[at]
+            pull = c[at] + old * eta[at]
+            new = quad_weight(kind, lam, most, pull, eta[at])
+            drop = quad_drop(kind, lam, c[at], eta[at], old, new)
+            if new == old or drop <= 0.0:
+                continue
+            change = new - old
+            row = gram[slot[at]]
+            for i in range(c.shape[0]):
+                c[i] -= change * row[i]
+            held -= 1 if weight[at] != 0.0 else 0
+            weight[at] += change
+            held += 1 if weight[at] != 0.0 else 0
+            places[made, 0], places[made, 1] = number, at
+            moves[made, 0], moves[made, 1], moves[made, 2] = weight[at], new, pull
+            moves[made, 3], moves[made, 4] = drop, held
+            made += 1
+        if made == before:
+            info[1] = 3
+            break
+        number += 1
+    info[0], info[3] = made, held
+    return number
+
+
+@kernel
+def quad_replay(kind, lam, mode, places, moves, c, eta, weight, gram, slot):
+    """Make moves again: their weights are moves[:, 0], the other columns are filled."""
+    held = 0
+    for j in range(weight.shape[0]):
+        if weight[j] != 0.0:
+            held += 1
+    for n in range(places.shape[0]):
+        at = places[n, 1]
+        change = moves[n, 0] - weight[at]
+        old = 0.0 if mode == 0 else weight[at]
+        moves[n, 1], moves[n, 2] = old + change, c[at] + old * eta[at]
+        moves[n, 3] = quad_drop(kind, lam, c[at], eta[at], old, old + change)
+        row = gram[slot[at]]
+        for i in range(c.shape[0]):
+            c[i] -= change * row[i]
+        held -= 1 if weight[at] != 0.0 else 0
+        weight[at] = moves[n, 0]
+        held += 1 if weight[at] != 0.0 else 0
+        moves[n, 4] = held

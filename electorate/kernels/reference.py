@@ -201,6 +201,27 @@ def best_threshold_of_two(sums, totals, n_bins, has_missing, ordered, found):
     return best_threshold(sums, totals, n_bins, has_missing, ordered, np.zeros((0, 0), dtype=np.int64), 1, found)
 
 
+def cheapest_threshold(sums, totals, squares, square_totals, n_bins, has_missing, ordered, lam, spread, found):
+    least = np.inf
+    for test in _thresholds(n_bins, has_missing, ordered):
+        left, left_squares = _left(sums, *test), _left(squares, *test)
+        right = (left[1] + totals[0] - left[0]) / totals.sum()
+        right_squares = (left_squares[1] + square_totals[0] - left_squares[0]) / square_totals.sum()
+        cost = cost_at_best(right, right_squares, lam, spread)
+        if cost < least:
+            least = cost
+            found[:3] = test
+    return least
+
+
+def cost_at_best(right, right_squares, lam, spread):
+    """V of (4) at its best alpha, over its value at 0 up to the common factor."""
+    wrong, wrong_squares = 1.0 - right, 1.0 - right_squares
+    ups = (1.0 - lam) * right * right + lam * (right_squares * spread)
+    downs = (1.0 - lam) * wrong * wrong + lam * (wrong_squares * spread)
+    return 2.0 * np.sqrt(max(ups * downs, 0.0)) + 2.0 * (1.0 - lam) * right * wrong
+
+
 def send_left(histogram, seen, column, cut, missing_left, on_left, sides):
     on_left[:] = np.arange(len(on_left)) <= cut
     if missing_left < 0:
@@ -367,3 +388,113 @@ def squared_distances(rows, others, out):
     out[:] = 0.0
     for x, y in zip(rows.T, others, strict=True):
         out += (x[:, None] - y) ** 2
+
+
+# ---------------------------------------------------------------- QuadBoost on a pool
+
+
+def quad_weight(kind, lam, most, pull, eta):
+    pull, eta = np.asarray(pull, dtype=np.float64), np.asarray(eta, dtype=np.float64)
+    some = np.where(eta > 0, eta, 1.0)
+    best = [
+        pull / some,
+        np.sign(pull) * np.maximum(np.abs(pull) - lam, 0.0) / some,
+        pull / (some + lam),
+        np.clip(pull / some, -most, most),
+    ][kind]
+    return np.where(eta > 0, np.rint(best * 2.0**40) / 2.0**40, 0.0)[()]
+
+
+def quad_drop(kind, lam, c, eta, old, new):
+    change = new - old
+    penalty = [0.0, 2 * lam * (np.abs(old) - np.abs(new)), -lam * change * (old + new), 0.0][kind]
+    return change * (2 * c - eta * change) + penalty
+
+
+def quad_best(kind, lam, most, mode, full, c, eta, weight):
+    old = np.zeros_like(weight) if mode == 0 else weight
+    drop = quad_drop(kind, lam, c, eta, old, quad_weight(kind, lam, most, c + old * eta, eta))
+    left_out = (mode == 1) & (weight != 0) | bool(full and mode) & (weight == 0)
+    drop = np.where(left_out, 0.0, drop)
+    largest = float(np.abs(c).max(initial=0.0))
+    if not np.any(drop > 0):
+        return -1, 0.0, largest
+    return int(np.argmax(drop)), float(drop.max()), largest
+
+
+def quad_gap(kind, lam, most, power, c, mu, weight):
+    if kind == 0 or (kind == 2 and lam <= 0):
+        return np.inf
+    if kind == 2:
+        return float(((lam * weight - c) ** 2 / lam).sum())
+    if kind == 3:
+        return float((2 * (most * np.abs(c) - c * weight)).sum())
+    heard = power - weight @ mu
+    risk = power - weight @ (mu + c)
+    size, largest = np.abs(weight).sum(), np.abs(c).max(initial=0.0)
+    if risk <= 0:
+        return 2 * lam * size
+    scale = heard / risk if largest == 0 else np.clip(heard / risk, -lam / largest, lam / largest)
+    return max(float(risk + 2 * lam * size - 2 * scale * heard + scale**2 * risk), 0.0)
+
+
+def quad_rounds(
+    kind, lam, most, mode, tol, most_voters, power, c, mu, eta, weight, gram, slot, first, last, places, moves, info
+):
+    made = 0
+
+    def move(number, at):
+        nonlocal made
+        old = 0.0 if mode == 0 else weight[at]
+        pull = c[at] + old * eta[at]
+        new = quad_weight(kind, lam, most, pull, eta[at])
+        drop = quad_drop(kind, lam, c[at], eta[at], old, new)
+        if new != old and drop > 0:
+            c[:] -= (new - old) * gram[slot[at]]
+            weight[at] += new - old
+            places[made] = number, at
+            moves[made] = weight[at], new, pull, drop, np.count_nonzero(weight)
+            made += 1
+
+    def why(number, j, largest):
+        within = (mode == 1 or number % 16 == 1) and (kind == 1 or np.any(weight))
+        if mode == 0 and kind == 1 and largest <= lam + tol:
+            return 2
+        if mode and within and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
+            return 2
+        if j >= 0 and slot[j] < 0:
+            info[2] = j
+            return 1
+        return 4 if mode == 0 and j >= 0 and weight[j] == 0 and np.count_nonzero(weight) >= most_voters else 0
+
+    info[1:3] = 0, -1
+    number = first
+    while number <= last and made + np.count_nonzero(weight) + 2 <= len(places):
+        full = np.count_nonzero(weight) >= most_voters
+        j, _, largest = quad_best(kind, lam, most, mode, full, c, eta, weight)
+        info[1] = why(number, j, largest)
+        if info[1]:
+            break
+        before = made
+        if j >= 0:
+            move(number, j)
+        if mode == 1:
+            for k in range(len(weight)):
+                if weight[k] != 0:
+                    move(number, k)
+        if made == before:
+            info[1] = 3
+            break
+        number += 1
+    info[0], info[3] = made, np.count_nonzero(weight)
+    return number
+
+
+def quad_replay(kind, lam, mode, places, moves, c, eta, weight, gram, slot):
+    for (_, at), row in zip(places, moves, strict=True):
+        change = row[0] - weight[at]
+        old = 0.0 if mode == 0 else weight[at]
+        row[1:4] = old + change, c[at] + old * eta[at], quad_drop(kind, lam, c[at], eta[at], old, old + change)
+        c -= change * gram[slot[at]]
+        weight[at] = row[0]
+        row[4] = np.count_nonzero(weight)

@@ -34,7 +34,7 @@ class Shape:
         return 2 * n * self.numeric + 4 * n * self.with_missing + sum(2 * k for k in self.levels)
 
 
-def massart(n: int, log_count: float) -> float:
+def massart(n: float, log_count: float) -> float:
     """sqrt(2 log N / n): the Rademacher complexity of N voters with outputs in [-1, 1] is at most that."""
     return math.sqrt(2 * max(log_count, 0.0) / n)
 

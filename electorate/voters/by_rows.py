@@ -132,7 +132,7 @@ class ByRows:
         if self.rows is None:
             shard = engine.shard
             labels = np.repeat(shard.group, np.diff(shard.starts))
-            kept = np.asfortranarray(self.X[engine.order])
+            kept = np.take(self.X.T, engine.order, axis=1).T  # columns stay together
             wanted, booster = self.hearing.kind, self.hearing.booster
             self.rows = RowSearch(kept, 2 * labels - 1, engine.times, wanted, booster, self.names)
         self.rows.grid = engine.shard.grid

@@ -69,8 +69,22 @@ class SignColumns:
     """Columns of +-1 as bits. times: how often a row counts; all once where None."""
 
     def __init__(self, X: Floats, times: NDArray[np.int64] | None = None, cached_bytes: int = CACHED_BYTES) -> None:
-        self.n_rows, self.n_columns = X.shape
-        positive = np.packbits(X.T > 0, axis=1, bitorder="little")
+        positive = np.empty((X.shape[1], -(-len(X) // 8)), dtype=np.uint8)
+        for j, column in enumerate(X.T):
+            positive[j] = np.packbits(column > 0, bitorder="little")
+        self._hold(positive, len(X), times, cached_bytes)
+
+    @classmethod
+    def packed(cls, positive: NDArray[np.uint8], n_rows: int, times: NDArray[np.int64] | None = None) -> "SignColumns":
+        """From the bits themselves: positive[column, group of 8 rows], the first row in the lowest bit."""
+        made = cls.__new__(cls)
+        made._hold(positive, n_rows, times, CACHED_BYTES)
+        return made
+
+    def _hold(
+        self, positive: NDArray[np.uint8], n_rows: int, times: NDArray[np.int64] | None, cached_bytes: int
+    ) -> None:
+        self.n_rows, self.n_columns = n_rows, len(positive)
         self.bits = np.ascontiguousarray(positive.T)  # [group of 8 rows, column]
         room = np.zeros((self.n_columns, -(-self.n_rows // 64) * 8), dtype=np.uint8)
         room[:, : positive.shape[1]] = positive

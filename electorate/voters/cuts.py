@@ -24,7 +24,7 @@ class Cuts:
         """The same tests that `kernels.best_threshold` goes through."""
         columns = np.flatnonzero(bins.ordered)
         n_bins, missing = bins.n_bins[columns, None], bins.has_missing[columns, None]
-        cut = np.arange(bins.width - 1)
+        cut = np.arange(n_bins.max(initial=0))
         right = cut < np.where(missing, n_bins, n_bins - 1)
         left = missing & (cut < n_bins - 1)
         return cls(columns, np.stack([left, right], axis=2))
@@ -32,7 +32,7 @@ class Cuts:
     def left(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
         """[label, column, cut, side]: the weights on the left, from a node's [label, column, bin]."""
         mine = histogram[:, self.columns]
-        below = np.cumsum(mine[:, :, :-1], axis=2)
+        below = np.cumsum(mine[:, :, : self.valid.shape[1]], axis=2)
         return np.stack([below + mine[:, :, -1:], below], axis=3)
 
     def place(self, index: int) -> tuple[int, int, int]:

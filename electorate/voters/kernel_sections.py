@@ -141,6 +141,7 @@ class KernelSections(BaseEstimator):
     sees: ClassVar[str] = "rows"
     says_log_odds: ClassVar[bool] = False
     exhaustive: ClassVar[bool] = True
+    takes_missing: ClassVar[bool] = False
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "kernel": [StrOptions({"rbf", "polynomial", "linear"})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
@@ -250,4 +251,7 @@ def refuse_missing(X: Floats, names: list[str] | None = None) -> None:
     missing = np.flatnonzero(np.isnan(X).any(axis=0))
     if len(missing):
         name = names[missing[0]] if names is not None else str(missing[0])
-        raise ValueError(f"KernelSections cannot look at missing values, and column {name} has some: fill them first")
+        raise ValueError(
+            f"Input X contains NaN: column {name} has missing values, which KernelSections cannot look at; "
+            "fill them first"
+        )

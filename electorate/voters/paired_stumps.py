@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
+from electorate.data.bins import Bins
 from electorate.engines.messages import ROOT, Question
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
@@ -71,12 +72,17 @@ class PairedStumps(BaseEstimator):
         """Whether `best` finds the best voter of all."""
         return self.search == "exhaustive"
 
+    def exhaustive_on(self, bins: Bins) -> bool:
+        """As `exhaustive`; but of two columns with very many categories not all sets are tried."""
+        many = [j for j in bins.categories if bins.n_bins[j] + bins.has_missing[j] > MOST_LEVELS]
+        return self.exhaustive and len(many) < 2
+
     def best(self, search: Search) -> Voter:
-        finder = Finder(search.bins, search.counts)
+        finder = Finder(search.bins, search.counts, signed=search.signed)
         stump = finder.best(search.sums.histogram, search.sums.totals)
         if self.search == "greedy" and stump is None:
             return constant(search)
-        firsts = _all_questions(finder, search) if self.search == "exhaustive" else iter([stump])
+        firsts = all_questions(finder, search) if self.search == "exhaustive" else iter([stump])
         least = int(search.sums.totals.max()) if stump is None else int(stump.sums.max(axis=1).sum())
         best: tuple[Found, _Pair] | None = None
         for first in firsts:
@@ -180,7 +186,7 @@ def _paired(children: Any, found: Found) -> _Pair:
     return _Pair(int(leaves.max(axis=1).sum()), found, leaves)
 
 
-def _all_questions(finder: Finder, search: Search) -> Iterator[Found]:
+def all_questions(finder: Finder, search: Search) -> Iterator[Found]:
     """Every threshold, and every set of the categories of a column (single ones where there are many)."""
     whole = search.sums.histogram[:, : len(search.bins.n_bins)]
     cuts = Cuts.of(search.bins)

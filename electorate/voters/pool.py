@@ -22,7 +22,7 @@ from electorate.voters.trees import Search, Voter, constant
 
 
 @dataclass(frozen=True)
-class Tests:
+class Candidates:
     """The tests of a pool: cut >= 0 is a threshold after that bin, cut -1 a category, `bin`."""
 
     column: NDArray[np.int64]
@@ -31,7 +31,7 @@ class Tests:
     missing_left: NDArray[np.int64]  # of a threshold: 1 or 0
 
     @classmethod
-    def of(cls, bins: Bins, counts: NDArray[np.int64], per_feature: int) -> "Tests":
+    def of(cls, bins: Bins, counts: NDArray[np.int64], per_feature: int) -> "Candidates":
         """The thresholds that part a column's sample weight most evenly; its heaviest categories; missing or not."""
         parts = [_thresholds(bins, counts, per_feature), _levels(bins, counts, per_feature), _missing(bins)]
         columns = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
@@ -91,7 +91,7 @@ class Pool(BaseEstimator):
 
     def best(self, search: Search) -> Voter:
         histogram = search.sums.histogram[:, : len(search.bins.n_bins)]
-        tests = Tests.of(search.bins, search.counts, self.per_feature)
+        tests = Candidates.of(search.bins, search.counts, self.per_feature)
         if not len(tests.column):
             return constant(search)
         left = tests.left(histogram)

@@ -33,29 +33,36 @@ class Finder:
     counts: NDArray[np.int64]
     criterion: str = "edge"
     min_rows: int = 1
+    signed: bool = False  # sums may be negative: those of residuals
 
     def best(
         self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
     ) -> Found | None:
         """The best test for sums[label, column, bin], or None if none is better than no test at all."""
+        if self.signed:
+            return self._most_right(histogram, *lifted(histogram), rows)
         if np.count_nonzero(totals) < 2:
             return None
         if self.criterion == "edge":
-            return self._most_right(histogram, totals, rows)
+            return self._most_right(histogram, histogram, totals, rows)
         return self._purest(histogram, totals, rows)
 
     def _most_right(
-        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64]
+        self,
+        histogram: NDArray[np.int64],
+        looked_at: NDArray[np.int64],
+        totals: NDArray[np.int64],
+        rows: NDArray[np.int64],
     ) -> Found | None:
         bins, found = self.bins, np.zeros(3, dtype=np.int64)
         layout = (bins.n_bins, bins.has_missing, bins.ordered)
         most = max(totals.tolist())
         best = None
-        weight = kernels.best_threshold(histogram, totals, *layout, rows, self.min_rows, found)
+        weight = kernels.best_threshold(looked_at, totals, *layout, rows, self.min_rows, found)
         if weight > most:
             best, most = self._threshold(histogram, found), weight
         if bins.categories:
-            weight = kernels.best_subset(histogram, *layout, rows, self.min_rows, found)
+            weight = kernels.best_subset(looked_at, *layout, rows, self.min_rows, found)
             if weight > most:
                 column, left, right = (int(value) for value in found)
                 best = self.members(histogram, column, histogram[left, column] > histogram[right, column])
@@ -101,3 +108,16 @@ class Finder:
         here = histogram[:, column]
         left = here[:, on_left].sum(axis=1)
         return Found(column, -1, on_left, np.stack([left, here.sum(axis=1) - left]))
+
+
+def lifted(histogram: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sums that are not negative, and their totals, by which every test compares with every other as before.
+
+    What is added to a bin is the same for all labels, and the same in all for every column: whatever a voter says of a
+    bin, it is right on that much more.
+    """
+    more = -np.minimum(histogram.min(axis=0), 0)
+    every = more.sum(axis=1)
+    more[:, 0] += every.max() + 1 - every
+    up = histogram + more
+    return up, up[:, 0].sum(axis=1)

@@ -81,7 +81,9 @@ class Rules(BaseEstimator):
     -----
     Tests are added one by one, each the one after which Matsushita's error 2 sqrt(p (1 - p)), over the rows that fire
     the rule and over those that do not, is least; while it falls. The two sides of the first test are equally good by
-    that measure: the second one may continue either. Ties: columns of numbers first, then the first column and cut.
+    that measure: the second one may continue either. A missing value is none of the categories that have a name; of a
+    threshold it is on the side that fits better, or on the heavier one where training saw none. Ties:
+    columns of numbers first, then the first column and cut.
 
     Examples
     --------
@@ -102,6 +104,10 @@ class Rules(BaseEstimator):
         self.max_terms = max_terms
         self.leaves = leaves
         self.smoothing = smoothing
+
+    @property
+    def says_log_odds(self) -> bool:
+        return self.leaves != "label"
 
     def best(self, search: Search) -> Voter:
         terms = Terms(search)
@@ -151,6 +157,7 @@ class Terms:
     def __init__(self, search: Search) -> None:
         self.search = search
         self.finder = Finder(search.bins, search.counts)
+        self.signed = search.signed
         self.totals = search.sums.totals
         self.cuts = Cuts.of(search.bins)
         self.levels = Levels.of(search.bins)
@@ -158,7 +165,7 @@ class Terms:
     def best(self, inside: Histogram) -> Term | None:
         """The best term to add to a rule with this [label, column, bin], if any is better than none."""
         here = inside[:, 0].sum(axis=1)
-        if np.count_nonzero(here) < 2:
+        if np.count_nonzero(here) < 2 and not self.signed:
             return None
         now = self._score(here)
         least = float(now + abs(now) * 1e-12)  # rounding alone is no gain
@@ -201,6 +208,8 @@ class Terms:
     def _score(self, fires: NDArray[np.int64]) -> NDArray[np.float64]:
         """Minus the sum over both parts of sum_k sqrt(w_k (w - w_k)), from [label, ...] of the rows that fire."""
         totals = self.totals.reshape((-1,) + (1,) * (fires.ndim - 1))
+        if self.signed:  # Matsushita's error is one of weights: of residuals, the edge
+            return np.asarray(fires.max(axis=0) + (totals - fires).max(axis=0), dtype=np.float64)
         return -(_error(fires) + _error(totals - fires))
 
 

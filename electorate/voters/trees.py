@@ -37,6 +37,8 @@ class Voter:
     fitted: Any = None
     said: NDArray[np.float64] | None = None
     member: int = 0  # of a union: the family it comes from
+    step: Any = None  # the booster's, where the search has settled it
+    number: int | None = None  # among the voters that the shards keep
 
 
 class Splitter(Protocol):
@@ -55,6 +57,8 @@ class Search:
     bins: Bins
     counts: NDArray[np.int64]  # [column, bin]
     engine: Splitter
+    floor: float = 0.0  # of the sums
+    signed: bool = False  # the sums are of residuals, which may be negative: only the edge makes sense of them
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class _Grown:
 
 def grow(search: Search, criterion: str, limits: Limits) -> Voter:
     """A tree, level by level; the order in which nodes are split does not change it."""
-    finder = Finder(search.bins, search.counts, criterion, limits.min_samples_leaf)
+    finder = Finder(search.bins, search.counts, criterion, limits.min_samples_leaf, search.signed)
     grown = _Grown(leaves={ROOT: search.sums.totals})
     waiting = [_Open(ROOT, 0, search.sums.histogram)]
     at_once = max(1, BYTES_AT_ONCE // max(1, search.sums.histogram.nbytes))

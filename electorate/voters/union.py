@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from electorate.data.bins import Bins
 from electorate.theory.complexity import Shape
 from electorate.voters.trees import Search, Voter
 
@@ -47,6 +48,8 @@ class Union(BaseEstimator):
                 raise ValueError(
                     f"Union cannot hold {type(family).__name__}: its families search over bins, and that one does not"
                 )
+            if isinstance(family, Union):
+                raise ValueError("Union holds another Union: list the families of both in one")
             if hasattr(family, "_parameter_constraints"):
                 family._validate_params()
 
@@ -57,6 +60,9 @@ class Union(BaseEstimator):
     @property
     def exhaustive(self) -> bool:
         return all(getattr(family, "exhaustive", False) for family in self.families)
+
+    def exhaustive_on(self, bins: Bins) -> bool:
+        return all(is_exhaustive(family, bins) for family in self.families)
 
     def best(self, search: Search) -> Voter:
         voters = [replace(family.best(search), member=k) for k, family in enumerate(self.families)]
@@ -79,6 +85,12 @@ class Union(BaseEstimator):
     def published(self, n: int, d: int) -> list[float]:
         """The papers' complexity of each family."""
         return [family.published(n, d) for family in self.families]
+
+
+def is_exhaustive(family: Any, bins: Bins) -> bool:
+    """Whether a family's search over these bins finds the voter that is right on the most weight."""
+    on = getattr(family, "exhaustive_on", None)
+    return bool(on(bins)) if on is not None else bool(getattr(family, "exhaustive", False))
 
 
 def right_weight(family: Any, voter: Voter) -> int:

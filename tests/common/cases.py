@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from electorate import AdaBoostClassifier
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    PairedStumps,
+    Pool,
+    RealAdaBoostClassifier,
+    Rules,
+    Stumps,
+    Trees,
+    Union,
+)
 from tests.common.recompute import Floats, mean_exp
 
 
@@ -22,6 +32,17 @@ BOOSTERS = {
     "AdaBoost": Booster(AdaBoostClassifier(n_estimators=12), mean_exp),
     "AdaBoost-few-bins": Booster(AdaBoostClassifier(n_estimators=12, max_bins=4), mean_exp),
     "AdaBoost-exact": Booster(AdaBoostClassifier(n_estimators=12, max_bins="exact"), mean_exp),
+    "AdaBoost-paired": Booster(AdaBoostClassifier(PairedStumps(), n_estimators=12), mean_exp),
+    "AdaBoost-pool": Booster(AdaBoostClassifier(Pool(5), n_estimators=12), mean_exp),
+    "AdaBoost-rules": Booster(AdaBoostClassifier(Rules(3), n_estimators=12), mean_exp),
+    "AdaBoost-union": Booster(AdaBoostClassifier(Union([Stumps(), Rules(2), Trees(2)]), n_estimators=12), mean_exp),
+}
+# Voters with real outputs, and trees: they go through the checks of bits.
+REAL = {
+    "AdaBoost-trees": AdaBoostClassifier(Trees(2), n_estimators=6),
+    "Real": RealAdaBoostClassifier(n_estimators=6),
+    "SAMME.R-trees": RealAdaBoostClassifier(Trees(2), step=1, n_estimators=6),
+    "AdaBoost_R-trees": AdaBoostRClassifier(Trees(2), n_estimators=6),
 }
 
 

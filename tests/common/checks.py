@@ -1,16 +1,18 @@
-"""Checks that every booster passes: check_*(estimator, X, y), with an estimator that is not fitted.
+"""Checks that every booster passes on every engine: check_*(engine, estimator, X, y), the estimator not fitted.
 
 Each asserts one promise about a fitted model. Bits are compared where bits are promised, numbers to 1e-9 else.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from tests.common.engines import Engine
 from tests.common.recompute import Floats, margins_of_decision, staged_margins, take
 
+Objective = Callable[[Floats, Floats], float]
 CLOSE = 1e-9  # of sums on the integer grid, for a few hundred rows
 REASONS = {
     *("n_estimators", "validation", "no_edge", "perfect_voter", "converged", "time_limit", "callback"),
@@ -18,8 +20,8 @@ REASONS = {
 }
 
 
-def fitted(estimator: Any, X: Any, y: Any, weight: Any = None, **parameters: Any) -> Any:
-    return clone(estimator).set_params(**parameters).fit(X, y, sample_weight=weight)
+def fitted(engine: Engine, estimator: Any, X: Any, y: Any, weight: Any = None, **parameters: Any) -> Any:
+    return engine.fit(clone(estimator).set_params(**parameters), X, y, weight)
 
 
 def whole_weights(n: int) -> Any:
@@ -33,26 +35,28 @@ def real_weights(n: int) -> Floats:
 # ---------------------------------------------------------------- numbers
 
 
-def check_objective_never_rises(estimator: Any, X: Any, y: Any) -> None:
+def check_objective_never_rises(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     """From the 1 of no voter at all; without weights, with whole ones, with real ones."""
     for weight in (None, whole_weights(len(y)), real_weights(len(y))):
-        objective = fitted(estimator, X, y, weight).history_["objective"]
+        objective = fitted(engine, estimator, X, y, weight).history_["objective"]
         path = np.concatenate([[1.0], objective])
         assert np.all(np.diff(path) <= CLOSE * path[:-1])
         assert objective[-1] < 1
 
 
-def check_objective_is_recomputed(estimator: Any, X: Any, y: Any, objective: Callable[[Floats, Floats], float]) -> None:
+def check_objective_is_recomputed(
+    engine: Engine, estimator: Any, X: Any, y: Any, objective: Callable[[Floats, Floats], float]
+) -> None:
     """From the voters' predictions, round by round."""
     for weight in (np.ones(len(y)), whole_weights(len(y)), real_weights(len(y))):
-        model = fitted(estimator, X, y, weight)
+        model = fitted(engine, estimator, X, y, weight)
         expected = [objective(margins, weight) for margins in staged_margins(model, X, y)]
         np.testing.assert_allclose(model.history_["objective"], expected, rtol=CLOSE, atol=0)
 
 
-def check_margins_are_recomputed(estimator: Any, X: Any, y: Any) -> None:
+def check_margins_are_recomputed(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     """Those of the decision function are those of the voters and their steps, in every round."""
-    model = fitted(estimator, X, y)
+    model = fitted(engine, estimator, X, y)
     expected = staged_margins(model, X, y)
     totals = np.cumsum(model.steps_)
     stages = model.staged_decision_function(X)
@@ -62,17 +66,17 @@ def check_margins_are_recomputed(estimator: Any, X: Any, y: Any) -> None:
     np.testing.assert_allclose(last, expected[-1], rtol=0, atol=CLOSE)
 
 
-def check_train_error_is_score(estimator: Any, X: Any, y: Any) -> None:
+def check_train_error_is_score(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     for weight in (None, whole_weights(len(y)), real_weights(len(y))):
-        model = fitted(estimator, X, y, weight)
+        model = fitted(engine, estimator, X, y, weight)
         scores = list(model.staged_score(X, y, sample_weight=weight))
         np.testing.assert_allclose(model.history_["train_error"], 1 - np.array(scores), rtol=0, atol=CLOSE)
         assert scores[-1] == model.score(X, y, sample_weight=weight)
 
 
-def check_history_is_complete(estimator: Any, X: Any, y: Any) -> None:
+def check_history_is_complete(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     """One entry per round in every column, the steps among them, all finite."""
-    model = fitted(estimator, X, y)
+    model = fitted(engine, estimator, X, y)
     rounds = len(model.history_["step"])
     assert {"step", "edge", "objective", "train_error", "n_voters", "seconds"} <= set(model.history_)
     for column in model.history_.values():
@@ -83,14 +87,14 @@ def check_history_is_complete(estimator: Any, X: Any, y: Any) -> None:
     assert np.all(np.diff(model.history_["seconds"]) >= 0)
 
 
-def check_stops_with_a_reason(estimator: Any, X: Any, y: Any) -> None:
+def check_stops_with_a_reason(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     """Rounds that were done say n_estimators, fewer say why; on rows that tell nothing the model is constant."""
-    model = fitted(estimator, X, y)
+    model = fitted(engine, estimator, X, y)
     assert model.stop_reason_ in REASONS
     assert (len(model.history_["step"]) == model.n_estimators) or model.stop_reason_ != "n_estimators"
     assert np.all(np.isfinite(model.steps_))
     blind = take(X, np.zeros(len(y), dtype=int))
-    model = fitted(estimator, blind, y, n_estimators=200)
+    model = fitted(engine, estimator, blind, y, n_estimators=200)
     assert model.stop_reason_ == "no_edge"
     assert len(np.unique(model.predict(X))) == 1
 
@@ -98,64 +102,63 @@ def check_stops_with_a_reason(estimator: Any, X: Any, y: Any) -> None:
 # ---------------------------------------------------------------- bits
 
 
-def check_weight_is_repetition(estimator: Any, X: Any, y: Any) -> None:
+def check_weight_is_repetition(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     """Weight k is the row k times, and weight 0 is no row."""
     times = whole_weights(len(y))
     rows = np.repeat(np.arange(len(y)), times)
-    weighted = fitted(estimator, X, y, times)
-    repeated = fitted(estimator, take(X, rows), y[rows])
+    weighted = fitted(engine, estimator, X, y, times)
+    repeated = fitted(engine, estimator, take(X, rows), y[rows])
     assert weighted.digest_ == repeated.digest_
     np.testing.assert_array_equal(weighted.history_["objective"], repeated.history_["objective"])
     np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
 
 
-def check_zero_weight_is_no_row(estimator: Any, X: Any, y: Any) -> None:
+def check_zero_weight_is_no_row(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     weight = real_weights(len(y)) * (whole_weights(len(y)) > 0)
     rows = np.flatnonzero(weight)
-    assert fitted(estimator, X, y, weight).digest_ == fitted(estimator, take(X, rows), y[rows], weight[rows]).digest_
+    assert (
+        fitted(engine, estimator, X, y, weight).digest_
+        == fitted(engine, estimator, take(X, rows), y[rows], weight[rows]).digest_
+    )
 
 
-def check_weights_times_power_of_two(estimator: Any, X: Any, y: Any) -> None:
+def check_weights_times_power_of_two(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     for weight in (np.ones(len(y)), whole_weights(len(y)), real_weights(len(y))):
-        digest = fitted(estimator, X, y, weight).digest_
+        digest = fitted(engine, estimator, X, y, weight).digest_
         for power in (-200, -1, 5, 200):
-            assert fitted(estimator, X, y, np.ldexp(weight.astype(float), power)).digest_ == digest
+            assert fitted(engine, estimator, X, y, np.ldexp(weight.astype(float), power)).digest_ == digest
 
 
-def check_rows_permuted(estimator: Any, X: Any, y: Any) -> None:
+def check_rows_permuted(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     order = np.random.default_rng(7).permutation(len(y))
     for weight in (np.ones(len(y)), whole_weights(len(y)), real_weights(len(y))):
-        straight, mixed = fitted(estimator, X, y, weight), fitted(estimator, take(X, order), y[order], weight[order])
+        straight, mixed = (
+            fitted(engine, estimator, X, y, weight),
+            fitted(engine, estimator, take(X, order), y[order], weight[order]),
+        )
         assert straight.digest_ == mixed.digest_
         np.testing.assert_array_equal(straight.history_["objective"], mixed.history_["objective"])
 
 
-def check_threads_and_shards(estimator: Any, X: Any, y: Any) -> None:
-    """The same model and the same predictions for any number of either, more shards than rows too."""
+def check_any_parts(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
+    """The same model and the same predictions for any threads, shards or partitions, more of them than rows too."""
     weight = real_weights(len(y))
-    first = fitted(estimator, X, y, weight, n_jobs=1)
+    first = clone(estimator).set_params(n_jobs=1).fit(X, y, weight)
     decision = first.decision_function(X)
-    for model in _split_up(estimator, X, y, weight):
+    for model in engine.ways(estimator, X, y, weight):
         assert model.digest_ == first.digest_
         np.testing.assert_array_equal(model.history_["objective"], first.history_["objective"])
         np.testing.assert_array_equal(model.decision_function(X), decision)
 
 
-def _split_up(estimator: Any, X: Any, y: Any, weight: Any) -> Iterator[Any]:
-    for jobs, shards in [(1, 2), (1, 7), (2, 1), (2, 2), (4, 7), (4, None), (1, len(y) + 3)]:
-        model = clone(estimator).set_params(n_jobs=jobs)
-        model._n_shards = shards
-        yield model.fit(X, y, sample_weight=weight)
-
-
-def check_staged_is_fitted(estimator: Any, X: Any, y: Any) -> None:
+def check_staged_is_fitted(engine: Engine, estimator: Any, X: Any, y: Any) -> None:
     """Stage t is the model of t rounds, and the last stage the model itself, to the bit."""
-    model = fitted(estimator, X, y)
+    model = fitted(engine, estimator, X, y)
     ways = (model.staged_decision_function(X), model.staged_predict_proba(X), model.staged_predict(X))
     stages = list(zip(*ways, strict=True))
     assert len(stages) == len(model.history_["step"])
     for t in sorted({1, 2, len(stages) // 2, len(stages)}):
-        short = fitted(estimator, X, y, n_estimators=t)
+        short = fitted(engine, estimator, X, y, n_estimators=t)
         plain = (short.decision_function(X), short.predict_proba(X), short.predict(X))
         for staged, expected in zip(stages[t - 1], plain, strict=True):
             np.testing.assert_array_equal(staged, expected)
@@ -165,3 +168,5 @@ def check_staged_is_fitted(estimator: Any, X: Any, y: Any) -> None:
 
 
 CHECKS = [value for name, value in dict(globals()).items() if name.startswith("check_")]
+# what holds for voters with real outputs too, and where classes are fitted one against the rest
+OF_BITS = [check_weight_is_repetition, check_zero_weight_is_no_row, check_rows_permuted, check_any_parts]

@@ -1,0 +1,60 @@
+"""Smooth convex losses of v = 1 - y f, for DeepBoost: Phi of Cortes, Mohri and Syed, "Deep Boosting", section 3.
+
+A loss of one's own is an object with `value(v)` and `slope(v)` of arrays: convex, never falling, at least 1 where v is
+above 1. Slopes may vanish; `log_slope`, if it has one, keeps them apart where they are too small for floats.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+LOG2 = float(np.log(2.0))
+
+
+class Exponential:
+    """exp(v): AdaBoost's."""
+
+    def value(self, v: Array) -> Array:
+        return np.exp(v)
+
+    def slope(self, v: Array) -> Array:
+        return np.exp(v)
+
+    def log_slope(self, v: Array) -> Array:
+        return v
+
+
+class Logistic:
+    """log2(1 + exp(v)). The 1 in v = 1 - y f matters: this is not plain logistic regression."""
+
+    def value(self, v: Array) -> Array:
+        return np.asarray(np.logaddexp(0.0, v) / LOG2)
+
+    def slope(self, v: Array) -> Array:
+        return np.exp(self.log_slope(v))
+
+    def log_slope(self, v: Array) -> Array:
+        return np.asarray(-np.logaddexp(0.0, -v) - np.log(LOG2))
+
+
+class SquaredHinge:
+    """max(0, 1 + v)^2, as an example of a loss whose slope vanishes: steps are searched for."""
+
+    def value(self, v: Array) -> Array:
+        return np.maximum(0.0, 1.0 + v) ** 2
+
+    def slope(self, v: Array) -> Array:
+        return 2.0 * np.maximum(0.0, 1.0 + v)
+
+
+NAMED: dict[str, Any] = {"exponential": Exponential(), "logistic": Logistic()}
+
+
+def log_slope(loss: Any, v: Array) -> Array:
+    """-inf where the slope is 0."""
+    if hasattr(loss, "log_slope"):
+        return np.asarray(loss.log_slope(v))
+    with np.errstate(divide="ignore"):
+        return np.log(loss.slope(v))

@@ -1,0 +1,28 @@
+"""What a shard needs of QuadBoost: the residual of every example as its channel, signed.
+
+state[0] is the margin y f; for a label of +-1 the residual y - f is y (1 - y f).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+PART = 0.25  # of the grid: sums of |1 - y f| are at most those of 1, and the search adds as much again
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The sums fit whatever the round: the mean of |1 - y f| is at most the root of the risk, which is at most 1."""
+
+    n_states: ClassVar[int] = 1
+    floor_row: ClassVar[int] = 0
+
+    def channel(self, state: Floats, floor: float) -> Floats:
+        return np.asarray((1.0 - state[0]) * PART)
+
+    def wrong(self, state: Floats, label: int) -> NDArray[np.bool_]:
+        """A tie is the first label."""
+        return np.asarray(state[0] < 0 if label == 0 else state[0] <= 0)

@@ -1,0 +1,126 @@
+"""The command `electorate`: compare, fit, predict, verify, data, warmup.
+
+Results go to standard output, everything else to standard error. Exit codes: 0 done; 1 the data, the model or the
+disk does not allow it; 2 the command line is wrong; 130 interrupted; 141 nobody reads the output any more.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from importlib import import_module
+
+from electorate import __version__
+from electorate.shown import literal
+from electorate.tables.source import FORMATS, KINDS, MISSING, Source
+
+COMMANDS = {
+    "compare": "which boosting to use on a table, and how good it is",
+    "fit": "train one algorithm on a table",
+    "predict": "predict the rows of a table, of any size, with a model",
+    "verify": "check a model file and say what it holds",
+    "data": "list the papers' data sets, or fetch one",
+    "warmup": "compile the kernels ahead, for an image or a first user",
+}
+TROUBLE = (ValueError, TypeError, OSError, MemoryError, RuntimeError, ImportError)
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    pass
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(import_module(f"electorate.commands.{options.command}").run(options) or 0)
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more is written at exit
+        return 141
+    except TROUBLE as error:
+        if os.environ.get("ELECTORATE_DEBUG"):
+            raise
+        print(f"electorate {options.command}: {_message(error)}", file=sys.stderr)
+        return 1
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return literal(where + error.strerror, 2000)
+    lines = [literal(line, 2000) for line in str(error).split("\n")]
+    return "\n".join(lines) or type(error).__name__
+
+
+def entry() -> None:
+    """Where the installed command begins."""
+    if hasattr(signal, "SIGTERM"):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # temporary files go, workers too
+    sys.exit(main())
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="electorate",
+        description="Boosting by votes, with proofs.",
+        epilog="electorate COMMAND --help explains each.",
+    )
+    top.add_argument("--version", action="version", version=f"electorate {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, does in COMMANDS.items():
+        module = import_module(f"electorate.commands.{name}")
+        one = commands.add_parser(
+            name,
+            help=does,
+            description=does[0].upper() + does[1:] + ".",
+            epilog=module.EXAMPLES,
+            formatter_class=Formatter,
+        )
+        module.add_options(one)
+    return top
+
+
+# ---------------------------------------------------------------- options that commands share
+
+
+def add_table_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--format", choices=FORMATS, default="", help="of the table, where its name does not say")
+    one.add_argument(
+        "--missing", action="append", default=[], metavar="TEXT", help="a cell that means nothing is known, e.g. '?'"
+    )
+
+
+def add_training_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    one.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out")
+    one.add_argument(
+        "--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help="number or text, not guessed"
+    )
+    one.add_argument(
+        "--task", choices=("auto", "classification", "regression"), default="auto", help="what the target is"
+    )
+    add_table_options(one)
+
+
+def _type(text: str) -> tuple[str, str]:
+    column, sign, kind = text.rpartition("=")
+    if not sign or not column or kind not in KINDS:
+        raise argparse.ArgumentTypeError(f"{literal(text)!r} is not COLUMN=number or COLUMN=text")
+    return column, kind
+
+
+def source_of(options: argparse.Namespace) -> Source:
+    return Source(
+        options.table,
+        options.format,
+        dict(getattr(options, "type", [])),
+        (*MISSING, *options.missing),
+        tuple(getattr(options, "drop", ())),
+    )
+
+
+if __name__ == "__main__":
+    entry()

@@ -1,0 +1,143 @@
+"""`electorate data`: the papers' data sets, listed; fetched from OpenML, or copied from a folder that has them."""
+
+import argparse
+import csv
+import os
+import sys
+from typing import Any
+
+from electorate.shown import literal
+
+EXAMPLES = """examples:
+  electorate data                          what there is
+  electorate data letter --out letter.csv  from OpenML
+  electorate data letter --out letter.csv --folder /srv/data
+A folder holds NAME.csv.gz or NAME.csv; ELECTORATE_DATA names one for good."""
+
+# name: number at OpenML. The version of each that has the papers' rows and classes, as far as there is one.
+SETS = {
+    "abalone": 183,
+    "adult": 1590,
+    "australian": 40981,
+    "balance_scale": 11,
+    "breast_w": 15,
+    "bupa": 8,
+    "car": 40975,
+    "cmc": 23,
+    "covtype": 1596,
+    "credit_crx": 29,
+    "ecoli": 39,
+    "german": 31,
+    "glass": 41,
+    "heart_statlog": 53,
+    "hepatitis": 55,
+    "house_votes": 56,
+    "ionosphere": 59,
+    "letter": 6,
+    "mnist": 554,
+    "monks1": 333,
+    "monks2": 334,
+    "monks3": 335,
+    "mushroom": 24,
+    "optdigits": 28,
+    "pima": 37,
+    "ringnorm": 1496,
+    "segment": 36,
+    "spambase": 44,
+    "splice": 46,
+    "tic_tac_toe": 50,
+    "titanic": 40704,
+    "twonorm": 1507,
+    "vehicle": 54,
+}
+
+
+def add_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("name", nargs="?", help="of a data set")
+    one.add_argument("--out", metavar="FILE", help="the CSV to write; the last column is the target")
+    one.add_argument("--folder", default=os.environ.get("ELECTORATE_DATA"), help="where data sets are already")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.name is None:
+        print("\n".join(_listed(options.folder)))
+        return 0
+    if options.out is None:
+        raise ValueError("where to? Say --out FILE")
+    path = _local(options.folder, options.name)
+    if path is not None:
+        _copy(path, options.out)
+    elif options.name in SETS:
+        _write(options.out, _fetch(SETS[options.name]))
+    else:
+        raise ValueError(f"no data set is called {literal(options.name)!r}: electorate data lists them")
+    print(literal(options.out), file=sys.stderr)
+    return 0
+
+
+def _listed(folder: str | None) -> list[str]:
+    there = set()
+    if folder is not None:
+        there = {name.split(".")[0] for name in os.listdir(folder) if name.endswith((".csv", ".csv.gz"))}
+    lines = []
+    for name in sorted({*SETS, *there}):
+        homes = (["folder"] if name in there else []) + ([f"OpenML {SETS[name]}"] if name in SETS else [])
+        lines.append(f"{literal(name)}\t{', '.join(homes)}")
+    return lines
+
+
+def _local(folder: str | None, name: str) -> str | None:
+    if folder is None or os.path.basename(name) != name:
+        return None
+    paths = [os.path.join(folder, name + ending) for ending in (".csv.gz", ".csv")]
+    return next((path for path in paths if os.path.exists(path)), None)
+
+
+def _copy(path: str, out: str) -> None:
+    from electorate.tables.source import Source
+
+    opened = Source(path).open()
+    passing = f"{out}.{os.getpid()}.tmp"
+    try:
+        with open(passing, "wb") as file:
+            while part := opened.read(2**20):
+                file.write(part)
+        os.replace(passing, out)
+    finally:
+        if os.path.exists(passing):
+            os.remove(passing)
+
+
+def _fetch(number: int) -> tuple[list[str], Any, Any]:
+    from sklearn.datasets import fetch_openml
+
+    try:
+        data = fetch_openml(data_id=number, as_frame=False, parser="liac-arff")
+    except OSError as error:
+        raise OSError(f"OpenML cannot be reached ({error}): use --folder with a folder that has the data") from None
+    return [*data.feature_names, "target"], data, data.target
+
+
+def _write(out: str, fetched: tuple[list[str], Any, Any]) -> None:
+    names, data, target = fetched
+    passing = f"{out}.{os.getpid()}.tmp"
+    try:
+        with open(passing, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(names)
+            for row, label in zip(data.data, target, strict=True):
+                cells = [_text(value, data.categories.get(name)) for name, value in zip(names, row, strict=False)]
+                writer.writerow([*cells, label])
+        os.replace(passing, out)
+    finally:
+        if os.path.exists(passing):
+            os.remove(passing)
+
+
+def _text(value: Any, categories: list[Any] | None) -> str:
+    """A number shortly, nothing for what is missing; categories by their names."""
+    if value is None or value != value:
+        return ""
+    if categories is not None:
+        return str(categories[int(value)])
+    return repr(int(value)) if isinstance(value, float) and value == int(value) else str(value)

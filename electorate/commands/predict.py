@@ -1,0 +1,78 @@
+"""`electorate predict`: rows of any number through a model, in constant memory."""
+
+import argparse
+import sys
+from typing import Any
+
+import numpy as np
+
+EXAMPLES = """examples:
+  electorate predict adult.model new.csv --out predictions.csv
+  zcat new.csv.gz | electorate predict adult.model - --proba --keep id > predictions.csv"""
+
+
+def add_options(one: argparse.ArgumentParser) -> None:
+    from electorate.cli import add_table_options
+    from electorate.tables.source import FORMATS
+
+    one.add_argument("model", help="a model file")
+    one.add_argument("table", help="CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input")
+    add_table_options(one)
+    one.add_argument("--out", default="-", metavar="FILE", help="CSV, TSV, Parquet or Arrow; - is standard output (-)")
+    one.add_argument("--out-format", choices=FORMATS, default="", help="where the name does not say")
+    one.add_argument("--proba", action="store_true", help="the probability of each class, too")
+    one.add_argument("--keep", action="append", default=[], metavar="COLUMN", help="a column to copy, e.g. an id")
+
+
+def run(options: argparse.Namespace) -> int:
+    from electorate import load
+    from electorate.cli import source_of
+    from electorate.tables.streaming import batches, kinds_of, names_of
+    from electorate.tables.writing import Writer
+
+    model = load(options.model)
+    names = names_of(model)
+    _refuse_clashes(options.keep)
+    count = 0
+    with Writer(options.out, options.out_format) as out:
+        for table in batches(source_of(options), kinds_of(model, names), options.keep):
+            out.write(_predicted(model, table, names, options))
+            count += table.num_rows
+        if not count:
+            raise source_of(options).error("the table has no rows")
+    print(f"{count} rows", file=sys.stderr)
+    return 0
+
+
+def _refuse_clashes(keep: list[str]) -> None:
+    if "prediction" in keep or len(set(keep)) < len(keep):
+        raise ValueError("--keep names a column twice, or one called 'prediction'")
+
+
+def _predicted(model: Any, table: Any, names: list[str], options: argparse.Namespace) -> Any:
+    from electorate.tables.source import pyarrow
+
+    arrow = pyarrow()
+    X = table.select(names)
+    columns = {name: table.column(name) for name in options.keep}
+    if not hasattr(model, "classes_"):
+        columns["prediction"] = arrow.array(np.asarray(model.predict(X)))
+    elif options.proba:
+        proba = model.predict_proba(X)
+        columns["prediction"] = _labels(model, np.argmax(proba, axis=1))
+        for place, label in enumerate(model.classes_.tolist()):
+            columns[f"P({label})"] = arrow.array(np.ascontiguousarray(proba[:, place]))
+    else:
+        decision = model.decision_function(X)
+        best = (decision > 0).astype(np.int64) if decision.ndim == 1 else np.argmax(decision, axis=1)
+        columns["prediction"] = _labels(model, best)
+    return arrow.table(columns)
+
+
+def _labels(model: Any, best: Any) -> Any:
+    """Labels by their place; texts are looked up once per class, not per row."""
+    from electorate.tables.source import pyarrow
+
+    arrow = pyarrow()
+    classes = arrow.array(model.classes_.tolist())
+    return classes.take(arrow.array(best))

@@ -1,0 +1,428 @@
+"""`electorate.compare`: which boosting to use on a table, and how good it is.
+
+Some rows are locked away first; nested cross-validation on the others ranks the algorithms; the winner is trained
+without the locked rows and tested on them once, which gives its bound; then it is refitted on all rows.
+"""
+
+import math
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from electorate.comparison import folds, report, statistics
+from electorate.comparison.algorithms import Algorithm, Facts, applicable
+from electorate.comparison.cells import Cell, Protocol, in_order
+from electorate.comparison.journal import Failed, Journal, Memory
+from electorate.comparison.peers import Coded
+from electorate.comparison.plan import listed, plan_of
+from electorate.comparison.progress import Progress, Silent
+from electorate.comparison.ranking import Line, Ranking, baseline, rank
+from electorate.comparison.rows import Rows, read_rows, task_of
+from electorate.comparison.workers import run_here, run_there
+
+CONFIDENCE = 0.95
+TINY = 20  # rows under which folds and a locked part say nothing
+RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-locked-rows.model", "winner.model"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compare; see `compare`."""
+
+    folds: int | None = None
+    locked: float = 0.2
+    seed: int = 0
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    task: str = "auto"
+    categorical_features: Any = "from_dtype"
+
+    def check(self) -> None:
+        if self.folds is not None and self.folds < 2:
+            raise ValueError(f"folds is {self.folds}: it must be at least 2")
+        if not 0 < self.locked < 1:
+            raise ValueError(f"locked is {self.locked}: it is the share of rows set aside, between 0 and 1")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ValueError(f"time_limit is {self.time_limit}: it must be a positive number of seconds")
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}: it must not be negative")
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    algorithms: list[Any] | None = None,
+    peers: list[str] | None = None,
+    folds: int | None = None,
+    locked: float = 0.2,
+    time_limit: float | None = None,
+    task: str = "auto",
+    categorical_features: Any = "from_dtype",
+    n_jobs: int | None = None,
+    seed: int = 0,
+    folder: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> "Comparison":
+    """Compare the boosting algorithms on rows X with targets y.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or dataframe
+        As the estimators take it: missing values and categories need no preparation.
+    y : array-like
+        Labels, or numbers to predict.
+    algorithms : list of names or of :class:`Algorithm`, optional
+        Those to try; all that apply by default. Ones of your own run in this process.
+    peers : list of {"hgb", "xgboost", "lightgbm", "catboost"}, optional
+        Other libraries that join.
+    folds : int, optional
+        Of the cross-validation: 5, or 3 where rows times classes are more than 200,000.
+    locked : float, default=0.2
+        The share of rows that take no part until the winner is known.
+    time_limit : float, optional
+        Seconds for the cells. It only decides how many of them are run.
+    task : {"auto", "classification", "regression"}
+        "auto": numbers with fractions, or more than 20 whole ones, are a quantity.
+    categorical_features : as for the estimators
+    n_jobs : int, optional
+        Processes; all CPUs by default. 1: in this process.
+    seed : int, default=0
+        The same seed gives the same cells, bit for bit.
+    folder : path, optional
+        Keeps finished cells, results and models; the same call with the same folder goes on where it was stopped.
+    progress : bool, default=False
+        Show what is done, on stderr.
+
+    Returns
+    -------
+    Comparison
+        The table, and the winner trained without and with the locked rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import electorate
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = electorate.compare(X, y, algorithms=["AdaBoost, stumps", "SAMME.R, trees"], n_jobs=1)
+    >>> len(found.columns["algorithm"])
+    2
+    """
+    options = Options(folds, locked, seed, time_limit, n_jobs, task, categorical_features)
+    options.check()
+    rows, classes = read_rows(X, y, task, categorical_features)
+    chosen = _choose(algorithms, peers, task_of(classes))
+    setup = Setup(X, y, rows, classes, options, chosen)
+    return setup.compare(folder, Progress() if progress else Silent())
+
+
+def _choose(algorithms: list[Any] | None, peers: list[str] | None, task: str) -> list[Algorithm]:
+    if algorithms is None or all(isinstance(item, str) for item in algorithms):
+        return applicable(task, algorithms, peers)
+    own = [item for item in algorithms if isinstance(item, Algorithm)]
+    names = [item for item in algorithms if isinstance(item, str)]
+    joined = applicable(task, names, peers) if names or peers else []
+    chosen = own + joined
+    if len({a.name for a in chosen}) < len(chosen):
+        raise ValueError("two algorithms have one name")
+    return chosen
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that is known before the first cell."""
+
+    X: Any
+    y: Any
+    rows: Rows
+    classes: NDArray[Any]
+    options: Options
+    algorithms: list[Algorithm]
+
+    @cached_property
+    def parts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if self.rows.n_rows < TINY:
+            raise ValueError(f"{self.rows.n_rows} rows are too few to compare anything: at least {TINY} are needed")
+        return folds.lock(self.rows.target, self.options.locked, self.options.seed)
+
+    @cached_property
+    def open_rows(self) -> Rows:
+        return self.rows.take(self.parts[0])
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        n_folds = self.options.folds or folds.count_folds(len(self.parts[0]), len(self.classes))
+        if n_folds > len(self.parts[0]) // 2:
+            raise ValueError(f"{n_folds} folds are too many for {len(self.parts[0])} rows")
+        return Protocol(self.algorithms, n_folds, self.options.seed, len(self.classes))
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether workers can find the algorithms by their names."""
+        known = listed()
+        return all(any(a is b for b in known) for a in self.algorithms)
+
+    def compare(self, folder: Any, progress: Silent) -> "Comparison":
+        n_jobs = self.options.n_jobs or int(joblib.cpu_count())
+        here = n_jobs == 1 or not self.is_listed
+        if folder is None and here:
+            return self._finish(Memory(), True, 1, progress, None)
+        if folder is not None:
+            return self._finish(self._open(folder), here, n_jobs, progress, os.fspath(folder))
+        with tempfile.TemporaryDirectory(prefix="electorate-") as passing:
+            return self._finish(self._open(os.path.join(passing, "compare")), here, n_jobs, progress, None)
+
+    def _open(self, folder: Any) -> Journal:
+        journal = Journal(folder)
+        plan = plan_of(self.protocol, self.open_rows, self.options.locked, task_of(self.classes))
+        journal.open(plan, self.open_rows)
+        return journal
+
+    def _finish(
+        self, journal: Journal | Memory, here: bool, n_jobs: int, progress: Silent, keep: str | None
+    ) -> "Comparison":
+        cells = in_order(self.algorithms, self.protocol.n_folds)
+        lost = self._run(cells, journal, here, n_jobs, progress)
+        found = {cell: journal.get(number) for number, cell in enumerate(cells)}
+        results = {cell: result for cell, result in found.items() if result is not None}
+        results |= {cells[number]: Failed(why) for number, why in lost.items()}
+        ranking = rank(self.protocol, cells, results)
+        comparison = Comparison(self, ranking)
+        if ranking.lines:
+            comparison.settle()
+        if keep is not None:
+            comparison.write(keep)
+            if isinstance(journal, Journal) and not ranking.not_run:
+                journal.close()
+        return comparison
+
+    def _run(
+        self, cells: list[Cell], journal: Journal | Memory, here: bool, n_jobs: int, progress: Silent
+    ) -> dict[int, str]:
+        deadline = time.monotonic() + (self.options.time_limit or math.inf)
+        missing = [number for number in range(len(cells)) if journal.get(number) is None]
+        progress.begin(self.protocol, len(cells), len(cells) - len(missing))
+
+        def tell(number: int) -> None:
+            progress.done(cells[number], journal.get(number))
+
+        try:
+            if missing and here:
+                run_here(cells, self.open_rows, self.protocol, journal, deadline, tell)
+            elif missing:
+                assert isinstance(journal, Journal)
+                return run_there(missing, journal, n_jobs, deadline, tell)
+        finally:
+            progress.end()
+        return {}
+
+    def build(self, line: Line) -> Any:
+        """The estimator of a line, as the user would make it: with the columns' own types."""
+        setting, seed = line.algorithm.grid[line.setting], self.options.seed
+        if line.algorithm.peer:
+            return Coded(line.algorithm, setting, seed, self.options.categorical_features)
+        model = line.algorithm.build(setting, Facts([], seed))
+        known = {"categorical_features": self.options.categorical_features, "n_jobs": None}
+        return model.set_params(**{k: v for k, v in known.items() if k in model.get_params(deep=False)})
+
+    def fit(self, line: Line, which: NDArray[np.int64] | None) -> Any:
+        """On some rows, or all."""
+        if which is None:
+            return self.build(line).fit(self.X, self._y)
+        return self.build(line).fit(self._take(which), self._y[which])
+
+    def _take(self, which: NDArray[np.int64]) -> Any:
+        return _safe_indexing(self.X, which)
+
+    @cached_property
+    def _y(self) -> NDArray[Any]:
+        return self.classes[self.rows.target] if len(self.classes) else self.rows.target
+
+    def count_errors(self, model: Any, which: NDArray[np.int64]) -> int:
+        return int(np.sum(model.predict(self._take(which)) != self._y[which]))
+
+
+@dataclass
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    columns : dict of lists
+        The ranked table.
+    frame : dataframe
+        The same, in the library of X, or else pandas, polars or pyarrow, whichever is installed.
+    winner : str
+        The name of the first algorithm.
+    model : estimator
+        The winner refitted on all rows. No row was held out from it: it carries no bound.
+    model_without_locked : estimator
+        The winner trained without the locked rows.
+    bound : float
+        With 95% confidence, an upper bound on the error of `model_without_locked` on rows like these (exact binomial,
+        Clopper and Pearson); NaN for a quantity.
+    not_run, failed : what the table lacks
+    """
+
+    setup: Setup
+    ranking: Ranking
+    bounds: dict[str, float] = field(default_factory=dict)
+    models: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # by name: without the locked rows, with all
+
+    def settle(self) -> None:
+        """Train the winner; where it is a peer, the best of ours too, which is the one that can be stored."""
+        for line in self._settled:
+            model = self.setup.fit(line, self.setup.parts[0])
+            final = self.setup.fit(line, None)
+            model.held_out_ = self._test(model, line) | _mark(model)
+            final.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"} | _mark(final)
+            self.models[line.algorithm.name] = model, final
+
+    @property
+    def _settled(self) -> list[Line]:
+        ours = [line for line in self.ranking.lines if not line.algorithm.peer]
+        first = self.ranking.lines[:1]
+        return first if not ours or not first[0].algorithm.peer else [*first, ours[0]]
+
+    def _test(self, model: Any, line: Line) -> dict[str, Any]:
+        locked = self.setup.parts[1]
+        if not len(self.setup.classes):
+            return {"bound": None, "why": "an exact binomial bound is for classes, not for a quantity"}
+        errors = self.setup.count_errors(model, locked)
+        bound = statistics.binomial_bound(errors, len(locked), CONFIDENCE)
+        self.bounds[line.algorithm.name] = bound
+        return {"rows": len(locked), "errors": errors, "bound": bound, "confidence": CONFIDENCE}
+
+    # ------------------------------------------------------------ what users look at
+
+    @property
+    def winner(self) -> str:
+        return self._first.algorithm.name
+
+    @property
+    def _first(self) -> Line:
+        if not self.ranking.lines:
+            raise ValueError("no algorithm was run in any fold: give it more time\n" + "\n".join(self.notes))
+        return self.ranking.lines[0]
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """The winner's parameters, as set_params takes them."""
+        return dict(self._first.algorithm.grid[self._first.setting])
+
+    @property
+    def model(self) -> Any:
+        return self.models[self.winner][1]
+
+    @property
+    def model_without_locked(self) -> Any:
+        return self.models[self.winner][0]
+
+    @property
+    def bound(self) -> float:
+        return self.bounds.get(self.winner, float("nan"))
+
+    @property
+    def stored(self) -> str:
+        """The name of the algorithm whose models are written: the winner, or the best of ours if that is a peer."""
+        return self._settled[-1].algorithm.name
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        return report.columns(self.ranking, self.bounds)
+
+    @property
+    def not_run(self) -> list[Cell]:
+        return self.ranking.not_run
+
+    @property
+    def failed(self) -> dict[Cell, str]:
+        return self.ranking.failed
+
+    @property
+    def frame(self) -> Any:
+        own = type(self.setup.X).__module__.split(".")[0]
+        for library in [own, "pandas", "polars", "pyarrow"]:
+            if library not in ("pandas", "polars", "pyarrow"):
+                continue
+            try:
+                module = import_module(library)
+            except ImportError:
+                continue
+            return module.table(self.columns) if library == "pyarrow" else module.DataFrame(self.columns)
+        raise ImportError("no dataframe library is installed: pip install pandas, or use .columns")
+
+    # ------------------------------------------------------------ as text and files
+
+    @property
+    def notes(self) -> list[str]:
+        """What the table does not say by itself."""
+        ranking, protocol = self.ranking, self.setup.protocol
+        lines = report.missing(ranking, protocol)
+        lines += [f"not in the table, for want of results in the same folds: {a.name}" for a in ranking.left_out]
+        return lines
+
+    def __str__(self) -> str:
+        if not self.ranking.lines:
+            return "\n".join(["nothing to rank: no algorithm was run in any fold", *self.notes])
+        return "\n".join([self.head, "", self.table, "", *self.meaning, *self.notes])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    @property
+    def head(self) -> str:
+        opened, locked = self.setup.parts
+        n_folds, used = self.setup.protocol.n_folds, len(self.ranking.folds)
+        some = "" if used == n_folds else f", {used} of them run by all"
+        return (
+            f"{len(opened)} rows in {n_folds} folds{some}; {len(locked)} rows locked away for the winner's bound; "
+            f"seed {self.setup.options.seed}"
+        )
+
+    @property
+    def table(self) -> str:
+        return report.as_text(self.ranking, self.bounds, not len(self.setup.classes))
+
+    @property
+    def meaning(self) -> list[str]:
+        classes, target = self.setup.classes, self.setup.open_rows.target
+        held_out = self.model_without_locked.held_out_
+        return report.meaning(self.ranking, baseline(target, len(classes)), held_out, not len(classes))
+
+    def write(self, folder: str) -> None:
+        """The table as CSV and the models of the winner, or of the best that has a file format."""
+        if not self.ranking.lines:
+            return
+        write_whole(os.path.join(folder, RESULTS), report.as_csv(self.columns))
+        model, final = self.models[self.stored]
+        if hasattr(model, "save"):
+            model.save(os.path.join(folder, BOUNDED))
+            final.save(os.path.join(folder, FINAL))
+
+
+def _mark(model: Any) -> dict[str, str]:
+    """A statement is about one model only, and is not stored with another."""
+    return {"digest": model.digest_} if hasattr(model, "digest_") else {}
+
+
+def write_whole(path: str, text: str) -> None:
+    """A file that is there whole or not at all."""
+    passing = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(passing, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.replace(passing, path)
+    except BaseException:
+        if os.path.exists(passing):
+            os.remove(passing)
+        raise

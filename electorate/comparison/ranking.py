@@ -1,0 +1,129 @@
+"""From cells to a ranked table: nested errors on the rows all have in common, and what can be said of differences.
+
+Everything is a function of the cells that were run; which were not, and which failed, is said beside it.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.comparison import statistics
+from electorate.comparison.algorithms import Algorithm
+from electorate.comparison.cells import Cell, Protocol, Tested
+from electorate.comparison.journal import Failed, Result
+
+SURE = 0.95
+
+
+@dataclass(frozen=True)
+class Line:
+    """One algorithm of the table. setting: the best over all folds, by its place in the grid."""
+
+    algorithm: Algorithm
+    setting: int
+    error: float
+    standard_error: float
+    log_loss: float  # NaN for a quantity
+    size: float
+    fit_seconds: float
+    predict_seconds: float  # per 1,000 rows
+    settings_run: int
+    chance_of_best: float = 0.0
+    chance_of_worse: float = 0.5  # than the first
+
+    @property
+    def verdict(self) -> str:
+        return "real" if self.chance_of_worse >= SURE else "noise"
+
+
+@dataclass(frozen=True)
+class Ranking:
+    lines: list[Line]
+    folds: list[int]  # those all lines have in common
+    n_rows: int  # tested in them
+    not_run: list[Cell] = field(default_factory=list)
+    failed: dict[Cell, str] = field(default_factory=dict)
+    left_out: list[Algorithm] = field(default_factory=list)  # without a result
+
+
+def rank(protocol: Protocol, cells: list[Cell], results: dict[Cell, Result]) -> Ranking:
+    tested = {cell: result for cell, result in results.items() if isinstance(result, Tested)}
+    failed = {cell: result.message for cell, result in results.items() if isinstance(result, Failed)}
+    not_run = [cell for cell in cells if cell not in results]
+    numbers = range(len(protocol.algorithms))
+    has = {a: {cell.fold for cell in tested if cell.algorithm == a} for a in numbers}
+    there, common = _comparable({a: folds for a, folds in has.items() if folds})
+    left_out = [protocol.algorithms[a] for a in numbers if a not in there]
+    if not common:  # nothing was run
+        return Ranking([], [], 0, not_run, failed, list(protocol.algorithms))
+    nested = {a: nest(a, common, tested) for a in there}
+    losses = np.array([np.concatenate([t.losses for t in nested[a]]) for a in there])
+    means = statistics.posterior_means(losses, protocol.seed)
+    best = statistics.chance_of_best(means)
+    lines = [_line(protocol.algorithms[a], a, nested[a], common, tested) for a in there]
+    order = sorted(range(len(there)), key=lambda i: (lines[i].error, _last(lines[i].log_loss), i))
+    worse = statistics.chance_of_worse(means, order[0])
+    judged = [_judge(lines[i], float(best[i]), float(worse[i])) for i in order]
+    return Ranking(judged, common, losses.shape[1], not_run, failed, left_out)
+
+
+def _comparable(has: dict[int, set[int]]) -> tuple[list[int], list[int]]:
+    """The most algorithms with folds in common, and those folds: the most there are."""
+    shared = set.intersection(*has.values()) if has else set()
+    candidates = [shared, *({fold} for folds in has.values() for fold in folds), *has.values()]
+    choices = [([a for a in has if folds <= has[a]], sorted(folds)) for folds in candidates if folds]
+    return max(choices, key=lambda choice: (len(choice[0]), len(choice[1])), default=([], []))
+
+
+def nest(a: int, folds: list[int], tested: dict[Cell, Tested]) -> list[Tested]:
+    """In each fold the setting of least inner loss; of equals, the first."""
+    chosen = []
+    for fold in folds:
+        there = [(cell.setting, t) for cell, t in tested.items() if (cell.algorithm, cell.fold) == (a, fold)]
+        chosen.append(min(there, key=lambda pair: (pair[1].inner, pair[0]))[1])
+    return chosen
+
+
+def best_setting(a: int, folds: list[int], tested: dict[Cell, Tested]) -> int:
+    """For a fit on all open rows: the least loss over all folds, of the settings run in each of them."""
+    settings = {cell.setting for cell in tested if cell.algorithm == a}
+    whole = [s for s in sorted(settings) if all(Cell(a, s, fold) in tested for fold in folds)]
+    if not whole:  # no setting ran in every fold: the one that ran in most
+        return max(sorted(settings), key=lambda s: sum(Cell(a, s, fold) in tested for fold in folds))
+    return min(whole, key=lambda s: (_mean_loss([tested[Cell(a, s, fold)] for fold in folds]), s))
+
+
+def _mean_loss(parts: list[Tested]) -> float:
+    return float(np.mean(np.concatenate([t.losses for t in parts])))
+
+
+def _line(algorithm: Algorithm, a: int, nested: list[Tested], folds: list[int], tested: dict[Cell, Tested]) -> Line:
+    losses = np.concatenate([t.losses for t in nested])
+    log_losses = np.concatenate([t.log_losses for t in nested])
+    return Line(
+        algorithm,
+        best_setting(a, folds, tested),
+        float(np.mean(losses)),
+        statistics.standard_error(losses),
+        float(np.mean(log_losses)) if len(log_losses) else float("nan"),
+        float(np.mean([t.size for t in nested])),
+        float(np.mean([t.fit_seconds for t in nested])),
+        1000 * sum(t.predict_seconds for t in nested) / len(losses),
+        len({cell.setting for cell in tested if cell.algorithm == a}),
+    )
+
+
+def _judge(line: Line, best: float, worse: float) -> Line:
+    return Line(**{**line.__dict__, "chance_of_best": best, "chance_of_worse": worse})
+
+
+def _last(log_loss: float) -> float:
+    return np.inf if np.isnan(log_loss) else log_loss
+
+
+def baseline(target: NDArray[np.number], n_classes: int) -> float:
+    """The error of always saying the commonest label, or the median."""
+    if not n_classes:
+        return float(np.mean(np.abs(target - np.median(target))))
+    return 1 - float(np.bincount(target.astype(np.int64)).max()) / len(target)

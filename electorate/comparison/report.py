@@ -1,0 +1,157 @@
+"""A comparison as text: the ranked table, what it means, what was not run. And as CSV.
+
+Names come from the package or the user and are shown literally.
+"""
+
+import csv
+import io
+import math
+from typing import Any
+
+from electorate.comparison.algorithms import Setting
+from electorate.comparison.cells import Cell, Protocol
+from electorate.comparison.ranking import SURE, Line, Ranking
+from electorate.shown import cell as safe
+from electorate.shown import literal
+
+COLUMNS = (
+    "rank",
+    "algorithm",
+    "error",
+    "standard_error",
+    "log_loss",
+    "size",
+    "fit_seconds",
+    "predict_ms_per_1000",
+    "held_out_bound",
+    "chance_of_best",
+    "difference_to_first",
+    "settings_run",
+    "setting",
+)
+
+
+def columns(ranking: Ranking, bounds: dict[str, float]) -> dict[str, list[Any]]:
+    """The table by columns; one without a number is NaN."""
+    rows = [_row(place, line, bounds) for place, line in enumerate(ranking.lines, 1)]
+    return {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+
+
+def _row(place: int, line: Line, bounds: dict[str, float]) -> tuple[Any, ...]:
+    return (
+        place,
+        line.algorithm.name,
+        line.error,
+        line.standard_error,
+        line.log_loss,
+        line.size,
+        line.fit_seconds,
+        1000 * line.predict_seconds,
+        bounds.get(line.algorithm.name, float("nan")),
+        line.chance_of_best,
+        "first" if place == 1 else line.verdict,
+        line.settings_run,
+        describe(line.algorithm.grid[line.setting]),
+    )
+
+
+def describe(setting: Setting) -> str:
+    return " ".join(f"{name}={value}" for name, value in setting.items())
+
+
+def as_csv(table: dict[str, list[Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table)
+    for row in zip(*table.values(), strict=True):
+        writer.writerow(["" if isinstance(v, float) and math.isnan(v) else _exact(v) for v in row])
+    return out.getvalue()
+
+
+def _exact(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else safe(value)
+
+
+# ---------------------------------------------------------------- for people
+
+HEADS = ("", "algorithm", "error", "", "log loss", "size", "fit s", "pred ms/1000", "bound", "P(best)", "vs first")
+
+
+def as_text(ranking: Ranking, bounds: dict[str, float], quantity: bool) -> str:
+    """The table, aligned: a row per algorithm, the best first."""
+    rows = [_shown(place, line, bounds) for place, line in enumerate(ranking.lines, 1)]
+    heads = ["abs. error" if quantity and head == "error" else head for head in HEADS]
+    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+    return "\n".join(_aligned(row, widths) for row in [heads, *rows])
+
+
+def _aligned(row: list[str], widths: list[int]) -> str:
+    left = {1, len(row) - 1}
+    parts = (text.ljust(w) if i in left else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True)))
+    return "  ".join(parts).rstrip()
+
+
+def _shown(place: int, line: Line, bounds: dict[str, float]) -> list[str]:
+    bound = bounds.get(line.algorithm.name)
+    return [
+        str(place),
+        literal(line.algorithm.name, 40),
+        f"{line.error:.4f}",
+        f"± {line.standard_error:.4f}",
+        "" if math.isnan(line.log_loss) else f"{line.log_loss:.3f}",
+        f"{line.size:.0f}",
+        f"{line.fit_seconds:.2f}",
+        f"{1000 * line.predict_seconds:.2f}",
+        "" if bound is None else f"{bound:.4f}",
+        f"{line.chance_of_best:.2f}",
+        "" if place == 1 else line.verdict,
+    ]
+
+
+def missing(ranking: Ranking, protocol: Protocol) -> list[str]:
+    """What was not run or failed, a line per algorithm and setting."""
+    lines = [f"not run: {text}" for text in _grouped(ranking.not_run, protocol)]
+    first = {(cell.algorithm, cell.setting): why for cell, why in reversed(list(ranking.failed.items()))}
+    for (a, s), why in sorted(first.items()):
+        lines.append(f"failed: {_named(a, s, protocol)}: {literal(why)}")
+    return lines
+
+
+def _grouped(cells: list[Cell], protocol: Protocol) -> list[str]:
+    folds: dict[tuple[int, int], list[int]] = {}
+    for cell in cells:
+        folds.setdefault((cell.algorithm, cell.setting), []).append(cell.fold + 1)
+    return [
+        f"{_named(a, s, protocol)}: {'all folds' if len(f) == protocol.n_folds else 'folds ' + _list(f)}"
+        for (a, s), f in sorted(folds.items())
+    ]
+
+
+def _named(a: int, s: int, protocol: Protocol) -> str:
+    algorithm = protocol.algorithms[a]
+    return f"{literal(algorithm.name)} ({describe(algorithm.grid[s])})"
+
+
+def _list(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def meaning(ranking: Ranking, base: float, held_out: dict[str, Any], quantity: bool) -> list[str]:
+    """The table in words. base: the error without a model; held_out: what the winner's locked rows said."""
+    first, rest = ranking.lines[0], ranking.lines[1:]
+    usual = "the median" if quantity else "the commonest label"
+    lines = [f"always saying {usual} would have the error {base:.4f}"]
+    noise = [literal(line.algorithm.name, 40) for line in rest if line.verdict == "noise"]
+    if noise:
+        lines.append(
+            f"noise, as far as these rows can tell: the lead of {first.algorithm.name} over {'; '.join(noise)}"
+        )
+    elif rest:
+        lines.append(f"the lead of {first.algorithm.name} is real: at least {SURE:.0%} probable against each other one")
+    if held_out.get("bound") is not None:
+        lines.append(
+            f"{first.algorithm.name}, trained without the locked rows, errs on {held_out['errors']} of "
+            f"{held_out['rows']}: with {held_out['confidence']:.0%} confidence "
+            f"its error is at most {held_out['bound']:.4f}"
+        )
+    return lines

@@ -1,0 +1,473 @@
+"""The engine of a Dask cluster: an actor on every worker that holds examples, and only sums on the way to the driver.
+
+An actor is a seat: it opens a room on the partitions that live with it, takes part in what rooms agree on, and answers
+for its shards. Every exchange is one message to each seat, over Dask's own connections, and is watched: a worker that
+is gone, or does not answer, is an error that names it.
+"""
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import reduce
+from operator import add
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from distributed import Client, Future, get_client, get_worker, wait
+from distributed.actor import ProxyRPC
+from distributed.client import FutureCancelledError
+from distributed.protocol import pickle
+from distributed.scheduler import KilledWorker, NoValidWorkerError
+from numpy.typing import NDArray
+
+from electorate.data.agree import together
+from electorate.data.bins import Bins
+from electorate.engines.messages import Change, Question, Sums, WorkerLostError
+from electorate.engines.shard import Elementwise
+
+DEADLINE = 3600.0  # seconds that one exchange may take, however busy the workers are
+SILENCE = 3.0  # seconds without an answer until a worker is asked whether it is there
+PATIENCE = 4.0  # seconds it has to say so
+LOOK = 0.5  # seconds between two looks at who is there
+REACH = 4.0  # seconds in which a worker must be reached directly; else messages go through the scheduler
+
+logger = logging.getLogger(__name__)
+
+
+# ---------------------------------------------------------------- on the workers
+
+
+@dataclass(frozen=True)
+class Done:
+    """The end of some steps, and what they came to."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Known:
+    """A booster that was sent before."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A histogram [..., column, bin], only the bins that columns have."""
+
+    cells: NDArray[np.int64]
+    columns: int
+
+    def __add__(self, other: "Packed") -> "Packed":
+        return Packed(self.cells + other.cells, self.columns)
+
+
+class Packing:
+    """Which cells of a histogram are sent: the bins of each column, and its missing bin."""
+
+    def __init__(self, bins: Bins) -> None:
+        self.width = bins.width
+        self.n_columns = len(bins.n_bins)
+        used = np.arange(bins.width)[None, :] < np.maximum(bins.n_bins, 1)[:, None]
+        used[:, bins.missing] = True
+        self.used = np.flatnonzero(used)
+
+    def pack(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            if value.ndim < 2 or value.shape[-1] != self.width or value.shape[-2] < self.n_columns:
+                return value
+            flat = value.reshape(*value.shape[:-2], -1)
+            return Packed(np.ascontiguousarray(flat[..., self.used]), value.shape[-2])
+        return self._inside(value, self.pack)
+
+    def unpack(self, value: Any) -> Any:
+        if isinstance(value, Packed):
+            flat = np.zeros((*value.cells.shape[:-1], value.columns * self.width), dtype=np.int64)
+            flat[..., self.used] = value.cells
+            return flat.reshape(*value.cells.shape[:-1], value.columns, self.width)
+        return self._inside(value, self.unpack)
+
+    def _inside(self, value: Any, change: Callable[[Any], Any]) -> Any:
+        """What travels may hold histograms; whatever else it holds stays as it is."""
+        if not is_dataclass(value) or isinstance(value, type):
+            return value
+        parts = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        return replace(value, **{name: change(part) for name, part in parts.items()})
+
+
+class Seat:
+    """What lives on a worker. parts: the partitions there, in lists; room: what `open` makes of them."""
+
+    def __init__(self, number: int, parts: list[list[Any]]) -> None:
+        self.number = number
+        self.parts: list[list[Any]] | None = parts
+        self.room: Any = None
+        self.steps: Any = None
+        self.packing: Packing | None = None
+        self.known: list[Elementwise] = []
+
+    def hear(self, message: bytes) -> bytes:
+        """What an exchange says: the name of a method below, and its arguments; and the answer.
+
+        Pickled here: Dask would look into every part of a message for what it can send in another way.
+        """
+        name, arguments = pickle.loads(message)
+        return pickle.dumps(getattr(self, name)(*arguments))
+
+    def fingerprint(self) -> str:
+        return fingerprint()
+
+    def open(self, opening: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.room = opening(self.number, get_worker().state.nthreads, self.parts, *arguments)
+        self.parts = None
+
+    def begin(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        """The first fact of some steps; go_on gives the next ones."""
+        self.steps = getattr(self.room, name)(*arguments)
+        return self.go_on(None)
+
+    def go_on(self, answer: Any) -> Any:
+        try:
+            return self.steps.send(answer)
+        except StopIteration as end:
+            self.steps = None
+            return Done(end.value)
+
+    def pack(self, bins: Bins) -> None:
+        self.packing = Packing(bins)
+
+    def call(self, engine: str, name: str, arguments: tuple[Any, ...], news: list[Elementwise]) -> Any:
+        """A method of an engine of this room. news: boosters that were not sent before."""
+        self.known += news
+        given = [self.known[item.number] if isinstance(item, Known) else item for item in arguments]
+        answer = getattr(self.room.engines[engine], name)(*given)
+        return answer if self.packing is None else self.packing.pack(answer)
+
+
+def fingerprint() -> str:
+    """Of what the bits of a model depend on beside the data: NumPy's version, and its exp on this processor."""
+    from electorate import __version__
+
+    values = np.ascontiguousarray(np.linspace(-700.0, 40.0, 20011))
+    bits = hashlib.sha256(np.exp(values).tobytes()).hexdigest()[:12]
+    return f"electorate {__version__}, NumPy {np.__version__}, exp {bits}"
+
+
+# ---------------------------------------------------------------- partitions
+
+
+def collect(X: Any, y: Any, weight: Any) -> list[Any]:
+    """One task per partition that makes (number, X, y, weight) of it."""
+    import dask
+
+    if getattr(X, "ndim", 2) != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a Dask array of rows and columns")
+    if hasattr(X, "numblocks") and X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    columns = [_delayed(X)]
+    for name, vector in (("y", y), ("sample_weight", weight)):
+        columns.append([None] * len(columns[0]) if vector is None else _aligned(X, vector, name, len(columns[0])))
+    task = dask.delayed(_part, pure=False)
+    return [task(number, *parts) for number, parts in enumerate(zip(*columns, strict=True))]
+
+
+def _part(number: int, X: Any, y: Any, weight: Any) -> tuple[int, Any, Any, Any]:
+    return number, X, y, weight
+
+
+def _delayed(collection: Any) -> list[Any]:
+    return list(np.ravel(np.array(collection.to_delayed(), dtype=object)))
+
+
+def _aligned(X: Any, vector: Any, name: str, n_partitions: int) -> list[Any]:
+    if not hasattr(vector, "to_delayed"):
+        raise TypeError(
+            f"X is a Dask collection and {name} is {type(vector).__name__}: make {name} one too, with the partitions "
+            f"of X (dask.array.from_array({name}, chunks=X.chunks[0]), or a column of the same dataframe)"
+        )
+    if hasattr(X, "chunks") and hasattr(vector, "chunks") and X.chunks[0] != vector.chunks[0]:
+        rows = [sum(collection.chunks[0]) for collection in (X, vector)]
+        if rows[0] != rows[1] and not np.any(np.isnan(rows)):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {rows[0]} rows, {name} {rows[1]}"
+            )
+        if not np.any(np.isnan(rows)):
+            vector = vector.rechunk({0: X.chunks[0]})
+    parts = _delayed(vector)
+    if len(parts) != n_partitions:
+        raise ValueError(
+            f"X has {n_partitions} partitions and {name} {len(parts)}: they must be the same, row by row; "
+            "repartition or rechunk one like the other"
+        )
+    return parts
+
+
+def this_client() -> Client:
+    try:
+        client = get_client()
+    except ValueError as error:
+        raise ValueError(
+            "X is a Dask collection, but there is no Dask client: make one before fit, for example "
+            "client = distributed.Client() on this machine, or Client(address) for a cluster"
+        ) from error
+    if client.asynchronous:
+        raise ValueError("fit waits for its workers: use a Dask client made with asynchronous=False")
+    return client
+
+
+class Partitions:
+    """The partitions of some lists, wherever Dask puts them. How long that takes is up to whoever made the graph."""
+
+    def __init__(self, client: Client, tasks: list[list[Any]]) -> None:
+        self.client = client
+        self.workers = workers_of(client)
+        self.futures = [client.compute(part) for part in tasks]
+
+    def by_worker(self) -> dict[str, list[list[Future]]]:
+        """By the worker that holds them, the partitions of every list; of several, the one that has the fewest yet."""
+        self._wait()
+        holders = self.client.who_has([future for part in self.futures for future in part])
+        seats: dict[str, list[list[Future]]] = {}
+        for which, part in enumerate(self.futures):
+            for future in part:
+                there = sorted(holders.get(future.key, ()), key=lambda at: (sum(map(len, seats.get(at, ()))), at))
+                if not there:
+                    raise self._lost("and a partition with it")
+                seats.setdefault(there[0], [[] for _ in self.futures])[which].append(future)
+        return seats
+
+    def _wait(self) -> None:
+        futures = [future for part in self.futures for future in part]
+        try:
+            wait(futures)
+        except FutureCancelledError as error:
+            raise self._lost("and what partitions are made from with it") from error
+        for future in futures:
+            if future.status == "error":
+                cause = future.exception()
+                if isinstance(cause, KilledWorker | NoValidWorkerError):
+                    raise self._lost(f"while partitions were read: {cause}") from cause
+                raise cause
+            if future.status != "finished":
+                raise self._lost("and a partition with it")
+
+    def _lost(self, how: str) -> WorkerLostError:
+        gone = self.workers - workers_of(self.client)
+        return WorkerLostError(", ".join(sorted(gone)) or "(one that is back already)", f"was lost, {how}")
+
+
+def workers_of(client: Client) -> set[str]:
+    return set(client.scheduler_info(n_workers=-1)["workers"])
+
+
+# ---------------------------------------------------------------- on the driver
+
+
+class Cluster:
+    """Seats on all workers that hold partitions. tasks: lists of partitions, those to train on and those to stop by.
+
+    opening(number, n_threads, parts, *arguments) makes a room on a worker.
+    """
+
+    def __init__(self, tasks: list[list[Any]], opening: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.client = this_client()
+        self.actors: list[Future] = []
+        self.addresses: list[str] = []
+        self.boosters: list[Any] = []
+        self.packing: Packing | None = None
+        try:
+            self._sit_down(tasks)
+            self._refuse_mixed()
+            self.ask("open", opening, arguments)
+        except BaseException:
+            self.close()
+            raise
+
+    def _sit_down(self, tasks: list[list[Any]]) -> None:
+        partitions = Partitions(self.client, tasks)
+        for number, (address, parts) in enumerate(sorted(partitions.by_worker().items())):
+            self.addresses.append(address)
+            self.actors.append(
+                self.client.submit(Seat, number, parts, actor=True, workers=[address], pure=False, retries=0)
+            )
+        self._wait_for_seats()
+        self.rpcs = self.client.sync(self._reach)
+
+    def _wait_for_seats(self) -> None:
+        """A seat takes no time; Dask itself would wait for ever for a worker that is gone."""
+        until = time.monotonic() + SILENCE + PATIENCE
+        while True:
+            with suppress(TimeoutError):
+                wait(self.actors, timeout=LOOK)
+            for address, actor in zip(self.addresses, self.actors, strict=True):
+                late = time.monotonic() > until or address not in workers_of(self.client)
+                if actor.status == "error" or (actor.status != "finished" and late):
+                    raise WorkerLostError(address, "was lost before it took its seat")
+            if all(actor.status == "finished" for actor in self.actors):
+                return
+
+    async def _reach(self) -> list[Any]:
+        """Connections straight to the workers where there is a way, else through the scheduler."""
+        direct = [self.client.rpc(address) for address in self.addresses]
+        try:
+            await asyncio.wait_for(asyncio.gather(*(rpc.identity() for rpc in direct)), REACH)
+            return direct
+        except (OSError, TimeoutError):
+            logger.info("workers are not reached directly: messages go through the scheduler")
+            return [ProxyRPC(self.client.scheduler, address) for address in self.addresses]
+
+    def _refuse_mixed(self) -> None:
+        mine = fingerprint().split(", exp")[0]
+        found = self.ask("fingerprint")
+        for address, other in zip(self.addresses, found, strict=True):
+            if other != found[0]:
+                raise RuntimeError(
+                    f"workers would not agree to the bit: {self.addresses[0]} has {found[0]}, and {address} has "
+                    f"{other}; use workers of one kind of processor with the same versions"
+                )
+        if found[0].split(", exp")[0] != mine:
+            raise RuntimeError(f"this process has {mine}, and worker {self.addresses[0]} has {found[0]}")
+
+    # ------------------------------------------------------------ what training asks of a place
+
+    def agree(self, name: str, *arguments: Any) -> Any:
+        """Run the steps of that name in every room, which say their facts and hear those of all."""
+        asks = self.ask("begin", name, arguments)
+        while not isinstance(asks[0], Done):
+            asks = self.ask("go_on", together(asks))
+        value = asks[0].value
+        if isinstance(value, Bins):
+            self.packing = Packing(value)
+            self.ask("pack", value)
+        return value
+
+    def call(self, engine: str, name: str, arguments: tuple[Any, ...]) -> list[Any]:
+        """One exchange with the engines of that name. Boosters are sent once, and then by number."""
+        news: list[Any] = []
+        given = tuple(self._known(item, news) for item in arguments)
+        return self.ask("call", engine, name, given, news)
+
+    def _known(self, item: Any, news: list[Any]) -> Any:
+        if not hasattr(item, "channel"):
+            return item
+        for number, booster in enumerate(self.boosters):
+            if booster is item:
+                return Known(number)
+        self.boosters.append(item)
+        news.append(item)
+        return Known(len(self.boosters) - 1)
+
+    def engine(self, name: str, said: dict[str, Any], n_labels: int) -> "Engine":
+        return Engine(self, name, said, n_labels)
+
+    # ------------------------------------------------------------ exchanges
+
+    def ask(self, name: str, *arguments: Any) -> list[Any]:
+        """One exchange: the answers of all seats."""
+        return self.client.sync(self._ask, name, arguments)
+
+    async def _ask(self, name: str, arguments: tuple[Any, ...]) -> list[Any]:
+        message = pickle.dumps((name, arguments))  # once, for all
+        calls = [asyncio.ensure_future(self._call(seat, message)) for seat in range(len(self.actors))]
+        try:
+            return await asyncio.wait_for(self._answers(calls), DEADLINE)
+        except TimeoutError as error:
+            late = next(at for at, call in zip(self.addresses, calls, strict=True) if not call.done())
+            raise WorkerLostError(late, f"did not answer within {DEADLINE:g} s") from error
+        finally:
+            for call in calls:
+                call.cancel()
+
+    async def _answers(self, calls: Sequence["asyncio.Future[Any]"]) -> list[Any]:
+        waiting = list(calls)
+        while waiting:
+            done, _ = await asyncio.wait(waiting, timeout=SILENCE, return_when=asyncio.FIRST_EXCEPTION)
+            waiting = [call for call in waiting if not call.done()]
+            for call in done:
+                call.result()  # whatever went wrong
+            if waiting:
+                silent = [seat for seat, call in enumerate(calls) if not call.done()]
+                await asyncio.gather(*map(self._knock, silent))
+        return [call.result() for call in calls]
+
+    async def _call(self, seat: int, message: Any) -> Any:
+        try:
+            answer = await self.rpcs[seat].actor_execute(
+                function="hear", actor=self.actors[seat].key, args=[message], kwargs={}
+            )
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            raise WorkerLostError(self.addresses[seat], f"was lost ({type(error).__name__})") from error
+        if answer["status"] == "OK":
+            return pickle.loads(answer["result"])
+        raise answer["exception"]
+
+    async def _knock(self, seat: int) -> None:
+        """A worker that computes still answers."""
+        try:
+            await asyncio.wait_for(self.rpcs[seat].identity(), PATIENCE)
+        except Exception as error:
+            raise WorkerLostError(self.addresses[seat], "does not answer") from error
+
+    # ------------------------------------------------------------ the end
+
+    def close(self) -> None:
+        """Nobody is left sitting on a worker."""
+        for actor in self.actors:
+            actor.release()
+        self.actors = []
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Engine:
+    """The shards of one name in all rooms, as the loop sees them. A booster is sent once."""
+
+    def __init__(self, cluster: Cluster, name: str, said: dict[str, Any], n_labels: int) -> None:
+        self.cluster = cluster
+        self.name = name
+        self.n_labels = n_labels
+        self.unit: float = said["unit"]
+        self.count: int = said["count"]
+        self.full: int = said["full"]
+        self.n_counted: int = said["n_counted"]
+
+    def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
+        self._ask("start", booster, group)
+
+    def counts(self) -> NDArray[np.int64]:
+        return self._sum("counts")
+
+    def replay(self, booster: Elementwise, changes: list[Change]) -> float:
+        return min(self._ask("replay", booster, changes))
+
+    def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool = True) -> Sums:
+        return self._sum("advance", booster, change, floor, search)
+
+    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+        return self._sum("split", questions)
+
+    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+        return self._sum("count_rows", nodes)
+
+    def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
+        return self._sum("leaf_rows", voter)
+
+    def _sum(self, name: str, *arguments: Any) -> Any:
+        total = reduce(add, self._ask(name, *arguments))
+        return total if self.cluster.packing is None else self.cluster.packing.unpack(total)
+
+    def _ask(self, name: str, *arguments: Any) -> list[Any]:
+        return self.cluster.call(self.name, name, arguments)

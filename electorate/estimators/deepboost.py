@@ -1,0 +1,228 @@
+"""DeepBoost: voters of rich families pay for their complexity, so that deep ones are used where they are worth it.
+
+The classifier is its parameters, its booster with the search in which old voters compete, and how votes are read.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.boosting.booster import Booster
+from electorate.boosting.deepboost import DeepBoost, DeepBoostOf
+from electorate.boosting.grid import UNITS
+from electorate.boosting.losses import NAMED, Exponential, log_slope
+from electorate.boosting.rivals import Rivals
+from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.family_complexity import shape_of
+from electorate.estimators.voter_view import RowVoter, Voters
+from electorate.theory.complexity import Shape
+from electorate.voters.by_rows import ByRows
+from electorate.voters.prices import Prices
+
+
+class DeepBoostClassifier(BoostedClassifier):
+    """DeepBoost (Cortes, Mohri and Syed): Figure 2 of "Deep Boosting", for families and unions of them.
+
+    Every voter pays Lambda = lam r + beta for each unit of its weight, with r the complexity of the family it comes
+    from. In every round the best of the new voters and of all earlier ones moves; a step can cancel a voter exactly.
+    Trees are searched layer by layer, and a leaf that is not worth its price stays. Parameters not listed, methods and
+    attributes are those of :class:`AdaBoostRClassifier`.
+
+    Parameters
+    ----------
+    estimator : a family of electorate's or a Union of them, default=None
+        None means :class:`Stumps`. The paper's are ``Union([Stumps(), PairedStumps()])`` and ``Trees(K)``.
+    lam, beta : float, default=0.001
+        The price of complexity, and of weight as such.
+    loss : {"exponential", "logistic"} or a loss, default="exponential"
+        Phi of v = 1 - y f: exp(v), or log2(1 + exp(v)). Or an object with ``value(v)`` and ``slope(v)``, smooth, convex
+        and never falling, as :class:`electorate.boosting.losses.SquaredHinge`: its steps are searched for.
+    complexity : {"published", "provable"}, default="published"
+        The paper's r (eq. 7 to 9; trees by their questions), or the bound that can be proved for this table.
+
+    Attributes
+    ----------
+    steps_ : ndarray
+        The weight of every distinct voter that has one; ``estimators_`` are those voters. For two classes.
+    history_ : dict of ndarray
+        Per round also: voter (its number), family (of a union), size (questions), weight (after the step), penalty (the
+        sum of Lambda |alpha|), n_voters (with a weight), and for a union penalty_k and weight_k of family k.
+        ``objective`` is F of eq. 4, which never rises; ``step`` is how far the voter moved.
+    stop_reason_ : str
+        Also ``converged``: no voter is worth a step; ``zero_gradient``: the slope of the loss is 0 everywhere.
+
+    Notes
+    -----
+    The paper's other algorithms are settings: AdaBoost-L1 is lam=0; LogReg is lam=0, beta=0, loss="logistic"; LogReg-L1
+    is lam=0, loss="logistic". With lam=0, beta=0 and the exponential loss the votes are AdaBoost's.
+    n in the complexities is the sum of the sample weights as given, so with lam > 0 their scale matters.
+    Probabilities: p / (1 - p) = Phi'(1 + f) / Phi'(1 - f), for more than two classes divided by their sum.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import DeepBoostClassifier, Trees
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> DeepBoostClassifier(Trees(4), lam=1e-3, beta=1e-3, n_estimators=20).fit(X, y).stop_reason_
+    'n_estimators'
+    """
+
+    _one_vs_rest = True
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **BoostedClassifier._parameter_constraints,
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "loss": [StrOptions(set(NAMED)), HasMethods(["value", "slope"])],
+        "complexity": [StrOptions({"published", "provable"})],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        lam: float = 0.001,
+        beta: float = 0.001,
+        loss: Any = "exponential",
+        complexity: str = "published",
+        n_estimators: int = 100,
+        class_weight: Any = None,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        scoring: str = "loss",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.lam = lam
+        self.beta = beta
+        self.loss = loss
+        self.complexity = complexity
+        self.n_estimators = n_estimators
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.scoring = scoring
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ------------------------------------------------------------ fitting
+
+    def _validate_family(self) -> None:
+        super()._validate_family()
+        family = self._family()
+        if not hasattr(family, "best"):
+            raise ValueError(
+                f"DeepBoostClassifier cannot boost {type(family).__name__}: it asks a price for the complexity of a "
+                "family, which a fitted estimator does not tell: use a family of electorate's"
+            )
+
+    @property
+    def _phi(self) -> Any:
+        return NAMED[self.loss] if isinstance(self.loss, str) else self.loss
+
+    def _booster(self, n_labels: int) -> Booster:
+        phi = self._phi
+        kind = DeepBoost if isinstance(phi, Exponential) else DeepBoostOf
+        return kind(phi, self.lam == 0 and self.beta == 0)
+
+    def _searching(self, bench: Any, booster: Any, past: Any) -> Rivals:
+        by_rows = isinstance(bench.family, ByRows)
+        d = bench.family.X.shape[1] if by_rows else len(bench.bins.n_bins)
+        shape = Shape(numeric=d) if by_rows else shape_of(bench.bins)
+        prices = Prices(float(self.lam), float(self.beta), bench.engine.given, d, shape, self.complexity)
+        rivals = Rivals(bench.family, booster, prices, isinstance(self.loss, str))
+        rivals.resume(past.casts, past.rows)
+        return rivals
+
+    def save(self, path: Any) -> None:
+        if not isinstance(self.loss, str):
+            raise TypeError(
+                f"a model with a loss of your own ({type(self.loss).__name__}) has no file format: use pickle"
+            )
+        super().save(path)
+
+    # ------------------------------------------------------------ the fitted model
+
+    def _merged(self) -> Any:
+        """The ensemble of every distinct voter that has a weight, once."""
+        ensemble, history = self.ensemble_, self.history_
+        weights: dict[tuple[int, int], float] = {}
+        first: dict[tuple[int, int], int] = {}
+        for event, (about, number) in enumerate(zip(ensemble.about.tolist(), ensemble.rounds.tolist(), strict=True)):
+            mine = history["voter"] if about < 0 else history["voter"][history["label"] == about]
+            key = (about, int(mine[number - 1]))
+            weights[key] = weights.get(key, 0.0) + float(ensemble.steps[event])
+            first.setdefault(key, event)
+        used = [key for key in first if weights[key] != 0]
+        return ensemble.chosen([first[key] for key in used], [weights[key] for key in used])
+
+    @property
+    def steps_(self) -> NDArray[np.float64]:
+        return np.asarray(self._merged().steps)
+
+    @property
+    def estimator_weights_(self) -> NDArray[np.float64]:
+        return self.steps_
+
+    @property
+    def estimator_errors_(self) -> NDArray[np.float64]:
+        raise AttributeError("DeepBoost's voters move more than once: history_['error'] has the error of each move")
+
+    @property
+    def estimators_(self) -> Any:
+        distinct = self._snapshot(ensemble_=self._merged())
+        if self._by_rows:
+            return [RowVoter(distinct, number) for number in range(distinct.ensemble_.n_voters)]
+        return Voters(distinct)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return np.asarray(self._merged().importances())
+
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """The decision function after every round."""
+        check_is_fitted(self)
+        for _, votes in self._staged_votes(X):
+            yield self._decision(votes, 0.0)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The votes f: one number per row for two classes, positive for the second; else a column per class."""
+        check_is_fitted(self)
+        return self._decision(self._votes(X), 0.0)
+
+    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+        f = votes / UNITS
+        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
+
+    def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.n_classes_ == 1:
+            return np.ones((len(decision), 1))
+        alone = self._likely(decision)
+        if self.n_classes_ == 2:
+            return _two_probabilities(alone, decision)
+        total = alone.sum(axis=1, keepdims=True)
+        even = np.full_like(alone, 1 / alone.shape[1])
+        return _keep_winner(np.divide(alone, total, out=even, where=total > 0), decision)
+
+    def _likely(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
+        slope = partial(log_slope, self._phi)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(expit(np.nan_to_num(slope(1 + f) - slope(1 - f), posinf=np.inf, neginf=-np.inf)))

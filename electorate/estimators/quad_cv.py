@@ -1,0 +1,213 @@
+"""QuadBoost with its penalty and number of rounds chosen by cross-validation, as the paper does.
+
+In a fold all points of the grid share bins, voters and the Gram matrix, and one run gives every number of rounds.
+"""
+
+import sys
+import threading
+from numbers import Integral
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.estimators.quad_path import Opened, Point
+from electorate.estimators.quadboost import QuadBoostClassifier
+
+LAMS = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10)}
+ALPHAS = np.logspace(-4, -1, 10)
+ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf": (0, 5)}  # powers of ten
+
+
+class QuadBoostClassifierCV(ClassifierMixin, BaseEstimator):
+    """QuadBoost on a pool, with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
+
+    Parameters
+    ----------
+    estimator, penalty, reweight, max_voters, tol, class_weight, max_bins, categorical_features, random_state
+        As in :class:`QuadBoostClassifier`; the estimator is ``Pool`` or ``Columns``.
+    values : array-like or None, default=None
+        Values of lam (L1, L2) or of alpha_max (Linf); None: the paper's, ten from 1e-4 to 1 (L1), from 1 to 1e3 (L2),
+        from 1e-4 to 0.1 (Linf).
+    rounds : array-like of int or None, default=None
+        Numbers of rounds; None: the paper's, ten from 1 to 1e3 (no penalty), from 10 to 1e5 (L2), from 1 to 1e5 (Linf).
+        L1 ends by itself: up to 1e5 rounds.
+    cv : int or splitter, default=5
+    n_jobs : int or None, default=None
+        Folds at a time, in threads. Never changes the result.
+    verbose : int, default=0
+        1: a line on stderr that tells how many folds are done.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        lam, alpha_max and n_estimators of the least error; of equals, the first: the strongest penalty, the fewest
+        rounds.
+    cv_results_ : dict of ndarray
+        Of every point: lam, alpha_max, n_estimators, the errors of the folds, and their mean.
+    best_estimator_ : QuadBoostClassifier
+        Fitted anew to all rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import QuadBoostClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> sorted(QuadBoostClassifierCV(rounds=[10, 100]).fit(X, y).best_params_)
+    ['alpha_max', 'lam', 'n_estimators']
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **{
+            name: QuadBoostClassifier._parameter_constraints[name]
+            for name in (
+                *("estimator", "penalty", "reweight", "max_voters", "tol", "class_weight", "max_bins"),
+                *("categorical_features", "n_jobs", "random_state"),
+            )
+        },
+        "values": ["array-like", None],
+        "rounds": ["array-like", None],
+        "cv": ["cv_object"],
+        "verbose": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        penalty: str | None = None,
+        reweight: str = "never",
+        values: Any = None,
+        rounds: Any = None,
+        cv: Any = 5,
+        max_voters: int | None = None,
+        tol: float = 1e-6,
+        class_weight: Any = None,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.penalty = penalty
+        self.reweight = reweight
+        self.values = values
+        self.rounds = rounds
+        self.cv = cv
+        self.max_voters = max_voters
+        self.tol = tol
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose by cross-validation, then fit to all rows."""
+        whole = self._model()
+        given = whole._given(X, y, sample_weight, reset=True)  # errors speak of all rows
+        labels, weight = given.labels, given.weight
+        rows = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+        points = self._points()
+        splits = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
+        told = _Told(len(splits), bool(self.verbose))
+        jobs = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")
+        tasks = (joblib.delayed(self._fold)(rows, labels, weight, split, points, told) for split in splits)
+        errors = np.array(list(jobs(tasks))).T
+        mean = errors.mean(axis=1)
+        best = points[int(np.argmin(mean))]
+        self.cv_results_ = {
+            "lam": np.array([point.lam for point in points]),
+            "alpha_max": np.array([np.inf if point.alpha_max is None else point.alpha_max for point in points]),
+            "n_estimators": np.array([point.n_estimators for point in points]),
+            "errors": errors,
+            "mean_error": mean,
+        }
+        chosen = {"lam": best.lam, "alpha_max": best.alpha_max, "n_estimators": best.n_estimators}
+        self.best_params_ = chosen
+        self.best_estimator_ = whole.set_params(**chosen).fit(X, y, sample_weight)
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+        return self
+
+    def _model(self) -> QuadBoostClassifier:
+        names = set(QuadBoostClassifier().get_params(deep=False)) & set(self.get_params(deep=False)) - {"n_jobs"}
+        model = QuadBoostClassifier(**{name: getattr(self, name) for name in names}, n_jobs=1)
+        model._validate_family()
+        return model
+
+    def _points(self) -> list[Point]:
+        """The strongest penalty and the fewest rounds first: of equals that is the best."""
+        rounds = [100_000]
+        if self.rounds is not None:
+            rounds = sorted({int(t) for t in np.asarray(self.rounds).tolist()})
+        elif self.penalty in ROUNDS:
+            rounds = np.unique(np.rint(np.logspace(*ROUNDS[self.penalty], 10)).astype(np.int64)).tolist()
+        if self.penalty is None:
+            return [Point(0.0, None, t) for t in rounds]
+        if self.penalty == "linf":
+            values = ALPHAS if self.values is None else np.asarray(self.values, dtype=np.float64)
+            return [Point(0.0, value, t) for value in np.sort(values).tolist() for t in rounds]
+        values = LAMS[self.penalty] if self.values is None else np.asarray(self.values, dtype=np.float64)
+        return [Point(value, None, t) for value in np.sort(values)[::-1].tolist() for t in rounds]
+
+    def _fold(self, X: Any, labels: Any, weight: Any, split: Any, points: list[Point], told: "_Told") -> Any:
+        """The weighted error of every point on the rows of one fold."""
+        train, test = split
+        parts = [(_safe_indexing(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
+        model = self._model()
+        # the rows that listen get one label and one weight, so that they stay in their order
+        opened = Opened(model, parts[0], (parts[1][0], np.asarray(parts[0][1])[:1].repeat(len(test)), None))
+        f = opened.decisions(points)
+        chosen = (f[:, :, 0] > 0).astype(np.int64) if f.shape[2] == 1 else np.argmax(f, axis=2)
+        wrong = opened.classes[chosen] != parts[1][1]
+        told.one_more()
+        total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)
+        return (wrong * parts[1][2]).sum(axis=1) / total
+
+    # ------------------------------------------------------------ the chosen model
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class _Told:
+    """A line that is rewritten: folds done."""
+
+    def __init__(self, total: int, wanted: bool) -> None:
+        self.total, self.wanted, self.done = total, wanted, 0
+        self.lock = threading.Lock()
+
+    def one_more(self) -> None:
+        with self.lock:
+            self.done += 1
+            if self.wanted:
+                bar = "#" * (24 * self.done // self.total)
+                end = "\n" if self.done == self.total else ""
+                print(f"\r[{bar:.<24}] fold {self.done}/{self.total} ", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,316 @@
+"""QuadBoost in scikit-learn's dress: quadratic risk with an L1, L2 or Linf penalty, or none.
+
+An estimator here is its parameters, its rules for the weights, and how votes become decisions and probabilities.
+"""
+
+import math
+import warnings
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_regressor
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.boosting.grid import UNITS
+from electorate.boosting.pool_rounds import Rules
+from electorate.boosting.quadboost import PENALTIES, theory_lam
+from electorate.council import Council
+from electorate.engines.pool import Pool as ThreadPool
+from electorate.estimators import quad_training
+from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.quad_path import Opened, Path, Point, largest_lam, path_of
+from electorate.estimators.room import Outline
+from electorate.modelfile import Contents, require
+from electorate.moves import Moves, in_units
+from electorate.theory.complexity import massart
+from electorate.voters.columns import Columns
+from electorate.voters.pool import Pool
+
+
+class QuadBoostClassifier(BoostedClassifier):
+    """QuadBoost: voters weighted by the quadratic risk, the mean of (y - f)^2, in closed form.
+
+    Fortier-Dubois et al., "Efficient Learning of Ensembles with QuadBoost", eq. 6 to 9 and section 3.1. On a pool of
+    voters (``Pool``, ``Columns``) a round costs the number of voters, whatever the number of rows.
+
+    Parameters
+    ----------
+    estimator : Pool, Columns or None, default=None
+        What votes. None means :class:`Pool`, the stumps of the paper's experiments.
+    penalty : {"l1", "l2", "linf"} or None, default=None
+        None: the risk alone. "l1": risk + 2 lam |alpha|_1. "l2": risk + lam sum alpha^2. "linf": the risk over weights
+        of at most ``alpha_max``.
+    lam : float or "theory", default=0.01
+        Of L1 and L2. "theory" (L1 only): four times the Rademacher complexity of the voters, as Theorem 1 asks; it
+        empties the model where there are less than some ten thousand rows, and then warns.
+    alpha_max : float or None, default=0.1
+        Of Linf. None: no bound.
+    reweight : {"never", "cyclic", "greedy"}, default="never"
+        Whether voters that are there get new weights (section 3.1). "never": a voter enters every round; one may enter
+        again, as a copy. "cyclic": a voter enters, then all get their best weight, one after another. "greedy": each
+        round, the old or new voter that lowers the objective most gets its best weight.
+    n_estimators : int, default=100
+        The largest number of rounds.
+    max_voters : int or None, default=None
+        The largest number of distinct voters; without re-weighting the rounds then end, else no other enters.
+    tol : float, default=1e-6
+        L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends when
+        the objective is within tol of the least there is (for L1, by the Lasso's duality gap). Also the improvement
+        that ``early_stopping`` asks for.
+    class_weight, max_bins, categorical_features, early_stopping, validation_fraction, n_iter_no_change, warm_start, \
+n_jobs, random_state
+        As in :class:`AdaBoostClassifier`.
+    scoring : {"loss", "error"}, default="loss"
+        The score to stop by: the mean of (y - f)^2, or the error.
+
+    Attributes
+    ----------
+    steps_ : ndarray
+        The weight of each distinct voter; 0 where it has left again.
+    gap_ : float
+        How far the objective of the model is above the least over its pool, at most. Infinite without a penalty.
+    history_ : dict of ndarray
+        Per round: step and edge (the paper's mu - M) of the voter that came, or moved first; objective; n_voters (of a
+        weight that is not 0); seconds; validation; train_error for the last round kept (``staged_score`` tells all).
+        Without re-weighting copies count apart in the penalty.
+    stop_reason_ : str
+        ``n_estimators``, ``converged`` (within tol), ``no_edge`` (no move lowers the objective), ``max_voters``,
+        ``validation``, ``time_limit`` or ``callback``.
+    moves_ : Moves
+        Round, voter and new weight of everything that happened: stages are replayed from it.
+
+    Notes
+    -----
+    More than two classes are fitted one against the rest. ``decision_function`` is f; probabilities are (1 + f) / 2,
+    between 0 and 1, and not calibrated. A pool that holds complements is the pool without them, but for L2 and Linf
+    with re-weighting: there a voter and its complement share the weight, which halves the L2 penalty.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import QuadBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> QuadBoostClassifier(penalty="l1", lam=0.1, reweight="cyclic").fit(X, y).stop_reason_
+    'converged'
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **{name: rule for name, rule in BoostedClassifier._parameter_constraints.items() if name != "learning_rate"},
+        "penalty": [StrOptions({"l1", "l2", "linf"}), None],
+        "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"theory"})],
+        "alpha_max": [Interval(Real, 0, None, closed="neither"), None],
+        "reweight": [StrOptions({"never", "cyclic", "greedy"})],
+        "max_voters": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        penalty: str | None = None,
+        lam: float | str = 0.01,
+        alpha_max: float | None = 0.1,
+        reweight: str = "never",
+        n_estimators: int = 100,
+        max_voters: int | None = None,
+        tol: float = 1e-6,
+        class_weight: Any = None,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        scoring: str = "loss",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.penalty = penalty
+        self.lam = lam
+        self.alpha_max = alpha_max
+        self.reweight = reweight
+        self.n_estimators = n_estimators
+        self.max_voters = max_voters
+        self.tol = tol
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    _one_vs_rest = True
+    _history_columns = frozenset({"step", "edge", "objective", "n_voters", "seconds"})
+
+    def _default_family(self) -> Pool:
+        return Pool()
+
+    def _validate_family(self) -> None:
+        super()._validate_family()
+        if self.lam == "theory" and self.penalty != "l1":
+            raise ValueError("lam='theory' is the value of Theorem 1 for penalty='l1': give a number")
+        refuse_family(self._family(), type(self).__name__, self.lam)
+
+    def _rules(self, n: float, n_voters: int) -> Rules:
+        """How weights are set; n: the rows, as their weights were given."""
+        lam = self._theory(n, n_voters) if self.lam == "theory" else float(self.lam)
+        most = math.inf if self.alpha_max is None else float(self.alpha_max)
+        return Rules(PENALTIES[self.penalty](lam, most), self.reweight, float(self.tol), self.max_voters)
+
+    def _theory(self, n: float, n_voters: int) -> float:
+        """4 R_m, with Massart's bound for the voters and their complements."""
+        return theory_lam(massart(n, math.log(2 * max(n_voters, 1))))
+
+    def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
+        quad_training.run(self, place, outline, context, data)
+        if self.lam == "theory" and not len(self.steps_):
+            warnings.warn(
+                "lam='theory' leaves the model without voters: the bound of Theorem 1 is loose below some ten thousand "
+                "rows; give lam as a number, or choose it by cross-validation",
+                stacklevel=5,
+            )
+
+    def path(self, X: Any, y: Any, sample_weight: Any = None, *, values: Any = None, n_values: int = 50) -> Path:
+        """The whole regularisation path on a pool, in one fit: every point goes on from the one before it.
+
+        For two classes, with this model's penalty and way of re-weighting. Without re-weighting an L1, L2 or Linf path
+        begins anew at every value; with it, that is never needed.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+        values : array-like, optional
+            L1: values of lam, walked from the largest down; by default ``n_values`` from the one that empties the model
+            down to a thousandth of it. L2: values of lam, as given. Linf: values of alpha_max, walked upwards. No
+            penalty: numbers of rounds, walked upwards: one run gives all.
+        n_values : int, default=50
+        """
+        self._validate_params()
+        self._validate_family()
+        if not isinstance(self._family(), Pool | Columns):
+            raise ValueError(
+                f"a path needs a finite pool, and {type(self._family()).__name__} is none: use Pool or Columns"
+            )
+        opened = Opened(clone(self), (X, y, sample_weight))
+        if len(opened.classes) != 2:
+            raise ValueError(f"a path is for two classes, and y has {len(opened.classes)}")
+        return path_of(opened, self._points(opened, values, n_values))
+
+    def _points(self, opened: Opened, values: Any, n_values: int) -> list[Point]:
+        lam = 0.0 if self.lam == "theory" else float(self.lam)
+        if values is None and self.penalty == "l1":
+            values = largest_lam(opened) * np.logspace(0, -3, n_values)
+        if values is None:
+            raise ValueError("give the values of the path: lam for L2, alpha_max for Linf, rounds without a penalty")
+        along = np.asarray(values, dtype=np.float64)
+        if self.penalty == "l1":
+            return [Point(value, None, self.n_estimators) for value in np.sort(along)[::-1].tolist()]
+        if self.penalty == "l2":
+            return [Point(value, None, self.n_estimators) for value in along.tolist()]
+        if self.penalty == "linf":
+            return [Point(0.0, value, self.n_estimators) for value in np.sort(along).tolist()]
+        return [Point(lam, None, int(value)) for value in np.sort(along).tolist()]
+
+    @property
+    def _knows_errors(self) -> bool:
+        """Whether every round knows its training error: on pools it would cost a pass over the rows."""
+        return not isinstance(self._family(), Pool | Columns)
+
+    # ------------------------------------------------------------ the fitted model
+
+    @property
+    def estimator_errors_(self) -> NDArray[np.float64]:
+        raise AttributeError("QuadBoost's voters are not chosen by a weighted error: see history_['edge']")
+
+    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+        f = votes / UNITS
+        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
+
+    def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(1 + f) / 2, clipped; for more than two classes divided by their sum."""
+        if self.n_classes_ == 1:
+            return np.ones((len(decision), 1))
+        alone = np.clip((1 + decision) / 2, 0.0, 1.0)
+        if self.n_classes_ == 2:
+            return _two_probabilities(alone, decision)
+        total = alone.sum(axis=1, keepdims=True)
+        even = np.full_like(alone, 1 / alone.shape[1])
+        return _keep_winner(np.divide(alone, total, out=even, where=total > 0), decision)
+
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """The decision function after every round."""
+        check_is_fitted(self)
+        for votes in self._stages(X):
+            yield self._decision(votes, 0.0)
+
+    def _stages(self, X: Any) -> Iterator[NDArray[np.int64]]:
+        """The votes after every round (the same array, added to): what a voter said goes, what it says now comes."""
+        said = self._alone(X)
+        votes: NDArray[np.int64] | None = None
+        for turn in self.moves_.changes():
+            for place, old, new in turn:
+                outputs = said(place)
+                change = in_units(new, outputs) - in_units(old, outputs)
+                votes = change if votes is None else np.add(votes, change, out=votes)
+            assert votes is not None
+            yield votes
+
+    def _alone(self, X: Any) -> Any:
+        """A function of a voter's place: what it alone says, [output, row]."""
+        table = self._check_rows(X, reset=False)
+        ensemble = self.ensemble_
+        if isinstance(ensemble, Council):
+
+            def by_rows(place: int) -> NDArray[np.float64]:
+                out = np.zeros((ensemble.n_outputs, len(table)))
+                out[max(ensemble.about[place], 0)] = ensemble.fitted[place].outputs(table)
+                return out
+
+            return by_rows
+        read = self._reader(table)
+        return lambda place: ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS
+
+    def __sklearn_tags__(self) -> Any:
+        return with_voters(super().__sklearn_tags__(), self._family())
+
+    # ------------------------------------------------------------ files
+
+    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**self.moves_.arrays(), "gap": np.array([self.gap_])}
+
+    def _read_more(self, contents: Contents) -> None:
+        self.moves_ = Moves.read(contents, self.ensemble_)
+        self.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
+
+
+def with_voters(tags: Any, family: Any) -> Any:
+    """A wrapped regressor takes what it takes; our own families take missing values and sparse matrices."""
+    theirs = None if hasattr(family, "best") else get_tags(family).input_tags
+    tags.input_tags.sparse = theirs is None or theirs.sparse
+    tags.input_tags.allow_nan = theirs is None or theirs.allow_nan
+    return tags
+
+
+def refuse_family(family: Any, booster: str, lam: Any) -> None:
+    """Residuals have signs: neither purity nor log-odds can be taken of them."""
+    name = type(family).__name__
+    if lam == "theory" and not isinstance(family, Pool | Columns):
+        raise ValueError(f"lam='theory' counts the voters of a Pool or of Columns, not of {name}: give a number")
+    if hasattr(family, "best"):
+        if getattr(family, "criterion", "edge") != "edge":
+            raise ValueError(f"{booster} searches by residuals, which have signs: use {name}(criterion='edge')")
+        if getattr(family, "leaves", "auto") not in ("auto", "label"):
+            raise ValueError(f"{booster} needs voters over bins that say -1 or 1: use {name}(leaves='label')")
+    elif not is_regressor(family):
+        raise ValueError(f"{booster} fits voters to residuals, and {name} is no regressor: use one, or a family")

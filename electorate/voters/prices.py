@@ -1,0 +1,40 @@
+"""What DeepBoost asks for a voter: Lambda = lam r + beta (eq. 3), with r the complexity of the family it is from.
+
+For trees r depends on the number of their questions (eq. 9); for other families it is the family's.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from electorate.theory import complexity
+from electorate.theory.complexity import Shape
+from electorate.voters.paired_stumps import PairedStumps
+from electorate.voters.trees import Trees
+
+
+@dataclass(frozen=True)
+class Prices:
+    """n: the sum of the weights as they were given; d: columns. kind: "published", the paper's, or "provable"."""
+
+    lam: float
+    beta: float
+    n: Any
+    d: int
+    shape: Shape
+    kind: str = "published"
+
+    def of(self, family: Any, questions: int) -> float:
+        """Of a voter of a family that asks so many questions."""
+        return self.beta if self.lam == 0 else self.lam * self.complexity(family, questions) + self.beta
+
+    def complexity(self, family: Any, questions: int) -> float:
+        n = max(self.n, 2.0)
+        if isinstance(family, Trees):
+            if self.kind == "published":
+                return complexity.published_trees(n, self.d, questions)
+            return complexity.massart(n, complexity.log_trees(n, self.shape, questions))
+        if isinstance(family, PairedStumps) and self.d < 2:  # then its voters are stumps
+            return complexity.published_stumps(n, self.d)
+        if self.kind == "published":
+            return float(family.published(n, self.d))
+        return complexity.massart(n, family.log_count(n, self.shape))

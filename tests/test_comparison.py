@@ -1,0 +1,512 @@
+"""Comparing algorithms: the splits, the cells, the statistics, resuming, time limits, what is stored."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.datasets import load_breast_cancer, load_iris
+from threadpoolctl import threadpool_limits
+
+import electorate
+from electorate import AdaBoostClassifier, ModelFormatError, Trees
+from electorate.comparison import cells, folds, statistics
+from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, Algorithm, Facts, applicable
+from electorate.comparison.cells import Cell, Protocol, in_order
+from electorate.comparison.journal import Failed, Journal
+from electorate.comparison.ranking import best_setting, nest, rank
+from electorate.comparison.rows import Rows, guess_task, read_rows, restore, store
+
+TIMES = ("fit_seconds", "predict_ms_per_1000")
+SOME = ["AdaBoost, stumps", "SAMME.R, trees"]
+
+
+def small(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[:n, :6], y[:n]
+
+
+def ours(facts: Facts) -> AdaBoostClassifier:
+    return AdaBoostClassifier(n_jobs=1)
+
+
+def two_algorithms() -> list[Algorithm]:
+    few, more = {"n_estimators": 2}, {"n_estimators": 5}
+    trees = Algorithm("trees", CLASSIFICATION, lambda facts: AdaBoostClassifier(Trees(2), n_jobs=1), (few,))
+    return [Algorithm("stumps", CLASSIFICATION, ours, (few, more)), trees]
+
+
+def without_times(columns: dict[str, list]) -> str:
+    return json.dumps({name: column for name, column in columns.items() if name not in TIMES})
+
+
+# ---------------------------------------------------------------- splits
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=5, max_size=200), st.integers(2, 5), st.integers(0, 9))
+def test_every_class_is_dealt_evenly(labels, n_parts, seed):
+    target = np.array(labels)
+    part = folds.deal(target, n_parts, np.random.default_rng(seed))
+    for rows in [np.ones(len(target), bool), *(target == label for label in set(labels))]:
+        sizes = np.bincount(part[rows], minlength=n_parts)
+        assert sizes.max() - sizes.min() <= 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=20, max_size=300), st.sampled_from([0.1, 0.2, 0.5]), st.integers(0, 9))
+def test_locked_rows_are_a_share_of_every_class(labels, share, seed):
+    target = np.array(labels)
+    opened, locked = folds.lock(target, share, seed)
+    assert sorted([*opened, *locked]) == list(range(len(target)))
+    for label in set(labels):
+        size = np.sum(target == label)
+        assert abs(np.sum(target[locked] == label) - share * size) <= 1
+    again = folds.lock(target, share, seed)
+    assert np.array_equal(again[1], locked)
+
+
+def test_inner_splits_stay_inside_and_cover():
+    target = np.arange(300) % 3
+    splits = folds.inner(target, 1, 0)
+    assert len(splits) == 3
+    assert sorted(np.concatenate([decide for _, decide in splits])) == list(range(300))
+    assert len(folds.inner(np.arange(5000) % 2, 0, 0)) == 1
+    for learn, decide in splits:
+        assert not set(learn) & set(decide)
+
+
+# ---------------------------------------------------------------- statistics
+
+
+@pytest.mark.parametrize(("errors", "rows"), [(0, 10), (1, 10), (5, 100), (100, 100), (86, 440)])
+def test_the_bound_is_scipys_and_exact(errors, rows):
+    bound = statistics.binomial_bound(errors, rows)
+    wanted = stats.binomtest(errors, rows, alternative="less").proportion_ci(0.95, method="exact").high
+    assert bound == pytest.approx(wanted, rel=1e-9)
+    if errors < rows:  # at the bound, so few errors have the probability 1 - confidence
+        assert stats.binom.cdf(errors, rows, bound) == pytest.approx(0.05, rel=1e-9)
+
+
+@pytest.mark.parametrize("bad", [(-1, 5), (6, 5), (0, 0)])
+def test_a_bound_needs_rows(bad):
+    with pytest.raises(ValueError, match="errors of"):
+        statistics.binomial_bound(*bad)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 50), st.integers(0, 50))
+def test_two_algorithms_have_the_chances_of_a_beta(first_only, second_only, both, none):
+    """Given the discordant rows, the share of the first's errors among them is Beta distributed."""
+    a = [1.0] * first_only + [0.0] * second_only + [1.0] * both + [0.0] * none
+    b = [0.0] * first_only + [1.0] * second_only + [1.0] * both + [0.0] * none
+    means = statistics.posterior_means(np.array([a, b]), 0, draws=20_000)
+    first_better = stats.beta(first_only, second_only).cdf(0.5)
+    assert statistics.chance_of_best(means)[0] == pytest.approx(first_better, abs=0.02)
+    assert statistics.chance_of_worse(means, 0)[1] == pytest.approx(first_better, abs=0.02)
+
+
+def test_equals_share_and_chances_add_up():
+    rng = np.random.default_rng(0)
+    losses = rng.integers(0, 2, (3, 50)).astype(float)
+    losses[2] = losses[1]
+    best = statistics.chance_of_best(statistics.posterior_means(losses, 0))
+    assert best.sum() == pytest.approx(1)
+    assert best[1] == best[2]
+    assert statistics.chance_of_worse(statistics.posterior_means(losses, 0), 1)[2] == 0.5
+
+
+def test_posterior_of_quantities_is_centred_and_as_wide_as_the_standard_error():
+    losses = np.random.default_rng(0).exponential(size=(2, 500))
+    means = statistics.posterior_means(losses, 0)
+    assert means.mean(axis=0) == pytest.approx(losses.mean(axis=1), rel=0.01)
+    assert means[:, 0].std() == pytest.approx(statistics.standard_error(losses[0]), rel=0.05)
+
+
+# ---------------------------------------------------------------- cells
+
+
+def test_order_runs_first_settings_everywhere_first():
+    order = in_order(two_algorithms(), 3)
+    assert [cell.setting for cell in order] == [0] * 6 + [1] * 3
+    assert [(c.algorithm, c.fold) for c in order[:4]] == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    assert len(set(order)) == len(order)
+
+
+def rows_of(X, y) -> tuple[Rows, int]:
+    rows, classes = read_rows(X, y, "auto", "from_dtype")
+    return rows, len(classes)
+
+
+def test_a_cell_is_a_function_of_rows_and_seed():
+    rows, n_classes = rows_of(*small())
+    protocol = Protocol(two_algorithms(), 3, 0, n_classes)
+    one, two = (cells.run(Cell(1, 0, 1), rows, protocol) for _ in range(2))
+    assert one.inner == two.inner
+    assert np.array_equal(one.losses, two.losses)
+    assert np.array_equal(one.log_losses, two.log_losses)
+
+
+def test_a_cell_is_what_the_estimator_does_on_the_training_rows():
+    X, y = small()
+    rows, n_classes = rows_of(X, y)
+    protocol = Protocol(two_algorithms(), 3, 0, n_classes)
+    tested = cells.run(Cell(1, 0, 2), rows, protocol)
+    part = folds.outer(rows.target, 3, 0)
+    model = AdaBoostClassifier(Trees(2), n_estimators=2).fit(X[part != 2], y[part != 2])
+    proba = model.predict_proba(X[part == 2])
+    assert np.array_equal(tested.losses, model.predict(X[part == 2]) != y[part == 2])
+    assert tested.log_losses == pytest.approx(-np.log(proba[np.arange(len(proba)), y[part == 2]]))
+    assert tested.size == 2
+
+
+def test_nothing_is_learned_from_the_rows_of_the_fold():
+    """Edges, categories, scales: whatever the tested rows hold, the inner loss and the other rows' fate stay."""
+    X, y = small()
+    X[:, 0] = np.arange(len(X)) % 7
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame["a"] = frame["a"].astype(int).astype(str)
+    rows, n_classes = rows_of(frame, y)
+    protocol = Protocol(two_algorithms(), 3, 0, n_classes)
+    there = np.flatnonzero(folds.outer(rows.target, 3, 0) == 0)
+    spoiled = rows.matrix.copy()
+    spoiled[there[1:]] = 1e9 * np.arange(6)  # new categories, far values
+    before = cells.run(Cell(0, 1, 0), rows, protocol)
+    after = cells.run(Cell(0, 1, 0), Rows(spoiled, rows.target, rows.categorical, rows.widest), protocol)
+    assert after.inner == before.inner
+    assert after.log_losses[0] == before.log_losses[0]
+
+
+def test_a_column_that_could_only_leak_gains_nothing():
+    """Names of rows, and ranks over all rows: useless unless something is fitted outside the fold."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    noise = rng.normal(size=300)
+    frame = pd.DataFrame({"noise": noise, "name": [f"{label}-{i}" for i, label in enumerate(y)]})
+    found = electorate.compare(frame, y, algorithms=two_algorithms(), n_jobs=1)
+    assert min(found.columns["error"]) > 0.4
+
+
+def test_codes_of_categories_and_texts_give_the_same_predictions():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"c": rng.choice(list("zyxab"), 200), "x": rng.normal(size=200)})
+    frame.loc[3, "c"] = None
+    y = np.where(frame["c"].isin(["z", "a"]), 1, 0)
+    rows, _ = rows_of(frame, y)
+    by_codes = AdaBoostClassifier(Trees(2), categorical_features=rows.categorical).fit(rows.matrix, y)
+    by_texts = AdaBoostClassifier(Trees(2)).fit(frame, y)
+    assert np.array_equal(by_codes.decision_function(rows.matrix), by_texts.decision_function(frame))
+
+
+def test_a_class_missing_from_a_fold_and_one_class_alone():
+    X = np.arange(60.0)[:, None]
+    y = np.array([0] * 57 + [1, 2, 2])
+    found = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=5)
+    assert np.isfinite(found.columns["log_loss"]).all()
+
+
+# ---------------------------------------------------------------- ranking
+
+
+def outcome(inner: float, *losses: float) -> cells.Tested:
+    return cells.Tested(inner, np.array(losses), np.array(losses), 1, 1.0, 1.0)
+
+
+def test_nested_choice_looks_at_inner_losses_only():
+    found = {Cell(0, 0, 0): outcome(0.2, 1, 1), Cell(0, 1, 0): outcome(0.3, 0, 0), Cell(0, 0, 1): outcome(0.5, 0, 0)}
+    found[Cell(0, 1, 1)] = outcome(0.4, 1, 0)
+    assert [list(t.losses) for t in nest(0, [0, 1], found)] == [[1, 1], [1, 0]]
+    assert best_setting(0, [0, 1], found) == 1
+    del found[Cell(0, 1, 1)]  # a setting that ran in some folds only is not compared
+    assert best_setting(0, [0, 1], found) == 0
+
+
+def test_ranking_uses_the_rows_all_have_and_names_the_rest():
+    protocol = Protocol(two_algorithms(), 2, 0, 2)
+    order = in_order(protocol.algorithms, 2)
+    results = {Cell(0, 0, 0): outcome(0.1, 1, 0), Cell(1, 0, 0): outcome(0.1, 0, 0), Cell(0, 0, 1): outcome(0.1, 0, 0)}
+    ranking = rank(protocol, order, results)
+    assert [line.algorithm.name for line in ranking.lines] == ["trees", "stumps"]
+    assert ranking.folds == [0]
+    assert ranking.lines[1].error == 0.5
+    assert set(ranking.not_run) == set(order) - set(results)
+    apart = {Cell(0, 0, 0): outcome(0.1, 1, 0), Cell(1, 0, 1): outcome(0.1, 0, 0)}
+    assert len(rank(protocol, order, apart).lines) == 1  # no fold in common: one of them stands alone
+    results[Cell(1, 0, 0)] = Failed("no")
+    ranking = rank(protocol, order, results)
+    assert [a.name for a in ranking.left_out] == ["trees"]
+    assert ranking.failed == {Cell(1, 0, 0): "no"}
+
+
+# ---------------------------------------------------------------- the whole
+
+
+def test_the_winner_and_its_bound_are_what_they_say(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    found = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, seed=3, folder=tmp_path / "c")
+    opened, locked = folds.lock(y.to_numpy(), 0.2, 3)
+    name = found.winner
+    algorithm = next(a for a in two_algorithms() if a.name == name)
+    model = algorithm.make(Facts([], 3)).set_params(**found.setting).fit(X.iloc[opened], y.iloc[opened])
+    errors = int(np.sum(model.predict(X.iloc[locked]) != y.iloc[locked]))
+    assert model.digest_ == found.model_without_locked.digest_
+    assert found.bound == statistics.binomial_bound(errors, len(locked))
+    assert found.model.digest_ == model.fit(X, y).digest_
+    assert found.frame["algorithm"][0] == name
+    assert "at most" in str(found)
+    stored = electorate.load(tmp_path / "c" / "winner-without-locked-rows.model")
+    assert stored.held_out_["bound"] == found.bound
+    assert stored.held_out_["rows"] == len(locked)
+    final = electorate.load(tmp_path / "c" / "winner.model")
+    assert final.held_out_["bound"] is None
+    assert "no rows were held out" in final.held_out_["why"]
+    lines = (tmp_path / "c" / "results.csv").read_text().splitlines()
+    assert len(lines) == 3
+    assert not (tmp_path / "c" / "rows").exists()
+
+
+def test_a_statement_does_not_outlive_its_model(tmp_path):
+    X, y = small()
+    model = AdaBoostClassifier(n_estimators=3).fit(X, y)
+    model.held_out_ = {"bound": 0.1, "digest": model.digest_}
+    model.save(tmp_path / "m")
+    assert electorate.load(tmp_path / "m").held_out_["bound"] == 0.1
+    model.set_params(n_estimators=4).fit(X, y).save(tmp_path / "m")
+    assert not hasattr(electorate.load(tmp_path / "m"), "held_out_")
+
+
+@pytest.mark.parametrize("said", [5, {"digest": "0"}, {"a": [1]}, {str(i): i for i in range(11)}])
+def test_a_forged_statement_is_refused(tmp_path, said):
+    from electorate import modelfile
+
+    model = AdaBoostClassifier(n_estimators=3).fit(*small())
+    model.save(tmp_path / "m")
+    contents = modelfile.read(tmp_path / "m")
+    modelfile.write(tmp_path / "m", contents.kind, {**contents.meta, "held_out": said}, contents.arrays)
+    with pytest.raises(ModelFormatError):
+        electorate.load(tmp_path / "m")
+
+
+def test_processes_find_what_this_process_finds(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    here = electorate.compare(X, y, algorithms=SOME, n_jobs=1, folds=2)
+    there = electorate.compare(X, y, algorithms=SOME, n_jobs=2, folds=2)
+    assert without_times(there.columns) == without_times(here.columns)
+    assert there.model.digest_ == here.model.digest_
+
+
+def test_an_interrupted_run_goes_on_to_the_same_table(tmp_path):
+    X, y = small()
+    whole = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3)
+    calls = []
+
+    def breaks(facts):
+        calls.append(1)
+        if len(calls) == 9:
+            raise KeyboardInterrupt
+        return ours(facts)
+
+    stumps, trees = two_algorithms()
+    broken = [Algorithm(stumps.name, stumps.tasks, breaks, stumps.grid), trees]
+    with pytest.raises(KeyboardInterrupt):
+        electorate.compare(X, y, algorithms=broken, n_jobs=1, folds=3, folder=tmp_path / "c")
+    done = sorted((tmp_path / "c" / "cells").iterdir())
+    assert 0 < len(done) < 9
+    done[0].write_bytes(done[0].read_bytes()[:50])  # and the disk lost some of it
+    again = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3, folder=tmp_path / "c")
+    assert without_times(again.columns) == without_times(whole.columns)
+    assert again.model.digest_ == whole.model.digest_
+    kept = [os.stat(path).st_mtime_ns for path in done[1:]]
+    electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3, folder=tmp_path / "c")
+    assert [os.stat(path).st_mtime_ns for path in done[1:]] == kept  # nothing was run twice
+
+
+def test_a_killed_run_goes_on_to_the_same_table(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    whole = electorate.compare(X, y, algorithms=SOME, n_jobs=1, folds=3)
+    program = (
+        "import electorate; from sklearn.datasets import load_iris; X, y = load_iris(return_X_y=True);"
+        f"electorate.compare(X, y, algorithms={SOME!r}, n_jobs=2, folds=3, folder={str(tmp_path / 'c')!r})"
+    )
+    home = str(Path(electorate.__file__).parent.parent)
+    process = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": home})
+    ended = time.monotonic() + 60
+    while time.monotonic() < ended and not list((tmp_path / "c").glob("cells/*.cell")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    again = electorate.compare(X, y, algorithms=SOME, n_jobs=1, folds=3, folder=tmp_path / "c")
+    assert without_times(again.columns) == without_times(whole.columns)
+    assert again.model.digest_ == whole.model.digest_
+
+
+def test_another_comparison_does_not_mix_in(tmp_path):
+    X, y = small()
+    electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
+    with pytest.raises(ValueError, match="another seed"):
+        electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c", seed=1)
+    with pytest.raises(ValueError, match="other rows"):
+        electorate.compare(X[:-1], y[:-1], algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "thesis.txt").write_text("")
+    with pytest.raises(ValueError, match="something else"):
+        electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folder=tmp_path / "d")
+
+
+def test_a_time_limit_stops_cells_and_names_them(tmp_path):
+    X, y = small()
+
+    def slow(facts):
+        time.sleep(0.05)
+        return ours(facts)
+
+    stumps, trees = two_algorithms()
+    both = [trees, Algorithm("slow", CLASSIFICATION, slow, stumps.grid)]
+    part = electorate.compare(X, y, algorithms=both, n_jobs=1, folds=3, time_limit=0.5, folder=tmp_path / "c")
+    assert 0 < len(part.not_run) < 9
+    assert "not run: slow" in str(part)
+    if part.ranking.lines:
+        assert "of them run by all" in part.head
+    more = electorate.compare(X, y, algorithms=both, n_jobs=1, folds=3, folder=tmp_path / "c")
+    whole = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3)
+    assert not more.not_run
+    assert sorted(more.columns["error"]) == sorted(whole.columns["error"])
+
+
+def test_workers_are_stopped_at_the_deadline():
+    X, y = load_breast_cancer(return_X_y=True)
+    started = time.monotonic()
+    part = electorate.compare(X, y, n_jobs=2, time_limit=0.2)  # less than a process takes to start
+    assert time.monotonic() - started < 20
+    assert part.not_run
+    assert "nothing to rank" in str(part)
+    with pytest.raises(ValueError, match="more time"):
+        _ = part.winner
+
+
+def test_an_estimator_that_fails_is_named_and_the_others_ranked():
+    def fails(facts):
+        raise RuntimeError("out of \x1b[31mluck")
+
+    broken = Algorithm("broken", CLASSIFICATION, fails, ({},))
+    found = electorate.compare(*small(), algorithms=[*two_algorithms(), broken], n_jobs=1, folds=2)
+    assert len(found.columns["algorithm"]) == 2
+    assert "failed: broken" in str(found)
+    assert "\x1b" not in str(found)
+
+
+def test_peers_join_and_the_best_of_ours_is_stored(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    poor = [Algorithm("one stump", CLASSIFICATION, ours, ({"n_estimators": 1},))]
+    with threadpool_limits(1):
+        found = electorate.compare(X, y, algorithms=poor, peers=["hgb"], n_jobs=1, folds=2, folder=tmp_path / "c")
+    assert found.winner == "HistGradientBoosting"
+    assert set(found.bounds) == {"HistGradientBoosting", "one stump"}
+    assert electorate.load(tmp_path / "c" / "winner.model").digest_ == found.models["one stump"][1].digest_
+    with pytest.raises(ValueError, match="no peer is called 'sgd'"):
+        electorate.compare(X, y, peers=["sgd"])
+
+
+def test_a_quantity_is_ranked_by_absolute_error():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=200)
+    with threadpool_limits(1):
+        found = electorate.compare(X, y, algorithms=[], peers=["hgb"], n_jobs=1, folds=2)
+    assert found.columns["error"][0] < 0.4
+    assert np.isnan(found.bound)
+    assert "abs. error" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["a", "b"], "classification"),
+        ([True, False], "classification"),
+        ([0, 1, 2], "classification"),
+        ([0.0, 1.0], "classification"),
+        ([0.5, 1.0], "regression"),
+        (list(range(21)), "regression"),
+    ],
+)
+def test_the_task_is_read_off_the_target(y, task):
+    assert guess_task(y) == task
+
+
+# ---------------------------------------------------------------- inputs
+
+
+def test_frames_and_sparse_matrices(tmp_path):
+    from scipy import sparse
+
+    X, y = small()
+    wanted = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2)
+    for other in (sparse.csr_array(X), pd.DataFrame(X), X.tolist()):
+        found = electorate.compare(other, y, algorithms=two_algorithms(), n_jobs=1, folds=2)
+        assert without_times(found.columns) == without_times(wanted.columns)
+
+
+def test_rows_survive_the_disk(tmp_path):
+    from scipy import sparse
+
+    X, y = small()
+    for matrix in (X, sparse.csr_array(X)):
+        rows, _ = rows_of(matrix, y)
+        store(rows, str(tmp_path / str(type(matrix))))
+        assert restore(str(tmp_path / str(type(matrix)))).digest() == rows.digest()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"locked": 1.0}, "locked is 1.0"),
+        ({"folds": 1}, "folds is 1"),
+        ({"time_limit": 0}, "time_limit is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"folds": 80}, "too many"),
+        ({"task": "x"}, "task is 'x'"),
+        ({"algorithms": ["x"]}, "called 'x'"),
+    ],
+)
+def test_options_are_checked(change, message):
+    with pytest.raises(ValueError, match=message):
+        electorate.compare(*small(), n_jobs=1, **change)
+
+
+def test_data_are_checked():
+    X, y = small()
+    with pytest.raises(ValueError, match="one class only"):
+        electorate.compare(X, np.zeros(len(X), int), n_jobs=1)
+    with pytest.raises(ValueError, match="too few"):
+        electorate.compare(X[:10], np.arange(10) % 2, n_jobs=1)
+    X[5, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        electorate.compare(X, y, n_jobs=1)
+    with pytest.raises(ValueError, match="no algorithm of this version is for regression"):
+        electorate.compare(small()[0], np.linspace(0, 1, 120), algorithms=[], n_jobs=1)
+
+
+def test_every_algorithm_of_the_list_can_be_made():
+    for algorithm in OURS:
+        for setting in algorithm.grid:
+            model = algorithm.build(setting, Facts([1], 0))
+            assert model.get_params()["n_estimators"] == setting["n_estimators"]
+    assert {a.name for a in applicable("binary")} >= {"AdaBoost, stumps", "AdaBoost_R, trees"}
+    assert all(REGRESSION not in a.tasks for a in applicable("multiclass"))
+
+
+def test_a_damaged_plan_is_said_to_be_damaged(tmp_path):
+    X, y = small()
+    electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
+    (tmp_path / "c" / "comparison.json").write_text("{")
+    with pytest.raises(ValueError, match="damaged"):
+        Journal(tmp_path / "c").read_plan()
