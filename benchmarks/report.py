@@ -88,9 +88,13 @@ def _details(row: Row) -> list[str]:
     return parts
 
 
+def _percent(error: float | None) -> str:
+    return "" if error is None else f"{error:.2%}"
+
+
 def _times(group: str, found: Row) -> str:
     lines = [
-        (name, f"{median(s):.4g}", f"{min(s):.4g} to {max(s):.4g}", f"{found['error'][name]:.2%}")
+        (name, f"{median(s):.4g}", f"{min(s):.4g} to {max(s):.4g}", _percent(found["error"].get(name)))
         for name, s in sorted(found["seconds"].items(), key=lambda item: median(item[1]))
     ]
     head = (group, "median, s", "range, s", "held-out error")

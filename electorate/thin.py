@@ -27,33 +27,34 @@ from electorate.voices import Picks, Voices, rows_of, voices_of
 
 Floats = NDArray[np.float64]
 Strengths = Sequence[float]  # of regularisation, in (0, 1]
-Weigher = Callable[[Said, Strengths], list[Floats]]  # alpha for each strength
+Weigher = Callable[[Said, Strengths], Iterator[Floats]]  # alpha for each strength
 
 
-def _by_margin(said: Said, strengths: Strengths) -> list[Floats]:
+def _by_margin(said: Said, strengths: Strengths) -> Iterator[Floats]:
     """nu = strength: the share of the rows that may fall short of the margin."""
-    return [weigh_linear(said, soft_margin(said, nu), "auto", 1e-6).alpha for nu in strengths]
+    for nu in strengths:
+        yield weigh_linear(said, soft_margin(said, nu), "auto", 1e-6).alpha
 
 
-def _by_square(said: Said, strengths: Strengths) -> list[Floats]:
+def _by_square(said: Said, strengths: Strengths) -> Iterator[Floats]:
     """C such that the rows together can weigh 1 / strength^2."""
-    n = float(said.mass.sum())
-    return [weigh_quadratic(said, 1.0 / (strength**2 * n), 1e-7).alpha for strength in strengths]
+    for strength in strengths:
+        yield weigh_quadratic(said, 1.0 / (strength**2 * float(said.mass.sum())), 1e-7).alpha
 
 
-def _by_lasso(said: Said, strengths: Strengths) -> list[Floats]:
+def _by_lasso(said: Said, strengths: Strengths) -> Iterator[Floats]:
     """lam = strength times the one that empties the model. Another solver of QuadBoost's eq. 7 may stand here."""
     normal = Normal.of(said)
     empty = float(np.abs(normal.mu).max(initial=0.0))
-    path = [np.zeros(len(normal.mu))]
+    alpha = np.zeros(len(normal.mu))
     for strength in strengths:
-        path.append(lasso(normal, strength * empty, path[-1], 1e-6))
-    return path[1:]
+        alpha = lasso(normal, strength * empty, alpha, 1e-6)
+        yield alpha
 
 
 WEIGHERS: dict[str, tuple[Weigher, tuple[float, ...]]] = {
     "lp": (_by_margin, (0.6, 0.5, 0.4, 0.3, 0.2, 0.1)),
-    "qp": (_by_square, (0.5, 0.2, 0.1, 0.05, 0.02)),
+    "qp": (_by_square, (0.5, 0.2, 0.1, 0.05)),
     "quad-l1": (_by_lasso, (0.3, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001)),
 }
 
@@ -142,8 +143,7 @@ def thin(
     ]
     search = _Search(runs, labels, WEIGHERS[by], max_voters)
     choice = search.choose(validation_fraction, check_random_state(random_state))
-    strengths = search.strengths[: search.strengths.index(choice.strength) + 1]
-    alphas = [search.weigh(run, strengths)[-1] for run in runs]
+    alphas = [search.weigh(run, [choice.strength])[0] for run in runs]
     return _thinned(model, voices, alphas, by, search.tried, choice)
 
 
@@ -194,7 +194,7 @@ class _Search:
         except ValueError as error:
             raise ValueError(f"the rows cannot be split to choose by: {error}; give more of every class") from error
         paths = [self.weigh(run.part(learn), self.strengths) for run in self.runs]
-        for strength, *alphas in zip(self.strengths, *paths, strict=True):
+        for strength, *alphas in zip(self.strengths, *paths, strict=False):  # paths end once they are crowded
             votes = np.array([a @ run.said[:, judge] for a, run in zip(alphas, self.runs, strict=True)])
             said = votes[0] > 0 if len(votes) == 1 else np.argmax(votes, axis=0)
             score = float(np.average(said == self.labels[judge], weights=self.runs[0].counts[judge]))
@@ -210,24 +210,33 @@ class _Search:
         return min((c for c in self.tried if c.score >= near and c.n_voters), key=lambda c: c.n_voters, default=best)
 
     def weigh(self, rows: Rows, strengths: Strengths) -> list[Floats]:
-        """For each strength, alpha of all voters, with no more of them than wanted."""
+        """For each strength, alpha of all voters, with no more of them than wanted.
+
+        Strengths that follow one that leaves twice too many voters are not tried: they leave still more.
+        """
         voters = first_of_each(rows.said)
         said = rows.examples.only(voters)
-        alphas = []
-        for strength, found in zip(strengths, self.weigher(said, strengths), strict=True):
+        alphas: list[Floats] = []
+        for strength, found in zip(strengths, self.weigher(said, strengths), strict=False):
             alpha = np.zeros(len(rows.said))
             alpha[voters] = self._heaviest(said, found, strength)
             alphas.append(np.asarray(on_grid(alpha)))
+            if np.count_nonzero(found) > 2 * self._most(found):
+                break
         return alphas
+
+    def _most(self, alpha: Floats) -> int:
+        """How many voters a run may keep."""
+        return len(alpha) if self.max_voters is None else max(1, self.max_voters // len(self.runs))
 
     def _heaviest(self, said: Said, alpha: Floats, strength: float) -> Floats:
         """Where too many voters have a weight, the heaviest are weighed again by themselves."""
-        most = len(alpha) if self.max_voters is None else max(1, self.max_voters // len(self.runs))
+        most = self._most(alpha)
         if np.count_nonzero(alpha) <= most:
             return alpha
         kept = np.sort(np.argsort(-np.abs(alpha), kind="stable")[:most])
         fewer = np.zeros(len(alpha))
-        fewer[kept] = self.weigher(said.only(kept), [strength])[0]
+        fewer[kept] = next(self.weigher(said.only(kept), [strength]))
         return fewer
 
 

@@ -19,7 +19,7 @@ MODELS = [
     LPBoostClassifier(Pool(), **FEW),
     LPBoostClassifier(DecisionTreeClassifier(max_depth=2), **FEW),
     RLPBoostClassifier(**FEW),
-    RLPBoostClassifier(Trees(2), C=1.0, solver="scipy", **FEW),
+    RLPBoostClassifier(Trees(3), C=1.0, solver="scipy", n_estimators=40),
     RQPBoostClassifier(**FEW),
     RQPBoostClassifier(DecisionTreeClassifier(max_depth=2), C=0.1, **FEW),
 ]

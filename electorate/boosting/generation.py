@@ -56,6 +56,7 @@ class Generation:
     edges: list[tuple[float, float]] = field(default_factory=list)  # edge and error, when each was found
     seen: set[bytes] = field(default_factory=set)
     alpha: Floats = field(default_factory=lambda: np.empty(0))
+    margins: Floats = field(default_factory=lambda: np.zeros(1))
     objective: float = np.nan
     bound: float = np.nan
     failed: str = ""  # what the solver said
@@ -140,11 +141,11 @@ class Generation:
         self.edges.append((edge, error))
         self.seen.add(candidate.said.tobytes())
         self.alpha = np.asarray(on_grid(solution.alpha))
+        self.margins = self._margins()
         self.objective = self.margin.primal(self.alpha, self.margins)
         return solution.weights
 
-    @property
-    def margins(self) -> Floats:
+    def _margins(self) -> Floats:
         """Exact, as the ensemble will vote: steps times outputs are on the grid."""
         margins = np.zeros(len(self.examples.mass))
         for candidate, size in zip(self.found, self.alpha.tolist(), strict=True):

@@ -39,7 +39,7 @@ from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import Speech, Wrapped
 
-DEFAULT_NU = 0.1
+DEFAULT_NU = 0.2  # of 0.05 to 0.7 the best held-out error of stumps over four small data sets
 NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
 NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
 
@@ -299,7 +299,7 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         margin with sum(alpha) = 1. A row of weight s pays C s.
     nu : float or None, default=None
         The form in nu: max rho - sum(xi) / (nu n), y f >= rho - xi, sum(alpha) = 1: about a share nu of the rows may
-        fall short of the margin rho. In (0, 1]; up to 1 / n it is the hard margin. If neither C nor nu is given, 0.1.
+        fall short of the margin rho. In (0, 1]; up to 1 / n it is the hard margin. If neither C nor nu is given, 0.2.
     n_estimators : int, default=500
         The largest number of rounds: searches, and voters that enter.
     tol : float, default=1e-4

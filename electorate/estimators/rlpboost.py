@@ -143,7 +143,7 @@ class RLPBoostClassifier(ReweighedClassifier):
         Weigh its voters instead.
     C : float or None, default=None
         What a row pays for each unit short of the margin; at least 1 / n, where n is the sum of the weights. None:
-        10 / n, LPBoost's nu = 0.1.
+        5 / n, LPBoost's nu = 0.2.
     n_estimators : int, default=100
         AdaBoost's rounds.
     solver : {"auto", "scipy", "highspy"}, default="auto"
