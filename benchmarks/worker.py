@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import importlib
+import importlib.util
 import inspect
 import json
 import resource
@@ -114,6 +115,11 @@ def rounds(*, quick: bool) -> dict[str, Any]:
     return dict(measure(**smaller))
 
 
+def quadboost(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of quadboost.py."""
+    return dict(getattr(importlib.import_module("quadboost"), name)(quick=quick))
+
+
 def on_cluster(**order: Any) -> dict[str, Any]:
     """Fits on a Dask cluster and here, as clusters.py takes them."""
     return dict(importlib.import_module("clusters").measure(**order))
@@ -122,6 +128,31 @@ def on_cluster(**order: Any) -> dict[str, Any]:
 def families(*, name: str, quick: bool) -> dict[str, Any]:
     """One of the measurements of voters.py."""
     return dict(getattr(importlib.import_module("voters"), name)(quick=quick))
+
+
+def lpboost(*, n: int, columns: int, rounds: int, repeats: int) -> dict[str, Any]:
+    """Fit times of LPBoost by a live model and by solving anew, interleaved, all rounds taken; and training errors."""
+    from electorate import LPBoostClassifier
+
+    X, y = table(n, columns)
+    error: dict[str, float] = {}
+
+    def one(name: str) -> float:
+        solver = name.rsplit(" ", 1)[1]
+        model = LPBoostClassifier(nu=0.3, n_estimators=rounds, tol=0.0, solver=solver)
+        took = seconds(lambda: model.fit(X, y))
+        error[name] = 1 - float(model.score(X, y))
+        return took
+
+    missing = {} if importlib.util.find_spec("highspy") else {"electorate, highspy": "not installed"}
+    names = [name for name in ("electorate, highspy", "electorate, scipy") if name not in missing]
+    LPBoostClassifier(n_estimators=5).fit(X[:100], y[:100])
+    return {"seconds": _interleave(names, one, repeats), "error": error, "missing": missing}
+
+
+def regressors(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of regressors.py."""
+    return dict(getattr(importlib.import_module("regressors"), name)(quick=quick))
 
 
 def _warm_up(names: list[str], given: Setting, like: Array) -> None:
@@ -166,6 +197,8 @@ TASKS: dict[str, Callable[..., Any]] = {
     "rounds": rounds,
     "on_cluster": on_cluster,
     "families": families,
+    "lpboost": lpboost,
+    "regressors": regressors,
 }
 
 

@@ -52,8 +52,8 @@ def _by_lasso(said: Said, strengths: Strengths) -> list[Floats]:
 
 
 WEIGHERS: dict[str, tuple[Weigher, tuple[float, ...]]] = {
-    "lp": (_by_margin, (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)),
-    "qp": (_by_square, (0.02, 0.05, 0.1, 0.2, 0.5)),
+    "lp": (_by_margin, (0.6, 0.5, 0.4, 0.3, 0.2, 0.1)),
+    "qp": (_by_square, (0.5, 0.2, 0.1, 0.05, 0.02)),
     "quad-l1": (_by_lasso, (0.3, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001)),
 }
 

@@ -19,10 +19,16 @@ BARS_PER_ROW = {
     "round": 1,
     "columns": 1,
     "rules": 1,
+    "quadboost_lasso": 3,
+    "quadboost_rounds": 1,
+    "fit-medboost": 1,
+    "penalised": 2,
     "predict": 2,
+    "predict-median": 1,
     "start": 3,
     "memory": 1,
     "dask": 6,
+    "lpboost": 1,
 }
 
 

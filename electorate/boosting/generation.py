@@ -71,7 +71,7 @@ class Generation:
             reason = self._why_stop(candidate, tol)
             if reason is not None:
                 break
-            if number == 0 and self._lopsided:
+            if number == 0 and self.lopsided:
                 candidate = self.examples.constant(weights)
             weights = self._enter(candidate, weights)
             if self.failed:
@@ -113,14 +113,14 @@ class Generation:
     def _why_stop(self, candidate: Candidate, tol: float) -> str | None:
         if self.gap <= tol or candidate.said.tobytes() in self.seen:
             return "converged"
-        if self.found and self._lopsided:
+        if self.found and self.lopsided:
             return "no_edge"
         if not self.found and not np.any(candidate.said):
             return "no_edge"
         return None
 
     @property
-    def _lopsided(self) -> bool:
+    def lopsided(self) -> bool:
         """As in the loop: a label with almost no weight must not decide by a handful of light rows."""
         mass, signs = self.examples.mass, self.examples.signs
         lighter = min(float(mass[signs > 0].sum()), float(mass[signs < 0].sum()))

@@ -28,6 +28,7 @@ from electorate.engines.distinct import group_rows, keys_of, mass_of
 
 Floats = NDArray[np.float64]
 NO_OUTPUTS = np.empty((0, 1))
+AT_ONCE = 20  # voters that enter before a linear program is solved again
 FAINT = 1e-7  # of the heaviest voter's weight: what an interior point leaves of none
 MOST_SWEEPS = 500  # of all voters, or of those with a weight: near-copies of each other creep for ever
 
@@ -83,10 +84,41 @@ class Weighed:
 
 def weigh_linear(said: Said, margin: Margin, solver: str, tol: float = 1e-9) -> Weighed:
     """The largest soft margin over all these voters; they enter only as they are needed."""
-    n_voters = len(said.said)
     generation = Generation(said, margin, master_of(margin, solver))
-    outcome: Outcome = generation.run(n_voters + 1, tol, lambda outcome: None)
-    alpha = np.zeros(n_voters)
+    if generation.lopsided:
+        return _one_by_one(said, generation, tol)
+    master, alpha, objective = generation.master, np.zeros(len(said.said)), -np.inf
+    weights, entered = margin.first_weights(said.mass), np.empty(0, dtype=np.int64)
+    while True:
+        with threadpool_limits(1):
+            edges = said.awards @ weights
+        gap = margin.gap(objective, margin.dual(weights, float(edges.max())))
+        new = _most_violated(edges, entered)
+        if gap <= tol or not len(new):
+            return Weighed(alpha, objective, gap)
+        for t in new:
+            master.add(said.awards[t])
+        solution = master.solve()
+        if solution is None:
+            return Weighed(alpha, objective, gap, 0.0, master.status)
+        entered, weights = np.concatenate([entered, new]), solution.weights
+        alpha = np.zeros(len(said.said))
+        alpha[entered] = on_grid(solution.alpha)
+        objective = margin.primal(
+            alpha[entered], margins_of(alpha[entered], list(said.awards[entered]), len(said.mass))
+        )
+
+
+def _most_violated(edges: Floats, entered: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The voters with the largest edges, if larger than those of all that are in."""
+    least = float(edges[entered].max(initial=-np.inf))
+    best = np.argsort(-edges, kind="stable")[:AT_ONCE]
+    return np.setdiff1d(best[edges[best] > least], entered)
+
+
+def _one_by_one(said: Said, generation: Generation, tol: float) -> Weighed:
+    outcome: Outcome = generation.run(len(said.said) + 1, tol, lambda outcome: None)
+    alpha = np.zeros(len(said.said))
     for cast in outcome.casts:
         number: Any = cast.voter
         alpha[number] += cast.step.size

@@ -61,7 +61,8 @@ class DeepBoostClassifier(BoostedClassifier):
     Notes
     -----
     The paper's other algorithms are settings: AdaBoost-L1 is lam=0; LogReg is lam=0, beta=0, loss="logistic"; LogReg-L1
-    is lam=0, loss="logistic". With lam=0, beta=0 and the exponential loss the votes are AdaBoost's.
+    is lam=0, loss="logistic". With lam=0, beta=0 and the exponential loss the votes are AdaBoost's, if the search
+    is exhaustive: else an earlier voter may be better than what it finds.
     n in the complexities is the sum of the sample weights as given, so with lam > 0 their scale matters.
     Probabilities: p / (1 - p) = Phi'(1 + f) / Phi'(1 - f), for more than two classes divided by their sum.
 
