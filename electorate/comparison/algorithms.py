@@ -139,6 +139,12 @@ OURS = (
         most_rows=5_000,
     ),
     Algorithm(
+        "MedBoost, trees",
+        (REGRESSION,),
+        Ours("MedBoostRegressor", "RegressionTrees"),
+        tuple({"n_estimators": 100, "estimator__max_depth": depth} for depth in (3, 5)),
+    ),
+    Algorithm(
         "QuadBoost, regression",
         (REGRESSION,),
         Ours("QuadBoostRegressor"),

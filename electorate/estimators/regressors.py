@@ -120,7 +120,7 @@ class MedBoostRegressor(BoostedRegressor):
     n_estimators : int, default=100
         The largest number of rounds.
     cost : {"zero_one", "linear"} or callable, default="zero_one"
-        C_eps of eq. 2: 1 beyond eps and 0 within; |h - y| / eps; or cost(h, y, eps) for arrays, at least 1 beyond eps.
+        C_eps of eq. 2: 1 beyond eps and 0 within; abs(h - y) / eps; or cost(h, y, eps) for arrays, 1 or more beyond.
         The linear cost has no bound and can chase outliers.
     eps : float, "auto" or "validate", default="auto"
         How near is right. "auto": half the median distance of the targets from their median (all of it where leaves
