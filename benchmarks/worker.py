@@ -198,6 +198,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "on_cluster": on_cluster,
     "families": families,
     "lpboost": lpboost,
+    "quadboost": quadboost,
     "regressors": regressors,
 }
 
