@@ -32,7 +32,7 @@ BARS_PER_ROW = {
 }
 
 
-def run(*arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, timeout: float = 1200.0) -> subprocess.CompletedProcess[str]:
     """The harness in a process of its own, with this checkout's package."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
