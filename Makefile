@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-dask lint bench bench-quick fuzz clean build-venv
+.PHONY: help demo test test-dask lint bench bench-quick fuzz docs dist clean build-venv
 
 help:
 	@echo "make demo         a short tour, after installing the package into $(VENV)"
@@ -27,6 +27,8 @@ help:
 	@echo "make bench        speed and memory beside the peers; writes benchmarks/"
 	@echo "make bench-quick  the same on tiny data; writes $(QUICK_OUT)/"
 	@echo "make fuzz         $(FUZZ_INPUTS) damaged model files (FUZZ_INPUTS=...)"
+	@echo "make docs         the site, warnings being errors; writes build/site/"
+	@echo "make dist         a wheel, tried in an empty environment; writes dist/"
 	@echo "make clean        removes $(VENV), caches and build outputs"
 
 demo: $(VENV)/.installed-base
@@ -51,6 +53,18 @@ bench-quick: $(VENV)/.installed-bench
 
 fuzz: $(VENV)/.installed-base
 	$(RUN) tools/fuzz_modelfile.py $(FUZZ_INPUTS)
+
+docs: $(VENV)/.installed-docs
+	$(RUN) -m sphinx -q -W --keep-going -b html docs build/site
+	@echo "build/site/index.html"
+
+dist: $(VENV)/.installed-dist
+	rm -rf dist build/smoke
+	$(RUN) -m build --outdir dist .
+	$(RUN) -m venv build/smoke
+	build/smoke/bin/python -m pip install -qq "$$(ls dist/*.whl)[tables]"
+	cd build/smoke && env -u PYTHONPATH bin/python ../../tools/smoke.py
+	@ls dist
 
 clean:
 	rm -rf $(VENV) .venv.lock build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

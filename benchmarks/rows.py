@@ -156,6 +156,30 @@ def columns(size: Size) -> Row:
     }
 
 
+def quadboost_lasso(size: Size) -> Row:
+    """QuadBoost-L1 on 20,000 x 2,000 columns against scikit-learn's Lasso (quadboost.py)."""
+    figures = work("quadboost", limited(1), pinned=True, name="lasso", quick=size.quick)
+    return {
+        "title": "QuadBoost-L1, 20,000 x 2,000",
+        "figures": figures,
+        "bars": [
+            _at_least("columns of +-1, against Lasso at the tolerance that reaches 1e-6", figures["signs, ratio"], 1.0),
+            _at_least("a path of 50, against 50 cold Lassos", figures["path, ratio"], 10.0),
+            _at_most("real columns / Lasso", figures["reals, ratio"], 3.0, "x"),
+        ],
+    }
+
+
+def quadboost_rounds(size: Size) -> Row:
+    """100,000 rounds of vanilla QuadBoost on 1,000 voters: 50,000 rows against 500 (quadboost.py)."""
+    figures = work("quadboost", limited(1), pinned=True, name="rounds", quick=size.quick)
+    return {
+        "title": "QuadBoost, pool of 1,000 voters, 100,000 rounds",
+        "figures": figures,
+        "bars": [_at_most("50,000 rows / 500 rows", figures["ratio"], 1.5, "x")],
+    }
+
+
 def rules(size: Size) -> Row:
     """A round of rules of three tests against one of trees of depth three, 100,000 x 50 (voters.py)."""
     figures = work("families", limited(1), pinned=True, name="rules", quick=size.quick)
@@ -163,6 +187,39 @@ def rules(size: Size) -> Row:
         "title": "a round of rules of 3 tests, 100,000 x 50",
         "figures": figures,
         "bars": [_at_most("rules / trees of depth 3", figures["ratio"], 5.0, "x")],
+    }
+
+
+def fit_medboost(size: Size) -> Row:
+    """MedBoost, trees of depth 3, 100 rounds, 100,000 x 20, against the absolute error (regressors.py)."""
+    figures = work("regressors", limited(1), pinned=True, name="fit", quick=size.quick)
+    return {
+        "title": "fit, MedBoost, trees of depth 3, 100 rounds, 100,000 x 20",
+        "figures": figures,
+        "bars": [_at_least("one core, against HistGradientBoosting(absolute_error)", figures["ratio"], 1.0)],
+    }
+
+
+def predict_median(size: Size) -> Row:
+    """The weighted median of 500 trees on 1,000,000 rows against their weighted sum (regressors.py)."""
+    figures = work("regressors", limited(1), pinned=True, name="predict", quick=size.quick)
+    return {
+        "title": "median prediction, 500 trees, 1,000,000 rows",
+        "figures": figures,
+        "bars": [_at_most("median / weighted sum of the same trees", figures["ratio"], 5.0, "x")],
+    }
+
+
+def penalised(size: Size) -> Row:
+    """EBBoost's stumps, and DeepBoost's trees of depth 5 up to 100 voters, 100,000 x 50 (voters.py)."""
+    figures = work("families", limited(1), pinned=True, name="penalised", quick=size.quick)
+    return {
+        "title": "a round of EBBoost and of DeepBoost, 100,000 x 50",
+        "figures": figures,
+        "bars": [
+            _at_most("EBBoost / AdaBoost, stumps", figures["ratio, EBBoost, stumps"], 2.5, "x"),
+            _at_most("DeepBoost / AdaBoost, trees of depth 5", figures["ratio, DeepBoost, trees of depth 5"], 2.0, "x"),
+        ],
     }
 
 
@@ -199,17 +256,6 @@ def memory(size: Size) -> Row:
     }
 
 
-def lpboost(size: Size) -> Row:
-    """LPBoost in nu, stumps, 200 rounds, 2,000 x 20: a live model against solving anew, whole fits."""
-    order = {"n": size.rows(2_000), "columns": 20, "rounds": size.rounds(200), "repeats": size.repeats(3)}
-    one = work("lpboost", limited(1), pinned=True, **order)
-    middle = {name: median(times) for name, times in one["seconds"].items()}
-    ratio = middle[ANEW] / middle[WARM] if len(middle) == 2 else None
-    met = None if ratio is None else ratio >= 5.0
-    bar = {"label": "highspy warm against linprog", "bar": ">= 5 x", "measured": ratio, "unit": "x", "met": met}
-    return {"title": "LPBoost, 200 rounds, 2,000 x 20", "one core": one, "bars": [bar]}
-
-
 def dask(size: Size) -> Row:
     """covtype, 200 rounds, on 2 Dask workers of one thread, against 2 threads here (clusters.py)."""
     figures: Row = {}
@@ -238,6 +284,17 @@ def _ratio(found: Row) -> float:
     return middle[OURS] / middle[HERE]
 
 
+def lpboost(size: Size) -> Row:
+    """LPBoost in nu, stumps, 200 rounds, 2,000 x 20: a live model against solving anew, whole fits."""
+    order = {"n": size.rows(2_000), "columns": 20, "rounds": size.rounds(200), "repeats": size.repeats(3)}
+    one = work("lpboost", limited(1), pinned=True, **order)
+    middle = {name: median(times) for name, times in one["seconds"].items()}
+    ratio = middle[ANEW] / middle[WARM] if len(middle) == 2 else None
+    met = None if ratio is None else ratio >= 5.0
+    bar = {"label": "highspy warm against linprog", "bar": ">= 5 x", "measured": ratio, "unit": "x", "met": met}
+    return {"title": "LPBoost, 200 rounds, 2,000 x 20", "one core": one, "bars": [bar]}
+
+
 ROWS: dict[str, Callable[[Size], Row]] = {
     "fit-large": fit_large,
     "fit-adaboost": fit_adaboost,
@@ -247,11 +304,16 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "round": whole_round,
     "columns": columns,
     "rules": rules,
+    "quadboost-lasso": quadboost_lasso,
+    "quadboost-rounds": quadboost_rounds,
+    "fit-medboost": fit_medboost,
+    "penalised": penalised,
     "predict": predict,
+    "predict-median": predict_median,
     "start": start,
     "memory": memory,
-    "lpboost": lpboost,
     "dask": dask,
+    "lpboost": lpboost,
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate import AdaBoostClassifier, Rules, Trees
+from electorate import AdaBoostClassifier, DeepBoostClassifier, EBBoostClassifier, Rules, Trees
 from electorate.voters.columns import SignColumns
 from synthetic import table
 
@@ -55,6 +55,28 @@ def rules(*, quick: bool = False) -> dict[str, Any]:
     middle = {name: median(times) for name, times in took.items()}
     ratio = middle["rules of 3 tests"] / middle["trees of depth 3"]
     return {**{f"a round of {name}, ms": 1e3 * seconds for name, seconds in middle.items()}, "ratio": ratio}
+
+
+def penalised(*, quick: bool = False) -> dict[str, Any]:
+    """A stump round of EBBoost and a round of DeepBoost's trees of depth 5, each beside AdaBoost's with such voters."""
+    n, rounds, repeats = (2_000, 8, 1) if quick else (100_000, 100, 3)
+    X, y = table(n, 50)
+    trees = AdaBoostClassifier(Trees(5, criterion="edge"))
+    pairs = {
+        "EBBoost, stumps": (EBBoostClassifier(), AdaBoostClassifier()),
+        "DeepBoost, trees of depth 5": (DeepBoostClassifier(Trees(5), lam=1e-4, beta=1e-4), trees),
+    }
+    figures: dict[str, Any] = {}
+    for name, pair in pairs.items():
+        took: list[list[float]] = [[], []]
+        for _ in range(repeats):
+            for place, model in enumerate(pair):
+                fitted = model.set_params(n_estimators=rounds, n_jobs=1).fit(X, y)
+                took[place] += np.diff(fitted.history_["seconds"])[1:-1].tolist()
+        ours, theirs = median(took[0]), median(took[1])
+        figures |= {f"a round of {name}, ms": 1e3 * ours, "beside AdaBoost's, ms, " + name: 1e3 * theirs}
+        figures[f"ratio, {name}"] = ours / theirs
+    return figures
 
 
 def _turns(contenders: dict[str, Callable[[int], Any]], repeats: int) -> dict[str, float]:

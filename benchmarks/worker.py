@@ -115,6 +115,11 @@ def rounds(*, quick: bool) -> dict[str, Any]:
     return dict(measure(**smaller))
 
 
+def quadboost(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of quadboost.py."""
+    return dict(getattr(importlib.import_module("quadboost"), name)(quick=quick))
+
+
 def lpboost(*, n: int, columns: int, rounds: int, repeats: int) -> dict[str, Any]:
     """Fit times of LPBoost by a live model and by solving anew, interleaved, all rounds taken; and held-out errors."""
     from electorate import LPBoostClassifier
@@ -143,6 +148,11 @@ def on_cluster(**order: Any) -> dict[str, Any]:
 def families(*, name: str, quick: bool) -> dict[str, Any]:
     """One of the measurements of voters.py."""
     return dict(getattr(importlib.import_module("voters"), name)(quick=quick))
+
+
+def regressors(*, name: str, quick: bool) -> dict[str, Any]:
+    """One of the measurements of regressors.py."""
+    return dict(getattr(importlib.import_module("regressors"), name)(quick=quick))
 
 
 def _warm_up(names: list[str], given: Setting, like: Array) -> None:
@@ -185,9 +195,11 @@ TASKS: dict[str, Callable[..., Any]] = {
     "first_fit": first_fit,
     "memory": memory,
     "rounds": rounds,
-    "lpboost": lpboost,
     "on_cluster": on_cluster,
     "families": families,
+    "lpboost": lpboost,
+    "quadboost": quadboost,
+    "regressors": regressors,
 }
 
 

@@ -11,12 +11,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
+    "AdaBoostRegressor": "electorate.estimators.regressors",
     "Checkpoint": "electorate.estimators.callbacks",
     "Columns": "electorate.voters.columns",
     "DeepBoostClassifier": "electorate.estimators.deepboost",
     "EBBoostClassifier": "electorate.estimators.penalised",
     "KernelSections": "electorate.voters.kernel_sections",
     "LPBoostClassifier": "electorate.estimators.lpboost",
+    "LocMedBoostRegressor": "electorate.estimators.regressors",
+    "MedBoostRegressor": "electorate.estimators.regressors",
     "ModelFormatError": "electorate.modelfile",
     "PairedStumps": "electorate.voters.paired_stumps",
     "Pool": "electorate.voters.pool",
@@ -27,6 +30,7 @@ _HOMES = {
     "QuadBoostClassifierCV": "electorate.estimators.quad_cv",
     "QuadBoostRegressor": "electorate.estimators.quad_regressor",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
+    "RegressionTrees": "electorate.voters.regression_trees",
     "Resampled": "electorate.voters.wrapped",
     "Rules": "electorate.voters.rules",
     "Stumps": "electorate.voters.trees",
@@ -47,12 +51,15 @@ _HOMES = {
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRClassifier",
+    "AdaBoostRegressor",
     "Checkpoint",
     "Columns",
     "DeepBoostClassifier",
     "EBBoostClassifier",
     "KernelSections",
     "LPBoostClassifier",
+    "LocMedBoostRegressor",
+    "MedBoostRegressor",
     "ModelFormatError",
     "PairedStumps",
     "Pool",
@@ -63,6 +70,7 @@ __all__ = [
     "RLPBoostClassifier",
     "RQPBoostClassifier",
     "RealAdaBoostClassifier",
+    "RegressionTrees",
     "Resampled",
     "Rules",
     "Stumps",
@@ -98,6 +106,7 @@ if TYPE_CHECKING:
     from electorate.estimators.quad_cv import QuadBoostClassifierCV
     from electorate.estimators.quad_regressor import QuadBoostRegressor
     from electorate.estimators.quadboost import QuadBoostClassifier
+    from electorate.estimators.regressors import AdaBoostRegressor, LocMedBoostRegressor, MedBoostRegressor
     from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
     from electorate.estimators.rule_table import rule_table
     from electorate.modelfile import ModelFormatError
@@ -106,6 +115,7 @@ if TYPE_CHECKING:
     from electorate.voters.kernel_sections import KernelSections
     from electorate.voters.paired_stumps import PairedStumps
     from electorate.voters.pool import Pool
+    from electorate.voters.regression_trees import RegressionTrees
     from electorate.voters.rules import Rules
     from electorate.voters.trees import Stumps, Trees
     from electorate.voters.union import Union

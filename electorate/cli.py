@@ -99,9 +99,6 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help="number or text, not guessed"
     )
-    one.add_argument(
-        "--task", choices=("auto", "classification", "regression"), default="auto", help="what the target is"
-    )
     add_table_options(one)
 
 

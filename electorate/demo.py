@@ -1,15 +1,30 @@
-"""A short tour on a built-in data set: `python -m electorate.demo`, or `make demo`."""
+"""A short tour on a built-in data set: `python -m electorate.demo`, or `make demo`.
 
+One model looked at closely, then the main job: all algorithms compared, ending with a ranked table.
+"""
+
+import sys
 import time
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from electorate import AdaBoostClassifier
+from electorate import AdaBoostClassifier, compare
+
+SECONDS = 60  # for the comparison; what is not run by then is named
 
 
 def main() -> None:
+    show_one_model()
+    data = load_breast_cancer()
+    print("\nall algorithms on these data, by nested cross-validation (`electorate compare`):", flush=True)
+    found = compare(data.data, data.target_names[data.target], time_limit=SECONDS, progress=True)
+    sys.stderr.flush()
+    print(found)
+
+
+def show_one_model() -> None:
     data = load_breast_cancer(as_frame=False)
     X, X_test, y, y_test = train_test_split(data.data, data.target, test_size=0.3, random_state=0)
     print(f"breast cancer (in scikit-learn): {len(X)} rows to train on, {len(X_test)} to test, {X.shape[1]} columns")

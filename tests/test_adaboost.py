@@ -481,11 +481,18 @@ def _holds(test, row, names):
     name, word, rest = test.split(" ", 2)
     value = row[names.index(name)]
     absent = value is None or value != value
-    if word == "is":
-        return absent if rest == "missing" else not absent
+    if word == "is" and rest in ("missing", "not missing", "anything"):
+        return {"missing": absent, "not missing": not absent, "anything": True}[rest]
+    if word == "is":  # not this one category: a missing value is not it either
+        return absent or value != eval(rest.removeprefix("not "))
     if absent:
         return False
-    return value <= float(rest) if word == "<=" else value in eval(rest.replace("{}", "()"))
+    return {
+        "<=": lambda: value <= float(rest),
+        ">": lambda: value > float(rest),
+        "=": lambda: value == eval(rest),
+        "in": lambda: value in eval(rest),
+    }[word]()
 
 
 @given(seed=seeds, labels=st.sampled_from([2, 3]), scale=st.sampled_from([1.0, 1e9, 1e-9]))
@@ -543,9 +550,9 @@ def test_text_of_numbers(x, y, text):
         (
             ["a", "b", "c", "c"],
             ["no", "yes", "no", "no"],
-            "if level in {'a', 'c'} or level is missing: 'no', else 'yes'",
+            "if level is not 'b': 'no', else 'yes'",
         ),
-        (["a", "b", "c", None], ["no", "yes", "yes", "yes"], "if level in {'a'}: 'no', else 'yes'"),
+        (["a", "b", "c", None], ["no", "yes", "yes", "yes"], "if level = 'a': 'no', else 'yes'"),
         (["a", "b", "c", None], ["yes", "yes", "yes", "no"], "if level is missing: 'no', else 'yes'"),
     ],
 )

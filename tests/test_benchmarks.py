@@ -19,15 +19,20 @@ BARS_PER_ROW = {
     "round": 1,
     "columns": 1,
     "rules": 1,
+    "quadboost-lasso": 3,
+    "quadboost-rounds": 1,
+    "fit-medboost": 1,
+    "penalised": 2,
     "predict": 2,
+    "predict-median": 1,
     "start": 3,
     "memory": 1,
-    "lpboost": 1,
     "dask": 6,
+    "lpboost": 1,
 }
 
 
-def run(*arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, timeout: float = 1200.0) -> subprocess.CompletedProcess[str]:
     """The harness in a process of its own, with this checkout's package."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.run(

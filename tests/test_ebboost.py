@@ -200,6 +200,17 @@ def test_lam_is_chosen_and_rows_are_listened_to():
     assert model.history_["validation"].min() == pytest.approx(model.lam_scores_.min())
 
 
+@pytest.mark.parametrize("family", ["stumps", "paired"])
+def test_the_same_model_on_dask(family):
+    X, y = DATA["missing"]
+    weight = checks.real_weights(len(y))
+    model = EBBoostClassifier(FAMILIES[family], lam=0.4, n_estimators=5)
+    here = clone(model).fit(X, y, weight)
+    there = ENGINES["dask"].fit(clone(model), X, y, weight)
+    assert there.digest_ == here.digest_
+    np.testing.assert_array_equal(there.history_["objective"], here.history_["objective"])
+
+
 # ---------------------------------------------------------------- what goes wrong
 
 

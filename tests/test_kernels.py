@@ -1007,3 +1007,126 @@ def test_quad_rounds_and_replay(rng: np.random.Generator, n_voters: int, kind: i
         np.testing.assert_allclose(moves, ours[3][:made], rtol=0, atol=1e-12)
         np.testing.assert_allclose(c, ours[4], rtol=0, atol=1e-12)
         np.testing.assert_array_equal(weight, ours[5])
+
+
+# ---------------------------------------------------------------- the vote by weighted median
+
+
+@few_cases
+@given(**walks)
+def test_walk_each(rng: np.random.Generator, n: int, n_voters: int, n_outputs: int) -> None:
+    """Twins agree, and the sum over the voters is what `walk_ordered` gives."""
+    grove, cells = Grove(rng, n_voters, 3, n_outputs, by_set=False), some_cells(rng, 3, n)
+    votes = np.zeros((n_outputs, n), dtype=np.int64)
+    grove.walk_ordered(fast, cells, votes, slice(0, n_voters))
+    asked = grove.place >= 0
+    roots = np.repeat(grove.offsets[:-1], np.diff(grove.offsets))
+    kids = np.where(asked[:, None], roots[:, None] + grove.children[:, ::-1], np.arange(len(asked))[:, None])
+    low = np.where(grove.missing_left, -1, 0).astype(np.int32)
+    nodes = (np.maximum(grove.place, 0), low, grove.cut, np.ascontiguousarray(kids, dtype=np.int32))
+    for twin in TWINS:
+        said = np.empty((n_outputs, n, n_voters))
+        depths, scratch = np.array(grove.depths, dtype=np.int32), np.empty(n, dtype=np.int32)
+        twin.walk_each(cells, grove.offsets, depths, *nodes, grove.units.astype(np.float64), said, scratch)
+        np.testing.assert_array_equal(said.sum(axis=2), votes)
+
+
+def some_votes(rng: np.random.Generator, n: int, voters: int, shared: bool) -> tuple[np.ndarray, ...]:
+    """Values with ties, weights with zeros, and needs from 1 to the whole."""
+    values = np.where(rng.random((n, voters)) < 0.5, rng.integers(-3, 3, (n, voters)), rng.normal(size=(n, voters)))
+    weights = rng.choice(np.array([0, 1, 1, 2, 9, 2**40]), (1 if shared else n, voters))
+    weights[:, rng.integers(0, voters)] += 1
+    mass = np.broadcast_to(weights.sum(axis=1), (n,))
+    return values, weights, np.maximum(1, np.ceil(mass * rng.random(n))).astype(np.int64)
+
+
+@few_cases
+@given(rng=generators, n=st.integers(0, 20), voters=st.integers(1, 40), shared=st.booleans())
+def test_vote_quantiles(rng: np.random.Generator, n: int, voters: int, shared: bool) -> None:
+    values, weights, needs = some_votes(rng, n, voters, shared)
+    for sign in (1.0, -1.0):
+        found = [np.empty(n), np.empty(n)]
+        for twin, out in zip(TWINS, found, strict=True):
+            twin.vote_quantiles(values, weights, needs, sign, out)
+        np.testing.assert_array_equal(*found)
+        every = np.broadcast_to(weights, values.shape)
+        for i, v in enumerate(found[0]):  # the definition
+            assert (
+                every[i, sign * values[i] <= sign * v].sum() >= needs[i] > every[i, sign * values[i] < sign * v].sum()
+            )
+
+
+@few_cases
+@given(rng=generators, n=st.integers(0, 20), voters=st.integers(1, 20))
+def test_insert_votes_and_sorted_quantiles(rng: np.random.Generator, n: int, voters: int) -> None:
+    """Voters one by one give the quantiles of all of them."""
+    values, weights, needs = some_votes(rng, n, voters, shared=False)
+    for twin in TWINS:
+        kept, mass = np.empty_like(values), np.empty_like(weights)
+        for t in range(voters):
+            twin.insert_votes(kept, mass, t, np.ascontiguousarray(values[:, t]), np.ascontiguousarray(weights[:, t]))
+        assert np.all(np.diff(kept, axis=1) >= 0)
+        for from_top in (False, True):
+            found, direct = np.empty(n), np.empty(n)
+            twin.sorted_quantiles(kept, mass, voters, needs, from_top, found)
+            reference.vote_quantiles(values, weights, needs, -1.0 if from_top else 1.0, direct)
+            np.testing.assert_array_equal(found, direct)
+
+
+# ---------------------------------------------------------------- the search for a test of a target
+
+
+def some_earning(rng: np.random.Generator, n_labels: int) -> tuple[Any, ...]:
+    targets = np.sort(rng.choice(np.arange(40.0), n_labels, replace=False))
+    reach = np.minimum(np.searchsorted(targets, targets - rng.choice([0.0, 5.0, 50.0])), np.arange(n_labels))
+    return reach.astype(np.int64), targets, float(rng.random()), rng.integers(-3, 2, (4, n_labels)).astype(np.float64)
+
+
+@few_cases
+@given(kind=st.integers(0, 2), rng=generators, n_labels=st.integers(1, 9))
+def test_side_edge(kind: int, rng: np.random.Generator, n_labels: int) -> None:
+    reach, targets, rate, table = some_earning(rng, n_labels)
+    weights = rng.choice(np.array([0, 1, 4, 9]), n_labels)
+    edges = [twin.side_edge(kind, weights, reach, targets, rate, table) for twin in TWINS]
+    np.testing.assert_allclose(*edges, rtol=1e-12, atol=1e-9)
+
+
+@few_cases
+@given(table=sums_of_tables, limit=limits, abstains=st.booleans(), rng=generators)
+def test_best_window_threshold(table: Sums, limit: int | None, abstains: bool, rng: np.random.Generator) -> None:
+    reach = some_earning(rng, len(table.totals))[0]
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7, dtype=np.int64)
+        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), reach, abstains)
+        seen.append((twin.best_window_threshold(*given, found), *found.tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(kind=st.integers(0, 2), table=sums_of_tables, limit=limits, abstains=st.booleans(), rng=generators)
+def test_best_target_threshold(
+    kind: int, table: Sums, limit: int | None, abstains: bool, rng: np.random.Generator
+) -> None:
+    reach, targets, _, payoff = some_earning(rng, len(table.totals))
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7, dtype=np.int64)
+        earning = (kind, reach, targets, 0.25, payoff, abstains)  # exact in binary, so that ties are ties
+        most = twin.best_target_threshold(
+            table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), *earning, found
+        )
+        seen.append((most, *found.tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(rng=generators, n=st.integers(1, 30), eps=st.sampled_from([0.1, 0.5, 1.0, 100.0]))
+def test_best_window(rng: np.random.Generator, n: int, eps: float) -> None:
+    targets = np.sort(np.where(rng.random(n) < 0.5, rng.integers(0, 5, n) / 10, 3 * rng.normal(size=n)))
+    weights = rng.choice(np.array([0, 1, 2, 9]), n)
+    found = [tuple(map(int, twin.best_window(targets, weights, eps))) for twin in TWINS]
+    assert found[0] == found[1]
+    first, last = found[0]
+    middle = targets[first] + 0.5 * (targets[last] - targets[first])
+    assert np.all(np.abs(targets[first : last + 1] - middle) <= eps)

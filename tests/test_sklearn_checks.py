@@ -10,6 +10,7 @@ from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
     Columns,
+    DeepBoostClassifier,
     EBBoostClassifier,
     KernelSections,
     PairedStumps,
@@ -21,6 +22,7 @@ from electorate import (
     Union,
     VadaBoostClassifier,
 )
+from electorate.boosting.losses import SquaredHinge
 
 FEW = {"n_estimators": 5}
 BOOSTERS = [AdaBoostClassifier(**FEW), RealAdaBoostClassifier(**FEW), AdaBoostRClassifier(**FEW)]
@@ -45,6 +47,10 @@ MODELS = [
     RealAdaBoostClassifier(Columns(), **FEW),
     RealAdaBoostClassifier(KernelSections(), **FEW),
     VadaBoostClassifier(**FEW),
+    DeepBoostClassifier(**FEW),
+    DeepBoostClassifier(Union([Stumps(), PairedStumps(), Trees(3)]), loss="logistic", **FEW),
+    DeepBoostClassifier(Trees(3), early_stopping=True, **FEW),
+    DeepBoostClassifier(Columns(), loss=SquaredHinge(), **FEW),
     EBBoostClassifier(**FEW),
     EBBoostClassifier(PairedStumps(), lam="auto", **FEW),
     VadaBoostClassifier(Trees(2), lam="auto", **FEW),

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from training_cases import noisy, plain
 
-from electorate import Pool, Rules, Stumps, Trees, Union, VadaBoostClassifier, load
+from electorate import Checkpoint, Pool, Rules, Stumps, Trees, Union, VadaBoostClassifier, load
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES
@@ -162,6 +163,17 @@ def test_early_stopping_listens():
     assert model.best_round_ == len(model.steps_) == np.argmin(model.history_["validation"]) + 1
 
 
+@pytest.mark.parametrize("family", ["stumps", "trees"])
+def test_the_same_model_on_dask(family):
+    X, y = DATA["missing"]
+    weight = checks.real_weights(len(y))
+    model = VadaBoostClassifier(FAMILIES[family], lam=0.4, n_estimators=5)
+    here = clone(model).fit(X, y, weight)
+    there = ENGINES["dask"].fit(clone(model), X, y, weight)
+    assert there.digest_ == here.digest_
+    np.testing.assert_array_equal(there.history_["objective"], here.history_["objective"])
+
+
 # ---------------------------------------------------------------- what goes wrong
 
 
@@ -187,6 +199,42 @@ def test_finite_where_weights_span_hundreds_of_orders(lam):
         assert np.all(np.isfinite(fitted.decision_function(X)))
         path = fitted.history_["objective"]
         assert np.all(np.diff(path) <= 1e-9 * path[:-1])
+
+
+def test_learners_that_are_no_use():
+    """RELIABILITY 14: no better than chance in round 1, and one that breaks later."""
+
+    class Breaks(DecisionTreeClassifier):
+        calls = 0
+
+        def fit(self, X, y, sample_weight=None):
+            Breaks.calls += 1
+            if Breaks.calls > 3:
+                raise RuntimeError("broken")
+            return super().fit(X, y, sample_weight)
+
+    X, y = plain()
+    X = np.nan_to_num(X)
+    even = np.concatenate([np.flatnonzero(y == k)[:90] for k in (0, 1)])
+    with pytest.raises(ValueError, match="worse than random"):
+        VadaBoostClassifier(DummyClassifier(strategy="prior")).fit(X[even], y[even])
+    model = VadaBoostClassifier(Breaks(max_depth=1), n_estimators=9)
+    with pytest.raises(RuntimeError, match="broken") as caught:
+        model.fit(X, y)
+    assert "in round 4" in str(caught.value.__notes__)
+    assert len(model.steps_) == 3
+
+
+def test_checkpoints(tmp_path):
+    X, y = noisy(2, 120)
+    model = VadaBoostClassifier(Trees(2), lam="auto", n_estimators=8, random_state=0)
+    whole = clone(model).fit(X, y)
+    part = clone(model).set_params(n_estimators=4)
+    part.set_callbacks(Checkpoint(tmp_path / "c")).fit(X, y)
+    rest = clone(model).set_callbacks(Checkpoint(tmp_path / "c")).fit(X, y)
+    assert rest.lam_ == part.lam_
+    if part.lam_ == whole.lam_:
+        assert rest.digest_ == whole.digest_
 
 
 def test_scaling_of_weights():

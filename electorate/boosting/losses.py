@@ -4,6 +4,7 @@ A loss of one's own is an object with `value(v)` and `slope(v)` of arrays: conve
 above 1. Slopes may vanish; `log_slope`, if it has one, keeps them apart where they are too small for floats.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ Array = NDArray[np.float64]
 LOG2 = float(np.log(2.0))
 
 
+@dataclass(frozen=True)
 class Exponential:
     """exp(v): AdaBoost's."""
 
@@ -26,6 +28,7 @@ class Exponential:
         return v
 
 
+@dataclass(frozen=True)
 class Logistic:
     """log2(1 + exp(v)). The 1 in v = 1 - y f matters: this is not plain logistic regression."""
 
@@ -39,6 +42,7 @@ class Logistic:
         return np.asarray(-np.logaddexp(0.0, -v) - np.log(LOG2))
 
 
+@dataclass(frozen=True)
 class SquaredHinge:
     """max(0, 1 + v)^2, as an example of a loss whose slope vanishes: steps are searched for."""
 

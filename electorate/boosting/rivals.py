@@ -7,7 +7,7 @@ comes again is the same voter, whichever side it takes.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,10 +66,9 @@ class Rival:
 class Rivals:
     """A family, or a union, as DeepBoost searches it."""
 
-    fitted_elsewhere: ClassVar[bool] = False
-
     def __init__(self, family: Any, booster: Any, prices: Prices, closed: bool) -> None:
         self.families = list(family.families) if isinstance(family, Union) else [family]
+        self.fitted_elsewhere = isinstance(family, ByRows)
         self.booster = booster
         self.prices = prices
         self.closed = closed  # whether steps have a closed form

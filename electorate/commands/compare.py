@@ -19,6 +19,9 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
     one.add_argument("table", nargs="?", help="CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input")
     add_training_options(one)
+    one.add_argument(
+        "--task", choices=("auto", "classification", "regression"), default="auto", help="what the target is"
+    )
     one.add_argument("--out", metavar="FOLDER", help="for results, models and what is needed to go on")
     one.add_argument("--time", type=_seconds, metavar="SECONDS", help="for the comparison, e.g. 60 or 5m")
     one.add_argument("--with", dest="peers", type=_names, default=[], metavar="PEERS", help="hgb,xgboost,lightgbm,...")
@@ -92,6 +95,10 @@ def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[st
         ]
         if options.table is not None:
             lines.append(f"to predict: electorate predict {shown}/{FINAL} NEW_TABLE --out predictions.csv")
+    else:
+        lines.append(
+            f"{literal(found.stored)} has no file format: from Python, electorate.compare(...).model is the winner"
+        )
     if found.not_run:
         lines.append("the same command without --time goes on with what was not run")
     return lines

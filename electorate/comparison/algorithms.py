@@ -31,6 +31,7 @@ class Algorithm:
     make: Callable[[Facts], Any]
     grid: tuple[Setting, ...]
     peer: bool = False
+    most_rows: int | None = None  # with more it takes too long to be tried unasked
 
     def build(self, setting: Setting, facts: Facts) -> Any:
         return self.make(facts).set_params(**setting)
@@ -52,7 +53,9 @@ class Ours:
         voters = None if self.family is None else _of("electorate", self.family)()
         fixed = {} if self.step is None else {"step": self.step}
         known = {"categorical_features": facts.categorical or None, "random_state": facts.seed, "n_jobs": 1}
-        return _of("electorate", self.estimator)(voters, **fixed, **known)
+        model = _of("electorate", self.estimator)(voters, **fixed)
+        taken = model.get_params(deep=False)
+        return model.set_params(**{name: value for name, value in known.items() if name in taken})
 
     @property
     def is_here(self) -> bool:
@@ -104,6 +107,49 @@ OURS = (
         Ours("AdaBoostRClassifier", "Trees"),
         (_trees(3, 100, 0.3), _trees(1, 100, 1.0)),
     ),
+    Algorithm(
+        "VadaBoost, stumps",
+        CLASSIFICATION,
+        Ours("VadaBoostClassifier"),
+        tuple({"n_estimators": 100, "lam": lam} for lam in (0.5, 0.1)),
+    ),
+    Algorithm(
+        "EBBoost, stumps",
+        CLASSIFICATION,
+        Ours("EBBoostClassifier"),
+        tuple({"n_estimators": 100, "lam": lam} for lam in (0.5, 0.1)),
+    ),
+    Algorithm(
+        "DeepBoost, trees",
+        CLASSIFICATION,
+        Ours("DeepBoostClassifier", "Trees"),
+        tuple({"n_estimators": 100, "estimator__max_depth": d, "lam": lam} for d, lam in ((3, 1e-3), (5, 1e-3))),
+    ),
+    Algorithm(
+        "QuadBoost",
+        CLASSIFICATION,
+        Ours("QuadBoostClassifier"),
+        tuple({"n_estimators": 300, "alpha_max": most} for most in (0.1, None)),
+    ),
+    Algorithm(
+        "LPBoost, stumps",
+        CLASSIFICATION,
+        Ours("LPBoostClassifier"),
+        tuple({"n_estimators": 100, "nu": nu} for nu in (0.3, 0.1)),
+        most_rows=5_000,
+    ),
+    Algorithm(
+        "MedBoost, trees",
+        (REGRESSION,),
+        Ours("MedBoostRegressor", "RegressionTrees"),
+        tuple({"n_estimators": 100, "estimator__max_depth": depth} for depth in (3, 5)),
+    ),
+    Algorithm(
+        "QuadBoost, regression",
+        (REGRESSION,),
+        Ours("QuadBoostRegressor"),
+        tuple({"n_estimators": rounds} for rounds in (100, 300)),
+    ),
 )
 
 
@@ -148,10 +194,17 @@ PEERS = {
 MODULES = {"hgb": "sklearn", "xgboost": "xgboost", "lightgbm": "lightgbm", "catboost": "catboost"}
 
 
-def applicable(task: str, wanted: list[str] | None = None, peers: list[str] | None = None) -> list[Algorithm]:
-    """The algorithms for a task, ours first; wanted: names to keep; peers: short names of those that join."""
+def applicable(
+    task: str, wanted: list[str] | None = None, peers: list[str] | None = None, n_rows: int = 0
+) -> list[Algorithm]:
+    """The algorithms for a task, ours first; wanted: names to keep; peers: short names of those that join.
+
+    n_rows: those that are slow with so many are tried only if they are named.
+    """
     ours = [a for a in OURS if task in a.tasks and (not isinstance(a.make, Ours) or a.make.is_here)]
-    if wanted is not None:
+    if wanted is None:
+        ours = [a for a in ours if a.most_rows is None or n_rows <= a.most_rows]
+    else:
         known = {a.name.casefold(): a for a in ours}
         unknown = [name for name in wanted if name.casefold() not in known]
         if unknown:

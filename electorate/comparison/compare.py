@@ -120,14 +120,14 @@ def compare(
     options = Options(folds, locked, seed, time_limit, n_jobs, task, categorical_features)
     options.check()
     rows, classes = read_rows(X, y, task, categorical_features)
-    chosen = _choose(algorithms, peers, task_of(classes))
+    chosen = _choose(algorithms, peers, task_of(classes), rows.n_rows)
     setup = Setup(X, y, rows, classes, options, chosen)
     return setup.compare(folder, Progress() if progress else Silent())
 
 
-def _choose(algorithms: list[Any] | None, peers: list[str] | None, task: str) -> list[Algorithm]:
+def _choose(algorithms: list[Any] | None, peers: list[str] | None, task: str, n_rows: int) -> list[Algorithm]:
     if algorithms is None or all(isinstance(item, str) for item in algorithms):
-        return applicable(task, algorithms, peers)
+        return applicable(task, algorithms, peers, n_rows)
     own = [item for item in algorithms if isinstance(item, Algorithm)]
     names = [item for item in algorithms if isinstance(item, str)]
     joined = applicable(task, names, peers) if names or peers else []

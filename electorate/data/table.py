@@ -16,7 +16,6 @@ from scipy import sparse
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 
 Block = NDArray[np.float64]
-ROWS_TO_TURN = 256
 
 
 @dataclass(frozen=True)
@@ -117,10 +116,7 @@ class ArrayTable:
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
         picked = self.array[low:high, _as_slice(columns)]
-        block = np.empty((picked.shape[1], picked.shape[0]))
-        for at in range(0, len(picked), ROWS_TO_TURN):  # a few rows at a time stay in the cache
-            block[:, at : at + ROWS_TO_TURN] = picked[at : at + ROWS_TO_TURN].T
-        return block
+        return np.array(picked.T, dtype=np.float64, order="C")
 
     def levels(self, column: int) -> NDArray[Any]:
         return _finite_levels(np.asarray(self.array[:, column], dtype=np.float64))

@@ -443,6 +443,7 @@ class Engine:
         self.count: int = said["count"]
         self.full: int = said["full"]
         self.n_counted: int = said["n_counted"]
+        self.given: float = said["given"]
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
         self._ask("start", booster, group)
@@ -464,6 +465,18 @@ class Engine:
 
     def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
         return self._sum("leaf_rows", voter)
+
+    def both_left(self, question: Question) -> NDArray[np.int64]:
+        return self._sum("both_left", question)
+
+    def keep(self, change: Change) -> None:
+        self._ask("keep", change)
+
+    def edges(self) -> NDArray[np.int64]:
+        return self._sum("edges")
+
+    def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
+        return self._sum("along", booster, number, size, floor)
 
     def _sum(self, name: str, *arguments: Any) -> Any:
         total = reduce(add, self._ask(name, *arguments))

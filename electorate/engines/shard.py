@@ -346,6 +346,11 @@ class Examples:
 def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
     """The shard of the rows low..high; rows of weight 0 are left out."""
     order, starts, weights = sort_by_label(examples, low, high)
+    return Shard(encode_rows(examples, bins, low, high, order), starts, weights, bins.width)
+
+
+def encode_rows(examples: Examples, bins: Bins, low: int, high: int, order: NDArray[np.int64]) -> NDArray[Any]:
+    """The codes of the rows `order` of low..high, as a shard keeps them."""
     dest = np.full(high - low, -1, dtype=np.int64)
     dest[order - low] = np.arange(len(order))
     n_columns = examples.table.n_columns
@@ -363,7 +368,7 @@ def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
             column, row = kernels.first_infinite(block)
             refuse_infinite(examples.table, column, at + row)
         kernels.encode(block, edges, depths, bins.missing, places, codes, scratch)
-    return Shard(codes, starts, weights, bins.width)
+    return codes
 
 
 def sort_by_label(examples: Examples, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights]:

@@ -182,15 +182,15 @@ class ProgressBar(Callback):
         hooks = getattr(estimator, "_hooks", None)
         if hooks is not None and hooks.rows and now - self._shown >= self.every:
             self._shown = now
-            self._write("\r" + self._line(estimator, hooks.rows[-1]))
+            self._write("\r" + self._line(estimator, hooks.rows))
         return False
 
     def leave(self, hooks: Hooks) -> None:
         if hooks.rows:
-            self._write("\r" + self._line(hooks.model, hooks.rows[-1]) + "\n")
+            self._write("\r" + self._line(hooks.model, hooks.rows) + "\n")
 
-    def _line(self, estimator: Any, row: Row) -> str:
-        done, total = int(row["n_voters"]), estimator.n_estimators
+    def _line(self, estimator: Any, rows: list[Row]) -> str:
+        row, done, total = rows[-1], len(rows), estimator.n_estimators
         passed = time.monotonic() - self._started
         left = passed / done * (total - done)
         filled = int(24 * done / total)

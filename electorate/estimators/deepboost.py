@@ -53,7 +53,7 @@ class DeepBoostClassifier(BoostedClassifier):
         The weight of every distinct voter that has one; ``estimators_`` are those voters. For two classes.
     history_ : dict of ndarray
         Per round also: voter (its number), family (of a union), size (questions), weight (after the step), penalty (the
-        sum of Lambda |alpha|), n_voters (with a weight), and for a union penalty_k and weight_k of family k.
+        sum of ``Lambda |alpha|``), n_voters (with a weight), and for a union penalty_k and weight_k of family k.
         ``objective`` is F of eq. 4, which never rises; ``step`` is how far the voter moved.
     stop_reason_ : str
         Also ``converged``: no voter is worth a step; ``zero_gradient``: the slope of the loss is 0 everywhere.
@@ -61,7 +61,8 @@ class DeepBoostClassifier(BoostedClassifier):
     Notes
     -----
     The paper's other algorithms are settings: AdaBoost-L1 is lam=0; LogReg is lam=0, beta=0, loss="logistic"; LogReg-L1
-    is lam=0, loss="logistic". With lam=0, beta=0 and the exponential loss the votes are AdaBoost's.
+    is lam=0, loss="logistic". With lam=0, beta=0 and the exponential loss the votes are AdaBoost's, if the search
+    is exhaustive: else an earlier voter may be better than what it finds.
     n in the complexities is the sum of the sample weights as given, so with lam > 0 their scale matters.
     Probabilities: p / (1 - p) = Phi'(1 + f) / Phi'(1 - f), for more than two classes divided by their sum.
 

@@ -38,6 +38,7 @@ FAMILIES = {
     "KernelSections": "electorate.voters.kernel_sections",
     "PairedStumps": "electorate.voters.paired_stumps",
     "Pool": "electorate.voters.pool",
+    "RegressionTrees": "electorate.voters.regression_trees",
     "Rules": "electorate.voters.rules",
     "Stumps": "electorate.voters.trees",
     "Trees": "electorate.voters.trees",
@@ -169,8 +170,12 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
 
     families: classes of voters that are not electorate's own; a file names them, and only those given here are made.
     """
+    from electorate.estimators import regression_files
+
     contents = modelfile.read(path)
     try:
+        if contents.kind in regression_files.ESTIMATORS:
+            return regression_files.rebuild(contents)
         _expect(contents.kind in ESTIMATORS, f"no estimator is called {contents.kind!r:.60}")
         return _rebuild(contents, {family.__name__: family for family in families})
     except ModelFormatError:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.estimators.quad_path import Opened, Point
 from electorate.estimators.quadboost import QuadBoostClassifier
+from electorate.estimators.room import NO_WEIGHT
 
 LAMS = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10)}
 ALPHAS = np.logspace(-4, -1, 10)
@@ -117,6 +118,8 @@ class QuadBoostClassifierCV(ClassifierMixin, BaseEstimator):
         whole = self._model()
         given = whole._given(X, y, sample_weight, reset=True)  # errors speak of all rows
         labels, weight = given.labels, given.weight
+        if not np.any(weight > 0):
+            raise ValueError(NO_WEIGHT)
         rows = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
         points = self._points()
         splits = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
@@ -168,9 +171,13 @@ class QuadBoostClassifierCV(ClassifierMixin, BaseEstimator):
         parts = [(_safe_indexing(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
         model = self._model()
         # the rows that listen get one label and one weight, so that they stay in their order
-        opened = Opened(model, parts[0], (parts[1][0], np.asarray(parts[0][1])[:1].repeat(len(test)), None))
-        f = opened.decisions(points)
-        chosen = (f[:, :, 0] > 0).astype(np.int64) if f.shape[2] == 1 else np.argmax(f, axis=2)
+        some = parts[0][1][parts[0][2] > 0][:1].repeat(len(test))
+        opened = Opened(model, parts[0], (parts[1][0], some, None))
+        if len(opened.classes) == 1:
+            chosen = np.zeros((len(points), len(test)), dtype=np.int64)
+        else:
+            f = opened.decisions(points)
+            chosen = (f[:, :, 0] > 0).astype(np.int64) if f.shape[2] == 1 else np.argmax(f, axis=2)
         wrong = opened.classes[chosen] != parts[1][1]
         told.one_more()
         total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)

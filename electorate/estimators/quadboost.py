@@ -43,7 +43,7 @@ class QuadBoostClassifier(BoostedClassifier):
     estimator : Pool, Columns or None, default=None
         What votes. None means :class:`Pool`, the stumps of the paper's experiments.
     penalty : {"l1", "l2", "linf"} or None, default=None
-        None: the risk alone. "l1": risk + 2 lam |alpha|_1. "l2": risk + lam sum alpha^2. "linf": the risk over weights
+        None: the risk. "l1": ``risk + 2 lam |alpha|_1``. "l2": risk + lam sum alpha^2. "linf": the risk over weights
         of at most ``alpha_max``.
     lam : float or "theory", default=0.01
         Of L1 and L2. "theory" (L1 only): four times the Rademacher complexity of the voters, as Theorem 1 asks; it

@@ -115,6 +115,7 @@ class Room:
             count, n_counted = yield Ask((engine.count, engine.n_counted))
             bits = examples.weights.bits
             said[name] = {"count": count, "n_counted": n_counted, "full": count << bits, "unit": engine.unit}
+            said[name]["given"] = engine.given
         self.given = self.heard = None
         self.examples = {}
         return said

@@ -1108,3 +1108,312 @@ def quad_replay(kind, lam, mode, places, moves, c, eta, weight, gram, slot):
         weight[at] = moves[n, 0]
         held += 1 if weight[at] != 0.0 else 0
         moves[n, 4] = held
+
+
+# ---------------------------------------------------------------- the vote by weighted median
+
+
+@kernel
+def walk_each(cells, offsets, depths, place, low, cut, kids, value, said, scratch):
+    """said[output, row, voter]: what every voter says, not their sum; voters ask as in `walk_ordered`."""
+    rows = cells.shape[1]
+    flat = cells.ravel()
+    both = kids.ravel()
+    for t in range(offsets.shape[0] - 1):
+        for i in range(rows):
+            scratch[i] = offsets[t]
+        for _ in range(depths[t]):
+            for i in range(rows):
+                node = scratch[i]
+                cell = flat[place[node] * rows + i]
+                goes = np.int32(cell >= low[node]) & np.int32(cell <= cut[node])
+                scratch[i] = both[2 * node + goes]
+        for k in range(said.shape[0]):
+            for i in range(rows):
+                said[k, i, t] = value[scratch[i], k]
+
+
+@kernel
+def vote_quantiles(values, weights, needs, sign, out):
+    """out[row] = the smallest value (the largest for sign -1) up to which the votes come to needs[row].
+
+    values[row, voter]; weights[row, voter], or one row for all; the votes of a row come to at least its need, which is
+    positive. By partition around a pivot: linear in the voters.
+    """
+    voters = values.shape[1]
+    value = np.empty(voters, dtype=np.float64)
+    weight = np.empty(voters, dtype=np.int64)
+    for i in range(values.shape[0]):
+        mine = weights[i if weights.shape[0] > 1 else 0]
+        for t in range(voters):
+            value[t] = sign * values[i, t]
+            weight[t] = mine[t]
+        need = needs[i]
+        first = 0
+        last = voters - 1
+        while True:
+            a = value[first]
+            b = value[(first + last) >> 1]
+            c = value[last]
+            pivot = max(min(a, b), min(max(a, b), c))
+            below = np.int64(0)
+            equal = np.int64(0)
+            less = first
+            at = first
+            more = last
+            while at <= more:
+                v = value[at]
+                w = weight[at]
+                if v < pivot:
+                    below += w
+                    value[at] = value[less]
+                    weight[at] = weight[less]
+                    value[less] = v
+                    weight[less] = w
+                    less += 1
+                    at += 1
+                elif v > pivot:
+                    value[at] = value[more]
+                    weight[at] = weight[more]
+                    value[more] = v
+                    weight[more] = w
+                    more -= 1
+                else:
+                    equal += w
+                    at += 1
+            if need <= below:
+                last = less - 1
+            elif need <= below + equal or more == last:
+                out[i] = sign * pivot
+                break
+            else:
+                need -= below + equal
+                first = more + 1
+
+
+@kernel
+def insert_votes(values, weights, count, new_values, new_weights):
+    """Put one more voter's value and weight among the `count` of every row, which stay sorted by value."""
+    for i in range(values.shape[0]):
+        v = new_values[i]
+        row = values[i]
+        mass = weights[i]
+        at = count
+        while at > 0 and row[at - 1] > v:
+            row[at] = row[at - 1]
+            mass[at] = mass[at - 1]
+            at -= 1
+        row[at] = v
+        mass[at] = new_weights[i]
+
+
+@kernel
+def sorted_quantiles(values, weights, count, needs, from_top, out):
+    """As `vote_quantiles`, of the first `count` values of every row, which are sorted."""
+    for i in range(values.shape[0]):
+        need = needs[i]
+        at = count - 1 if from_top else 0
+        step = -1 if from_top else 1
+        for _ in range(count - 1):
+            need -= weights[i, at]
+            if need <= 0:
+                break
+            at += step
+        out[i] = values[i, at]
+
+
+# ---------------------------------------------------------------- the search for a test of a target
+#
+# A label is a bin of the target, in order. kind 0: a side may be right on all bins of one window, window k being the
+# bins reach[k]..k. kind 1: it pays the distance to its weighted median, rate times. kind 2: table[value, bin] is what
+# it earns on a bin for saying a value.
+
+
+@kernel
+def side_edge(kind, weights, reach, targets, rate, table):
+    """The most that one side can earn, less what it then loses, from the weight of each bin of the target."""
+    bins = weights.shape[0]
+    total = np.int64(0)
+    for k in range(bins):
+        total += weights[k]
+    if kind == 0:
+        most = np.int64(0)
+        inside = np.int64(0)
+        first = 0
+        for k in range(bins):
+            inside += weights[k]
+            while first < reach[k]:
+                inside -= weights[first]
+                first += 1
+            most = max(most, inside)
+        return np.float64(most - (total - most))
+    if kind == 1:
+        middle = 0
+        so_far = weights[0]
+        while so_far < total - so_far and middle < bins - 1:
+            middle += 1
+            so_far += weights[middle]
+        distance = 0.0
+        for k in range(bins):
+            distance += np.float64(weights[k]) * abs(targets[k] - targets[middle])
+        return np.float64(total) - rate * distance
+    best = -np.inf
+    for v in range(table.shape[0]):
+        earned = 0.0
+        for k in range(bins):
+            earned += np.float64(weights[k]) * table[v, k]
+        best = max(best, earned)
+    return best
+
+
+@kernel
+def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found):
+    """`best_target_threshold` of kind 0: all cuts of a column at once, window by window.
+
+    upto[k, cut]: the weight of the bins of the target before k, left of the cut; a window is a difference of two.
+    """
+    labels = sums.shape[0]
+    width = sums.shape[2]
+    miss = width - 1
+    upto = np.zeros((labels + 1, width), dtype=np.int64)
+    all_upto = np.zeros(labels + 1, dtype=np.int64)
+    miss_upto = np.zeros(labels + 1, dtype=np.int64)
+    best = np.empty((2, 2, width), dtype=np.int64)  # [missing on the right, side of the test, cut]: the best window
+    for k in range(labels):
+        all_upto[k + 1] = all_upto[k] + totals[k]
+    total = all_upto[labels]
+    most = -np.inf
+    for j in range(n_bins.shape[0]):
+        if not ordered[j]:
+            continue
+        cuts = n_bins[j] if has_missing[j] else n_bins[j] - 1
+        if cuts <= 0:
+            continue
+        for k in range(labels):
+            one = sums[k, j]
+            before = upto[k]
+            after = upto[k + 1]
+            so_far = np.int64(0)
+            for cut in range(cuts):
+                so_far += one[cut]
+                after[cut] = before[cut] + so_far
+            miss_upto[k + 1] = miss_upto[k] + (one[miss] if has_missing[j] else np.int64(0))
+        best[:, :, :cuts] = 0
+        for k in range(labels):
+            after = upto[k + 1]
+            before = upto[reach[k]]
+            whole = all_upto[k + 1] - all_upto[reach[k]]
+            missing = miss_upto[k + 1] - miss_upto[reach[k]]
+            for side in range(0 if has_missing[j] else 1, 2):
+                left = best[side, 0]
+                right = best[side, 1]
+                more = missing if side == 0 else np.int64(0)
+                for cut in range(cuts):
+                    window = after[cut] - before[cut] + more
+                    left[cut] = max(left[cut], window)
+                    right[cut] = max(right[cut], whole - window)
+        last = upto[labels]
+        rows_left = np.int64(0)
+        for cut in range(cuts):
+            if rows.shape[0] > 0:
+                rows_left += rows[j, cut]
+            if last[cut] == (last[cut - 1] if cut > 0 else np.int64(0)):
+                continue  # a bin without weight is no place to cut
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                on_left = last[cut] + (miss_upto[labels] if side == 0 else np.int64(0))
+                if on_left == 0 or on_left == total:
+                    continue
+                one_edge = np.float64(best[side, 0, cut] - (on_left - best[side, 0, cut]))
+                other = np.float64(best[side, 1, cut] - (total - on_left - best[side, 1, cut]))
+                edge = max(one_edge, 0.0) + max(other, 0.0) if abstains else one_edge + other
+                if edge > most and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
+                    most = edge
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return most
+
+
+@kernel
+def best_target_threshold(
+    sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, rate, table, abstains, found
+):
+    """The ordered test with the largest edge, each side saying what earns it the most; see `side_edge`.
+
+    abstains: a side that would lose says nothing. A test that leaves one side without weight is none. Ties: first
+    column, first cut, missing on the left. found: column, cut, missing left. Returns the edge, -inf if no test.
+    """
+    if kind == 0:
+        return best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found)
+    labels = sums.shape[0]
+    miss = sums.shape[2] - 1
+    width = sums.shape[2]
+    by_bin = np.empty((width, labels), dtype=np.int64)
+    left = np.empty(labels, dtype=np.int64)
+    here = np.empty(labels, dtype=np.int64)
+    there = np.empty(labels, dtype=np.int64)
+    edges = np.empty(2, dtype=np.float64)
+    most = -np.inf
+    for j in range(n_bins.shape[0]):
+        if not ordered[j]:
+            continue
+        for k in range(labels):
+            one = sums[k, j]
+            for b in range(width):
+                by_bin[b, k] = one[b]
+        left[:] = 0
+        rows_left = np.int64(0)
+        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
+            weighs = np.int64(0)
+            for k in range(labels):
+                left[k] += by_bin[cut, k]
+                weighs |= by_bin[cut, k]
+            if rows.shape[0] > 0:
+                rows_left += rows[j, cut]
+            if weighs == 0:
+                continue  # a bin without weight is no place to cut
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                on_left = np.int64(0)
+                on_right = np.int64(0)
+                for k in range(labels):
+                    here[k] = left[k] + (by_bin[miss, k] if side == 0 else np.int64(0))
+                    there[k] = totals[k] - here[k]
+                    on_left |= here[k]
+                    on_right |= there[k]
+                if on_left == 0 or on_right == 0:
+                    continue
+                edges[0] = side_edge(kind, here, reach, targets, rate, table)
+                edges[1] = side_edge(kind, there, reach, targets, rate, table)
+                if abstains:
+                    edges[0] = max(edges[0], 0.0)
+                    edges[1] = max(edges[1], 0.0)
+                edge = edges[0] + edges[1]
+                if edge > most and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
+                    most = edge
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return most
+
+
+@kernel
+def best_window(targets, weights, eps):
+    """First and last of the sorted targets within eps of one value, for the most weight; of equals the first."""
+    most = np.int64(-1)
+    best_first = 0
+    best_last = 0
+    inside = np.int64(0)
+    first = 0
+    for last in range(targets.shape[0]):
+        inside += weights[last]
+        while True:
+            middle = targets[first] + 0.5 * (targets[last] - targets[first])
+            if targets[last] - middle <= eps and middle - targets[first] <= eps:
+                break
+            inside -= weights[first]
+            first += 1
+        if inside > most:
+            most = inside
+            best_first = first
+            best_last = last
+    return best_first, best_last

@@ -498,3 +498,88 @@ def quad_replay(kind, lam, mode, places, moves, c, eta, weight, gram, slot):
         c -= change * gram[slot[at]]
         weight[at] = row[0]
         row[4] = np.count_nonzero(weight)
+
+
+# ---------------------------------------------------------------- the vote by weighted median
+
+
+def walk_each(cells, offsets, depths, place, low, cut, kids, value, said, scratch):
+    for t, root in enumerate(offsets[:-1]):
+        for i in range(cells.shape[1]):
+            node = root
+            while kids[node, 0] != node:
+                node = kids[node, int(low[node] <= cells[place[node], i] <= cut[node])]
+            said[:, i, t] = value[node]
+
+
+def vote_quantiles(values, weights, needs, sign, out):
+    for i in range(len(values)):
+        order = np.argsort(sign * values[i], kind="stable")
+        so_far = np.cumsum(weights[i if len(weights) > 1 else 0][order])
+        out[i] = values[i][order[np.searchsorted(so_far, needs[i])]]
+
+
+def insert_votes(values, weights, count, new_values, new_weights):
+    for i in range(len(values)):
+        at = np.searchsorted(values[i, :count], new_values[i], side="right")
+        values[i, : count + 1] = np.insert(values[i, :count], at, new_values[i])
+        weights[i, : count + 1] = np.insert(weights[i, :count], at, new_weights[i])
+
+
+def sorted_quantiles(values, weights, count, needs, from_top, out):
+    for i in range(len(values)):
+        order = np.arange(count)[::-1] if from_top else np.arange(count)
+        so_far = np.cumsum(weights[i, order])
+        out[i] = values[i, order[min(np.searchsorted(so_far, needs[i]), count - 1)]]
+
+
+# ---------------------------------------------------------------- the search for a test of a target
+
+
+def side_edge(kind, weights, reach, targets, rate, table):
+    total = weights.sum()
+    if kind == 0:
+        windows = [weights[reach[k] : k + 1].sum() for k in range(len(weights))]
+        return float(2 * max(windows) - total)
+    if kind == 1:
+        distances = np.abs(targets[:, None] - targets[None, :]) @ weights.astype(np.float64)
+        return float(total) - rate * float(distances.min())
+    return float((table @ weights.astype(np.float64)).max())
+
+
+def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found):
+    layout, nothing = (n_bins, has_missing, ordered), np.zeros((0, 0))
+    return best_target_threshold(
+        sums, totals, *layout, rows, min_rows, 0, reach, nothing, 0.0, nothing, abstains, found
+    )
+
+
+def best_target_threshold(
+    sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, rate, table, abstains, found
+):
+    most = -np.inf
+    for test in _thresholds(n_bins, has_missing, ordered):
+        column, cut, _ = test
+        if not sums[:, column, cut].any():
+            continue
+        left = _left(sums, *test)
+        if not left.any() or not (totals - left).any():
+            continue
+        sides = [side_edge(kind, side, reach, targets, rate, table) for side in (left, totals - left)]
+        edge = sum(max(side, 0.0) if abstains else side for side in sides)
+        if edge > most and _enough(rows, test, min_rows):
+            most = edge
+            found[:3] = test
+    return most
+
+
+def best_window(targets, weights, eps):
+    best, most = (0, 0), -1
+    for last in range(len(targets)):
+        for first in range(last + 1):
+            middle = targets[first] + 0.5 * (targets[last] - targets[first])
+            if targets[last] - middle <= eps and middle - targets[first] <= eps:
+                break
+        if weights[first : last + 1].sum() > most:
+            best, most = (first, last), weights[first : last + 1].sum()
+    return best

@@ -19,7 +19,7 @@ ENDINGS |= {".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 KINDS = ("number", "text")
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "n/a", "None", "<NA>")
 HEADER_ROOM = 64 * 2**20
-BLOCK = 2**23
+BLOCK = 2**22
 
 
 class TableError(ValueError):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from electorate.shown import literal
+from electorate.tables.ahead import ahead
 from electorate.tables.reading import blame
 from electorate.tables.source import BLOCK, Source, pyarrow, read_header
 
@@ -18,7 +19,7 @@ ROWS_AT_ONCE = 65_536
 
 def batches(source: Source, kinds: dict[str, str], keep: list[str]) -> Iterator[Any]:
     """Parts of a table with the columns of `kinds` ("number" or "text") and those to keep, as they are."""
-    return _of_text(source, kinds, keep) if source.is_text else _of_binary(source, kinds, keep)
+    return ahead(_of_text(source, kinds, keep) if source.is_text else _of_binary(source, kinds, keep))
 
 
 def _of_text(source: Source, kinds: dict[str, str], keep: list[str]) -> Iterator[Any]:

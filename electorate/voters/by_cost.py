@@ -7,7 +7,7 @@ vote, and paired stumps can be enumerated from sums, trees and rules cannot.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,11 +53,10 @@ class Ranked:
 class ByCost:
     """A family as EBBoost searches it. Ties: as in the family's own search; a voter that asks before the constant."""
 
-    fitted_elsewhere: ClassVar[bool] = False
-
     def __init__(self, family: Any, booster: Any) -> None:
         self.family = family
         self.booster = booster
+        self.fitted_elsewhere = isinstance(family, ByRows)
 
     def best(self, search: Search) -> Voter:
         return self._settled(self._best(self.family, _Costs(search, self.booster)), search)

@@ -121,10 +121,12 @@ class RealColumns:
 
     def __init__(self, X: Floats, times: NDArray[np.int64] | None = None, cached_bytes: int = CACHED_BYTES) -> None:
         self.n_rows, self.n_columns = X.shape
-        columns = np.where(np.isnan(X), 0.0, X).T
-        largest = np.abs(columns).max(axis=1, initial=0.0)
-        self.scale = np.where(largest > 0, largest, 1.0)
-        self.values = np.ascontiguousarray(columns / self.scale[:, None])
+        self.scale = np.ones(self.n_columns)
+        self.values = np.empty((self.n_columns, self.n_rows))
+        for j, column in enumerate(X.T):
+            said = np.where(np.isnan(column), 0.0, column)
+            self.scale[j] = float(np.abs(said).max(initial=0.0)) or 1.0
+            np.divide(said, self.scale[j], out=self.values[j])
         self.times = np.ones(self.n_rows, dtype=np.int64) if times is None else times
         self.unit = GRID
         self._gram = Rowwise(cached_bytes)

@@ -116,7 +116,7 @@ class KernelSections(BaseEstimator):
     Parameters
     ----------
     kernel : {"rbf", "polynomial", "linear"}, default="rbf"
-        exp(-gamma |x - z|^2), (gamma <x, z> + coef0)^degree, or <x, z>.
+        ``exp(-gamma |x - z|^2)``, ``(gamma <x, z> + coef0)^degree``, or ``<x, z>``.
     gamma : float or None, default=None
         None: 1 / the number of columns.
     degree, coef0 : int, default=3, and float, default=1

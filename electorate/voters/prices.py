@@ -29,6 +29,11 @@ class Prices:
 
     def complexity(self, family: Any, questions: int) -> float:
         n = max(self.n, 2.0)
+        if not hasattr(family, "published" if self.kind == "published" else "log_count"):
+            raise ValueError(
+                f"{type(family).__name__} does not tell how complex it is: give it published(n, d) and "
+                "log_count(n, shape), or set lam=0"
+            )
         if isinstance(family, Trees):
             if self.kind == "published":
                 return complexity.published_trees(n, self.d, questions)

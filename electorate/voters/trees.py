@@ -101,8 +101,16 @@ class _Grown:
 
 
 def grow(search: Search, criterion: str, limits: Limits) -> Voter:
-    """A tree, level by level; the order in which nodes are split does not change it."""
+    """A tree whose tests are chosen by this criterion."""
     finder = Finder(search.bins, search.counts, criterion, limits.min_samples_leaf, search.signed)
+    return grow_by(finder, search, limits)
+
+
+def grow_by(finder: Any, search: Search, limits: Limits) -> Voter:
+    """A tree, level by level; the order in which nodes are split does not change it.
+
+    finder.best(histogram, totals, rows): the best test of a node, or None.
+    """
     grown = _Grown(leaves={ROOT: search.sums.totals})
     waiting = [_Open(ROOT, 0, search.sums.histogram)]
     at_once = max(1, BYTES_AT_ONCE // max(1, search.sums.histogram.nbytes))
@@ -113,7 +121,7 @@ def grow(search: Search, criterion: str, limits: Limits) -> Voter:
     return grown.voter()
 
 
-def _split(batch: list[_Open], search: Search, finder: Finder, limits: Limits, grown: _Grown) -> list[_Open]:
+def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grown: _Grown) -> list[_Open]:
     """Split what can be split; the children that are still open, with their histograms."""
     rows = search.engine.count_rows([node.number for node in batch]) if limits.count_rows else None
     to_ask: list[tuple[_Open, Question]] = []
@@ -130,12 +138,20 @@ def _split(batch: list[_Open], search: Search, finder: Finder, limits: Limits, g
             to_ask.append((node, question))
     if not to_ask:
         return []
-    lefts = search.engine.split([question for _, question in to_ask])
     children = []
-    for (node, question), left in zip(to_ask, lefts, strict=True):
+    for (node, question), (left, right) in zip(to_ask, _both_sides(to_ask, search.engine), strict=True):
         children.append(_Open(question.left, node.depth + 1, left))
-        children.append(_Open(question.right, node.depth + 1, node.histogram - left))
+        children.append(_Open(question.right, node.depth + 1, right))
     return [child for child in children if _mixed(grown.leaves[child.number])]
+
+
+def _both_sides(to_ask: list[tuple[_Open, Question]], engine: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The histograms of the children; an engine of large ones gives both itself, and overwrites those of the nodes."""
+    questions = [question for _, question in to_ask]
+    if hasattr(engine, "both_sides"):
+        sides: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = engine.both_sides(questions)
+        return sides
+    return [(left, node.histogram - left) for (node, _), left in zip(to_ask, engine.split(questions), strict=True)]
 
 
 def constant(search: Search) -> Voter:

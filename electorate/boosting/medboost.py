@@ -1,0 +1,182 @@
+"""MedBoost and LocMedBoost (Kegl, "Generalization error and algorithmic convergence of median boosting"): costs, rho.
+
+Awards are theta = 1 - 2 C_eps(h, y) times the confidence kappa (eq. 4); a step minimises exp(rho alpha) times the
+sum of weight exp(-alpha award), eq. 5. Equation and line numbers are those of the paper and its Figure 1.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.boosting.grid import LONGEST, on_grid
+from electorate.engines.targets import Moments
+
+Array = NDArray[np.float64]
+MOST_PASSES = 60
+CLOSE = 1e-13  # of a step, relative
+
+
+class Passes(Protocol):
+    """What a step asks of the engine: exact sums over the awards of the voter that was heard."""
+
+    def reward(self, rewarding: Callable[[Array, Array], Array]) -> tuple[float, float]: ...
+
+    def moments(self, alpha: float, most: float) -> Moments: ...
+
+
+# ---------------------------------------------------------------- costs, eq. 2
+
+
+@dataclass(frozen=True)
+class ZeroOne:
+    """C = 1 where the target is farther than eps, else 0."""
+
+    eps: float
+
+    def award(self, said: Array, y: Array) -> Array:
+        return np.where(np.abs(said - y) <= self.eps, 1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """C = |h - y| / eps: without a bound, so it can chase outliers."""
+
+    eps: float
+
+    def award(self, said: Array, y: Array) -> Array:
+        return 1.0 - (2.0 / self.eps) * np.abs(said - y)
+
+
+@dataclass(frozen=True)
+class GivenCost:
+    """A cost of the user's, cost(said, y, eps) for arrays; at least 1 where the target is farther than eps."""
+
+    eps: float
+    function: Callable[[Array, Array, float], Array]
+
+    def award(self, said: Array, y: Array) -> Array:
+        cost = np.asarray(self.function(said, y, self.eps), dtype=np.float64)
+        if cost.shape != y.shape:
+            raise ValueError(f"cost gave an array of shape {cost.shape} for {len(y)} rows: give one number per row")
+        bad = np.flatnonzero(~(cost >= (np.abs(said - y) > self.eps)) | ~np.isfinite(cost))
+        if bad.size:
+            row = int(bad[0])
+            raise ValueError(
+                f"cost({said[row]!r}, {y[row]!r}, eps={self.eps!r}) is {cost[row]!r}: a cost must be finite, not "
+                "negative, and at least 1 where the prediction is farther than eps from the target (eq. 2)"
+            )
+        return 1.0 - 2.0 * cost
+
+
+# ---------------------------------------------------------------- rho, section 3
+
+
+@dataclass
+class Adaptive:
+    """rho_t = gamma_t - nu (Corollary 2)."""
+
+    nu: float
+
+    def __call__(self, edge: float, lowest: float) -> float:
+        return _in_range(edge - self.nu, edge, lowest)
+
+
+@dataclass
+class LowestEdge:
+    """rho_t = min over the rounds so far of gamma_j, minus nu: the rule of Raetsch and Warmuth."""
+
+    nu: float
+    least: float = math.inf
+
+    def __call__(self, edge: float, lowest: float) -> float:
+        self.least = min(self.least, edge)
+        return _in_range(self.least - self.nu, edge, lowest)
+
+
+@dataclass
+class Constant:
+    """The same rho in every round."""
+
+    rho: float
+
+    def __call__(self, edge: float, lowest: float) -> float:
+        return self.rho
+
+
+def _in_range(rho: float, edge: float, lowest: float) -> float:
+    """nu must be less than gamma_t - rho_min, else every step is infinite: where it is not, half of that is used.
+
+    Where all awards are the same there is no range: a voter that earns something everywhere is perfect, others gain
+    nothing.
+    """
+    if edge <= lowest:
+        return rho if lowest > 0 else edge
+    return rho if rho > lowest else 0.5 * (edge + lowest)
+
+
+# ---------------------------------------------------------------- a step
+
+
+@dataclass(frozen=True)
+class MedStep:
+    """A verdict on a voter. infinite: line 8, it decides alone. log_z: log of the sum of w exp(-alpha award)."""
+
+    size: float
+    edge: float
+    rho: float
+    log_z: float
+    stop: str | None = None
+    infinite: bool = False
+
+
+def med_step(engine: Passes, award: Callable[[Array, Array], Array], rule: Callable[[float, float], float]) -> MedStep:
+    """Lines 5 to 11 of Figure 1."""
+    lowest, highest = engine.reward(award)
+    most = max(abs(lowest), abs(highest))
+    if most == 0:
+        return MedStep(0.0, 0.0, 0.0, 0.0, "no_edge")  # it abstains everywhere
+    start = engine.moments(0.0, most)
+    edge = min(max(start.mean, lowest), highest)
+    rho = rule(edge, lowest)
+    if lowest >= rho:
+        if edge <= rho:
+            return MedStep(0.0, edge, rho, 0.0, "no_edge")  # all awards are rho: nothing is gained
+        return MedStep(0.0, edge, rho, 0.0, "perfect_voter", infinite=True)
+    if edge <= rho:
+        return MedStep(0.0, edge, rho, 0.0, "no_edge")
+    size = float(on_grid(line_search(engine, start, rho, most, (lowest, highest))))
+    if size <= 0:
+        return MedStep(0.0, edge, rho, 0.0, "no_edge")
+    return MedStep(size, edge, rho, math.nan)
+
+
+def line_search(engine: Passes, start: Moments, rho: float, most: float, ends: tuple[float, float]) -> float:
+    """The alpha at which the mean award under the moved weights is rho: there eq. 5 is least.
+
+    In closed form where awards are +-1. Otherwise Newton steps inside a bracket: a few passes over the data.
+    """
+    if ends == (-1.0, 1.0) and start.second == start.weight > abs(start.first):
+        right, wrong = start.weight + start.first, start.weight - start.first  # twice the weights of 1 and -1
+        return 0.5 * (math.log(right / wrong) + math.log1p(-rho) - math.log1p(rho))
+    low, high, alpha, now = 0.0, math.inf, 0.0, start
+    for _ in range(MOST_PASSES):
+        gap, curve = now.mean - rho, now.variance
+        low, high = (alpha, high) if gap > 0 else (low, alpha)
+        there = alpha + gap / curve if curve > 0 else math.inf
+        if not low < there < high:
+            there = 0.5 * (low + high) if math.isfinite(high) else max(2 * alpha, 1.0 / most)
+        if abs(there - alpha) <= CLOSE * there or there >= LONGEST:
+            return min(there, LONGEST / 2)
+        alpha = there
+        now = engine.moments(alpha, most)
+    return alpha
+
+
+def abstaining_step(right: float, wrong: float, silent: float, rho: float) -> float:
+    """The step in closed form for the 0-1 cost and kappa in {0, 1}, from the three weights."""
+    root = math.sqrt((rho * silent) ** 2 + 4 * (1 - rho * rho) * right * wrong)
+    return math.log((-rho * silent + root) / (2 * (1 + rho) * wrong))

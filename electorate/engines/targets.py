@@ -1,0 +1,350 @@
+"""Shards of examples whose label is a number, and the engine over them in this process.
+
+Rows are sorted by target, so they are sorted by bin of the target too, and so are the rows of every leaf. Sums are
+integers on the grid, maxima and minima are exact: nothing depends on the number of shards.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import kernels
+from electorate.data.bins import Bins
+from electorate.data.weights import Weights
+from electorate.engines.messages import ROOT, Question, Sums
+from electorate.engines.pool import Pool
+from electorate.engines.shard import NOTHING, Examples, Growth, Node, Shard, encode_rows
+
+Array = NDArray[np.float64]
+Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
+MOST_ROOMS = 32  # histograms kept to be used again
+Leaf = tuple[Array, NDArray[np.int64]]  # sorted targets, and their weights on the grid
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Rows with targets. kappas: the candidates for a voter's confidence, [candidate, row], or None: always 1."""
+
+    examples: Examples  # labels: bins of the target
+    y: Array
+    kappas: Array | None = None
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A voter, as the rows are to hear it: questions, leaves and [leaf, (value, confidence)], or what it said."""
+
+    questions: list[Question]
+    leaves: list[int]
+    outputs: Array
+    said: Array | None = None  # of all rows, by a voter that was fitted elsewhere
+    kappa: int = 0
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums of weight, weight x award and weight x award^2; awards are in units of `most`."""
+
+    weight: int
+    first: int
+    second: int
+    most: float
+
+    @property
+    def mean(self) -> float:
+        return self.first / self.weight * self.most
+
+    @property
+    def variance(self) -> float:
+        mean = self.first / self.weight
+        return max(self.second / self.weight - mean * mean, 0.0) * self.most**2
+
+    def __add__(self, other: "Moments") -> "Moments":
+        return Moments(self.weight + other.weight, self.first + other.first, self.second + other.second, self.most)
+
+
+class TargetShard(Shard):
+    """state: minus the logarithm of an example's weight. award: what the voter that is judged earned on it."""
+
+    def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int, y: Array) -> None:
+        self.rooms: list[NDArray[np.int64]] = []  # of the histograms of this round
+        self.spare_rooms: list[NDArray[np.int64]] = []
+        super().__init__(codes, starts, weights, width)
+        self.y = y
+        self.order = np.empty(0, dtype=np.int64)  # which rows these are
+        self.kappas: Array | None = None
+        self.share: Array | None = None  # y from 0 to 1, where sums of the target are wanted too
+        self.tally = np.empty(0, dtype=np.int64)
+        self.forget()
+
+    def forget(self) -> None:
+        n = len(self.y)
+        self.log = np.zeros(n)
+        self.said = np.zeros(n)
+        self.sure: Array | float = 1.0
+        self.award = np.zeros(n)
+
+    # ------------------------------------------------------------ weights and sums
+
+    def lightest(self, alpha: float = 0.0) -> float:
+        """The lowest number of the state, after a step of alpha."""
+        log = self.log + alpha * self.award if alpha else self.log
+        return float(log.min(initial=np.inf))
+
+    def weigh(self, floor: float, kappa: int, search: bool) -> Sums:
+        """Put weights on the grid, times a candidate's confidence, and sum them for the search."""
+        channel = np.exp(floor - self.log)
+        if self.kappas is not None:
+            channel *= self.kappas[kappa]
+        if self.real is not None:
+            channel *= self.real
+        totals = np.empty(len(self.starts) - 1, dtype=np.int64)
+        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, totals)
+        if self.share is not None:
+            self.tally = self._on_grid(channel * self.share)
+            totals = np.array([totals.sum(), self.tally.sum()])
+        self.growth = None
+        self.spare_rooms, self.rooms = self.spare_rooms + self.rooms, []
+        self.root_histogram = self.histogram(self.grid) if search else None
+        return Sums(NOTHING if self.root_histogram is None else self.root_histogram, totals, 0)
+
+    def _on_grid(self, numbers: Array) -> NDArray[np.int64]:
+        grid = np.rint(numbers * self.scale).astype(np.int64)
+        return grid * self.times if len(self.times) else grid
+
+    def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[label, column, bin]; where sums of the target are wanted, [weight or target, column, bin]."""
+        sums = super().histogram(grid)
+        if self.share is None or grid is not self.grid:
+            return sums
+        return np.concatenate([sums, super().histogram(self.tally)])
+
+    def _histogram_of(self, growth: Any, node: Any, grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = super()._histogram_of(growth, node, grid)
+        if self.share is None or grid is not self.grid:
+            return sums
+        return np.concatenate([sums, super()._histogram_of(growth, node, self.tally)])
+
+    def both_sides(self, questions: list[Question]) -> list[Sides]:
+        """Part the rows of some nodes; the histograms of both children. Those of the nodes are overwritten."""
+        growth = self._growth()
+        return [self._both_sides(growth, question) for question in questions]
+
+    def _both_sides(self, growth: Growth, question: Question) -> Sides:
+        whole = growth.nodes[question.node].histogram
+        assert whole is not None
+        if question.node == ROOT:
+            self.root_histogram = None
+        left, right = self._part(growth, question)
+        smaller = left if left.n_rows <= right.n_rows else right
+        one = self._histogram_of(growth, smaller, self.grid)
+        other = np.subtract(whole, one, out=whole)
+        of_left, of_right = (one, other) if smaller is left else (other, one)
+        growth.nodes[question.left] = Node(left.low, left.starts, of_left)
+        growth.nodes[question.right] = Node(right.low, right.starts, of_right)
+        return of_left, of_right
+
+    def _empty_histogram(self) -> NDArray[np.int64]:
+        """Room of an earlier round is used again: with many labels histograms are large, and new memory is slow."""
+        shape = (self.n_groups, self.n_columns, self.width)
+        if not self.spare_rooms:
+            room = np.zeros(shape, dtype=np.int64)
+        else:
+            room = self.spare_rooms.pop()
+            room.fill(0)
+        if len(self.rooms) < MOST_ROOMS:
+            self.rooms.append(room)
+        return room
+
+    # ------------------------------------------------------------ one voter
+
+    def leaf_targets(self, questions: list[Question], leaves: list[int]) -> list[Leaf]:
+        """Of every leaf, the targets in order and their weights."""
+        growth = self._growth()
+        self._part_all(growth, questions)
+        found = []
+        for leaf in leaves:
+            node = growth.nodes[leaf]
+            rows = growth.order[node.low : node.low + node.n_rows]
+            found.append((self.y[rows], self.grid[rows]))
+        return found
+
+    def hear(self, heard: Heard) -> tuple[float, float]:
+        """What a voter says of every row, how sure it is; the lowest and the highest distance from the target."""
+        if heard.said is not None:
+            self.said = heard.said[self.order]
+            self.sure = 1.0
+        else:
+            self._part_and_say(heard)
+        if self.kappas is not None:
+            self.sure = self.sure * self.kappas[heard.kappa]
+        distance = np.abs(self.said - self.y)
+        return float(distance.min(initial=np.inf)), float(distance.max(initial=-np.inf))
+
+    def _part_and_say(self, heard: Heard) -> None:
+        growth = self._growth()
+        self._part_all(growth, heard.questions)
+        doubts = bool(np.any(heard.outputs[:, 1] != 1))
+        sure = np.ones(len(self.y)) if doubts else None
+        for leaf, (value, confidence) in zip(heard.leaves, heard.outputs.tolist(), strict=True):
+            node = growth.nodes[leaf]
+            rows = growth.order[node.low : node.low + node.n_rows]
+            self.said[rows] = value
+            if sure is not None:
+                sure[rows] = confidence
+        self.sure = 1.0 if sure is None else sure
+        self.growth = None
+
+    def reward(self, rewarding: Callable[[Array, Array], Array]) -> tuple[float, float]:
+        """Awards of the voter that was heard; the lowest and the highest."""
+        self.award = rewarding(self.said, self.y) * self.sure
+        return float(self.award.min(initial=np.inf)), float(self.award.max(initial=-np.inf))
+
+    def moments(self, alpha: float, floor: float, most: float) -> Moments:
+        """Of the awards, under the weights after a step of alpha."""
+        weight = np.exp(floor - self.log - alpha * self.award)
+        if self.real is not None:
+            weight *= self.real
+        award = self.award / most
+        first = weight * award
+        total, mean, square = (int(self._on_grid(numbers).sum()) for numbers in (weight, first, first * award))
+        return Moments(total, mean, square, most)
+
+    def below(self, limit: float) -> int:
+        """How much counts whose state is at most the limit."""
+        under = self.log <= limit
+        return int(self.counts[under].sum()) if len(self.counts) else int(np.count_nonzero(under))
+
+    def total(self, floor: float) -> int:
+        weight = np.exp(floor - self.log)
+        if self.real is not None:
+            weight *= self.real
+        return int(self._on_grid(weight).sum())
+
+    def go(self, alpha: float) -> None:
+        self.log += alpha * self.award
+
+
+class TargetThreads:
+    """The engine: shards of rows with targets, one task per shard and exchange."""
+
+    def __init__(self, targets: Targets, bins: Bins | None, pool: Pool, n_shards: int) -> None:
+        n = len(targets.y)
+        weights = targets.examples.weights
+        ends = [n * k // n_shards for k in range(n_shards + 1)]
+        self.pool = pool
+        self.n_rows = n
+        self.n_kappas = 1 if targets.kappas is None else len(targets.kappas)
+        self.n_counted = weights.n_counted
+        self.shards: list[TargetShard] = pool.map(lambda part: build_targets(targets, bins, *part), pairwise(ends))
+        self.mass = sum(int(shard.counts.sum()) if len(shard.counts) else len(shard.y) for shard in self.shards)
+        self.floor = 0.0
+
+    def want_targets(self, low: float, high: float) -> None:
+        """From now on sums of the target too, as shares of the way from low to high."""
+        for shard in self.shards:
+            shard.share = np.clip((shard.y - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(shard.y))
+
+    def _sum(self, task: Callable[[TargetShard], Any]) -> Any:
+        return reduce(add, self.pool.map(task, self.shards))
+
+    def _ends(self, task: Callable[[TargetShard], tuple[float, float]]) -> tuple[float, float]:
+        lows, highs = zip(*self.pool.map(task, self.shards), strict=True)
+        return min(lows), max(highs)
+
+    def counts(self) -> NDArray[np.int64]:
+        """[column, bin] of the sample weights."""
+        return np.asarray(self._sum(lambda shard: shard.count()).sum(axis=0))
+
+    def settle(self) -> None:
+        """The grid of this round, from the lowest number of the state: no weight is above 1."""
+        self.floor = min(self.pool.map(lambda shard: shard.lightest(), self.shards))
+
+    def weigh(self, kappa: int, search: bool = True) -> Sums:
+        return self._sum(lambda shard: shard.weigh(self.floor, kappa, search))
+
+    def weights(self, kappa: int) -> Array:
+        """Of all rows as they were given, summing to 1; rows that are left out have none."""
+        weights = np.zeros(self.n_rows)
+        for shard in self.shards:
+            mine = np.exp(self.floor - shard.log) * shard.weights.shares
+            weights[shard.order] = mine if shard.kappas is None else mine * shard.kappas[kappa]
+        total = weights.sum()
+        return weights / total if total > 0 else weights
+
+    def both_sides(self, questions: list[Question]) -> list[Sides]:
+        """Histograms [label, column, bin] of both children of each question; those of the nodes are overwritten."""
+        parts = self.pool.map(lambda shard: shard.both_sides(questions), self.shards)
+        if len(parts) == 1:
+            return parts[0]
+        return [
+            (reduce(add, [left for left, _ in each]), reduce(add, [right for _, right in each]))
+            for each in zip(*parts, strict=True)
+        ]
+
+    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+        raise TypeError("rows with targets give both sides")
+
+    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+        return self._sum(lambda shard: shard.count_rows(nodes))
+
+    def leaf_targets(self, questions: list[Question], leaves: list[int]) -> list[Leaf]:
+        parts = self.pool.map(lambda shard: shard.leaf_targets(questions, leaves), self.shards)
+        return [merge([part[k] for part in parts]) for k in range(len(leaves))]
+
+    def hear(self, heard: Heard) -> tuple[float, float]:
+        return self._ends(lambda shard: shard.hear(heard))
+
+    def reward(self, rewarding: Callable[[Array, Array], Array]) -> tuple[float, float]:
+        return self._ends(lambda shard: shard.reward(rewarding))
+
+    def moments(self, alpha: float, most: float) -> Moments:
+        floor = self.floor if alpha == 0 else min(self.pool.map(lambda shard: shard.lightest(alpha), self.shards))
+        return self._sum(lambda shard: shard.moments(alpha, floor, most))
+
+    def log_total(self) -> float:
+        """The logarithm of the sum of the weights, up to a constant that is the same for all rounds."""
+        return float(np.log(float(self._sum(lambda shard: shard.total(self.floor))))) - self.floor
+
+    def below(self, limit: float) -> int:
+        return int(self._sum(lambda shard: shard.below(limit)))
+
+    def advance(self, alpha: float) -> None:
+        """Take the step, and settle the grid."""
+        self.pool.map(lambda shard: shard.go(alpha), self.shards)
+        self.settle()
+
+
+def merge(parts: list[Leaf]) -> Leaf:
+    """Sorted runs as one; a stable sort of runs is a merge."""
+    if len(parts) == 1:
+        return parts[0]
+    y = np.concatenate([part[0] for part in parts])
+    order = np.argsort(y, kind="stable")
+    return y[order], np.concatenate([part[1] for part in parts])[order]
+
+
+def build_targets(targets: Targets, bins: Bins | None, low: int, high: int) -> TargetShard:
+    """The shard of the rows low..high, sorted by target; without bins, for voters that are fitted elsewhere."""
+    examples, weights = targets.examples, targets.examples.weights
+    kept = low + np.flatnonzero(weights.times[low:high])
+    order = kept[np.argsort(targets.y[kept], kind="stable")]
+    counts = np.bincount(examples.labels[order], minlength=examples.n_labels)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    real = weights.real[order] if weights.real is not None else None
+    mine = replace(weights, times=weights.times[order], real=real)
+    if bins is None:
+        codes, width = np.zeros((1, len(order), 1), dtype=np.uint16), 1
+    else:
+        codes, width = encode_rows(examples, bins, low, high, order), bins.width
+    shard = TargetShard(codes, starts, mine, width, targets.y[order])
+    shard.order = order
+    if targets.kappas is not None:
+        shard.kappas = np.ascontiguousarray(targets.kappas[:, order])
+    return shard

@@ -1,0 +1,184 @@
+"""Regressors to files and back, by the same format and the same checks as classifiers.
+
+Functions of the user's, as costs or confidences, have no place in a file: such models are refused.
+"""
+
+import hashlib
+import json
+import math
+from dataclasses import astuple
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import modelfile
+from electorate.boosting.grid import LONGEST
+from electorate.ensemble import Ensemble
+from electorate.estimators import files
+from electorate.median import Median
+from electorate.modelfile import Contents, meta_value, require
+from electorate.voters.confidence import Bump, Sure
+from electorate.voters.regression_trees import RegressionTrees
+
+ESTIMATORS = {
+    "AdaBoostRegressor": "electorate.estimators.regressors",
+    "LocMedBoostRegressor": "electorate.estimators.regressors",
+    "MedBoostRegressor": "electorate.estimators.regressors",
+}
+NEEDED = frozenset({"step", "edge", "error", "rho", "log_z", "n_voters", "seconds"})
+NUMBERS = ("eps_", "rho_")  # attributes, where a model has them
+
+
+# ---------------------------------------------------------------- writing
+
+
+def save(model: Any, path: Any) -> None:
+    _refuse(model, "file format")
+    given = model.get_params(deep=False)
+    named = next((name for name, value in given.items() if callable(value) or isinstance(value, list)), None)
+    if named is not None and not isinstance(given[named], RegressionTrees):
+        raise TypeError(f"{named} holds a function, which a model file cannot: keep the model by skops or pickle")
+    arrays = _arrays(model)
+    arrays |= {files.HISTORY + name: column for name, column in model.history_.items()}
+    if hasattr(model, "calibration_"):
+        arrays["calibration"] = model.calibration_
+    modelfile.write(path, type(model).__name__, _meta(model), arrays)
+
+
+def digest(model: Any) -> str:
+    """SHA-256 over the trees, the steps, the confidences, the categories and the edges."""
+    _refuse(model, "digest")
+    digest = hashlib.sha256()
+    for name, array in _arrays(model).items():
+        digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    said = [_said(model), files._categories_out(model.bins_.categories)]
+    digest.update(json.dumps(said, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _refuse(model: Any, what: str) -> None:
+    if model.vote_.trees is None:
+        raise TypeError(
+            f"a model of {type(model.estimator_).__name__} voters has no {what} of ours: "
+            "use RegressionTrees, or keep it by skops or pickle"
+        )
+    if not all(isinstance(one, Bump | Sure) for one in model.confidences_):
+        raise TypeError(f"a model with confidences given as functions has no {what}: keep it by skops or pickle")
+
+
+def _arrays(model: Any) -> dict[str, NDArray[Any]]:
+    return {**model.vote_.trees.arrays(), "kappa": model.vote_.kappa, **files._bin_arrays(model.bins_)}
+
+
+def _said(model: Any) -> dict[str, Any]:
+    """What the model is besides its arrays."""
+    return {
+        "decides": model.vote_.decides,
+        "fallback": model.fallback_,
+        "confidences": [list(astuple(one)) for one in model.confidences_],
+        **{name: getattr(model, name, None) for name in NUMBERS},
+    }
+
+
+def _meta(model: Any) -> dict[str, Any]:
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        **_said(model),
+        "parameters": {name: files._out(value) for name, value in model.get_params(deep=False).items()},
+        "categories": files._categories_out(model.bins_.categories),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": int(model.n_features_in_),
+        "stop_reason": model.stop_reason_,
+        "best_round": getattr(model, "best_round_", None),
+    }
+
+
+# ---------------------------------------------------------------- reading
+
+
+def rebuild(contents: Contents) -> Any:
+    expect = files._expect
+    kind = getattr(import_module(ESTIMATORS[contents.kind]), contents.kind)
+    given = meta_value(contents, "parameters", dict)
+    known = set(kind().get_params(deep=False))
+    expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
+    model = kind(**{name: files._in(value, {}) for name, value in given.items()})
+    model._validate_params()
+    model.n_features_in_ = meta_value(contents, "n_features", int)
+    expect(1 <= model.n_features_in_ < 2**31, "n_features is out of range")
+    files._read_names(contents, model)
+    model.bins_ = files._read_bins(contents, model.n_features_in_)
+    model.confidences_ = _read_confidences(contents, model.n_features_in_)
+    model.vote_ = _read_vote(contents, model)
+    model.history_ = files._read_history(contents, model.vote_.n_voters, NEEDED)
+    model.stop_reason_ = meta_value(contents, "stop_reason", str)
+    files._read_validation(contents, model)
+    _read_numbers(contents, model)
+    model.estimator_ = model._family()
+    return model
+
+
+def _read_vote(contents: Contents, model: Any) -> Median:
+    expect = files._expect
+    trees = files._read_ensemble(contents, model.n_features_in_)
+    _check_trees(trees, model)
+    kappa = np.array(require(contents, "kappa", "<i4", (trees.n_voters,)))
+    most = max(1, len(model.confidences_))
+    expect(bool(np.all((kappa >= 0) & (kappa < most))), "a voter has no confidence")
+    decides = meta_value(contents, "decides", bool)
+    expect(trees.n_voters > 0 or not decides, "no voter decides")
+    return Median(trees, [], trees.steps, kappa, decides)
+
+
+def _check_trees(e: Ensemble, model: Any) -> None:
+    expect, nodes = files._expect, len(e.column)
+    same = (e.threshold, e.members, e.missing_left, e.children, e.value)
+    expect(all(len(array) == nodes for array in same), "node arrays differ in length")
+    expect(len(e.offsets) > 0 and files._partition(e.offsets, nodes), "offsets do not divide the nodes")
+    expect(bool(np.all(np.diff(e.offsets) > 0)), "a voter has no nodes")
+    expect(len(e.offsets) == len(e.steps) + 1, "steps do not fit the voters")
+    expect(e.n_outputs == 2, "a leaf does not say a value and a confidence")
+    files._check_rounds(e, 1)
+    files._check_questions(e, model.bins_)
+    expect(bool(np.all(np.isfinite(e.value)) and np.all(np.isfinite(e.steps))), "a vote is not finite")
+    expect(bool(np.all((e.value[:, 1] >= 0) & (e.value[:, 1] <= 1))), "a confidence is not from 0 to 1")
+    expect(bool(np.all((e.steps >= 0) & (e.steps < LONGEST)) and e.steps.sum() < LONGEST), "steps are out of range")
+
+
+def _read_confidences(contents: Contents, n_columns: int) -> list[Any]:
+    confidences: list[Any] = []
+    for entry in meta_value(contents, "confidences", list):
+        if entry == []:
+            confidences.append(Sure())
+            continue
+        fits = isinstance(entry, list) and len(entry) == 4 and type(entry[0]) is int
+        files._expect(fits and all(type(number) in (int, float) for number in entry), "a confidence is not a bump")
+        bump = Bump(entry[0], *(float(number) for number in entry[1:]))
+        inside = 0 <= bump.column < n_columns and 0 <= bump.least <= 1
+        finite = math.isfinite(bump.centre) and 0 < bump.width < math.inf
+        files._expect(inside and finite, "a bump is out of range")
+        confidences.append(bump)
+    return confidences
+
+
+def _read_numbers(contents: Contents, model: Any) -> None:
+    model.fallback_ = _number(contents.meta.get("fallback"), "fallback")
+    if hasattr(model, "eps"):
+        model.eps_ = _number(contents.meta.get("eps_"), "eps_")
+        files._expect(model.eps_ > 0, "eps_ is not positive")
+        rho = contents.meta.get("rho_")
+        model.rho_ = None if rho is None else _number(rho, "rho_")
+    if "calibration" in contents.arrays:
+        scores = np.array(require(contents, "calibration", "<f8", (None,)))
+        files._expect(
+            bool(np.all(scores >= 0) and np.all(np.diff(scores) >= 0)), "calibration scores do not rise from 0"
+        )
+        model.calibration_ = scores
+
+
+def _number(value: Any, name: str) -> float:
+    files._expect(type(value) in (int, float) and math.isfinite(value), f"{name} is not a number")
+    return float(value)

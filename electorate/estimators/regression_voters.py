@@ -1,0 +1,62 @@
+"""The voters of a fitted regressor, to look at: a read-only sequence; each predicts and can be read as text."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.ensemble import Read
+from electorate.estimators.words import Words, leaf_paths
+from electorate.median import trees_say
+
+
+class RegressionVoter:
+    def __init__(self, model: Any, number: int) -> None:
+        self._model = model
+        self._number = number
+
+    @property
+    def step(self) -> float:
+        return float(self._model.steps_[self._number])
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """What this voter alone says."""
+        table = self._model._check_rows(X, reset=False)
+        read: Read = self._model._reader(table)
+        return trees_say(self._model.vote_.trees.only(self._number), read(0, table.n_rows), 1)[0, :, 0]
+
+    def to_text(self) -> str:
+        """For example: if age <= 40.5 or age is missing: 3.25, else abstains. A tree says one line per leaf."""
+        alone = self._model.vote_.trees.only(self._number)
+        words, leaves = Words(self._model), leaf_paths(alone)
+        said = [_said(*alone.value[leaf].tolist()) for leaf, _ in leaves]
+        if len(leaves) == 1:
+            return f"always {said[0]}"
+        if len(leaves) == 2:
+            return f"if {words.all_of(alone, leaves[0][1])}: {said[0]}, else {said[1]}"
+        return "\n".join(f"if {words.all_of(alone, path)}: {one}" for (_, path), one in zip(leaves, said, strict=True))
+
+    def __repr__(self) -> str:
+        return f"Voter({self.to_text()}; step {self.step:.4g})"
+
+
+def _said(value: float, sure: float) -> str:
+    """The fewest digits that are this number and no other."""
+    return repr(value).removesuffix(".0") if sure > 0 else "abstains"
+
+
+class RegressionVoters(Sequence[RegressionVoter]):
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __len__(self) -> int:
+        return int(self._model.vote_.n_voters)
+
+    def __getitem__(self, item: Any) -> Any:
+        if isinstance(item, slice):
+            return [self[k] for k in range(*item.indices(len(self)))]
+        return RegressionVoter(self._model, range(len(self))[item])
+
+    def __iter__(self) -> Iterator[RegressionVoter]:
+        return (RegressionVoter(self._model, number) for number in range(len(self)))

@@ -1,0 +1,254 @@
+"""The vote by weighted median: what stands where a weighted sum stands in the ensembles of classifiers.
+
+Quantiles of the vote are those of eq. 7 and 8 of the LocMedBoost paper, the median is f_0+. Weights are integers on
+the grid of votes, so comparisons are exact. A block of rows at a time; blocks go to threads.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import kernels
+from electorate.boosting.grid import UNITS
+from electorate.engines.pool import Pool
+from electorate.ensemble import LEAF, Ensemble, Read
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+CELLS_AT_ONCE = 2**17  # said values of a block: they stay in the cache
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What voters say of some rows: said[row, voter]; weights[row, voter], or one row for all; reach[row]: steps."""
+
+    said: Array
+    weights: Ints
+    reach: Array
+
+    @property
+    def mass(self) -> Ints:
+        """[row] of the summed weights."""
+        return np.broadcast_to(self.weights.sum(axis=1), (len(self.said),))
+
+    def quantiles(self, rho: Any, upper: bool) -> Array:
+        """f_rho+ (eq. 7) if upper, else f_rho- (eq. 8); rho: a number, or one per row."""
+        mass = self.mass
+        need, inside = needs(mass, self.reach, rho)
+        out = np.empty(len(self.said))
+        if self.said.shape[1]:
+            need = np.where(inside, need, np.minimum(mass, 1))
+            if np.all(need > 0):
+                kernels.vote_quantiles(self.said, self.weights, need, 1.0 if upper else -1.0, out)
+            else:
+                some = np.flatnonzero(need > 0)
+                part = np.empty(len(some))
+                weights = self.weights[some] if len(self.weights) > 1 else self.weights
+                kernels.vote_quantiles(self.said[some], weights, need[some], 1.0 if upper else -1.0, part)
+                out[some] = part
+        return outside(out, inside, rho, upper)
+
+    def lower_medians(self) -> Array:
+        """The smallest value up to which the votes come to half: scikit-learn's choice."""
+        need = (self.mass + 1) // 2
+        out = np.empty(len(self.said))
+        kernels.vote_quantiles(self.said, self.weights, need, 1.0, out)
+        return out
+
+
+def needs(mass: Ints, reach: Array, rho: Any) -> tuple[Ints, NDArray[np.bool_]]:
+    """How much weight must lie up to a quantile, and where it is defined: |rho| < c(x).
+
+    2 above < mass - rho reach, eq. 7 times the mass: the votes above may come to the largest integer below half that.
+    """
+    inside = (np.abs(rho) * reach < mass) & (mass > 0)
+    if np.isscalar(rho) and rho == 0:
+        return mass // 2 + 1, inside
+    with np.errstate(invalid="ignore", over="ignore"):
+        above = np.ceil((mass - rho * reach) / 2) - 1
+    return np.clip(mass - np.where(inside, above, 0).astype(np.int64), 1, np.maximum(mass, 1)), inside
+
+
+def outside(found: Array, inside: NDArray[np.bool_], rho: Any, upper: bool) -> Array:
+    """rho infinity, and minus that for the lower quantile; for rho = 0 the upper one is infinity."""
+    if np.all(inside):
+        return found
+    end = np.where(np.broadcast_to(rho, found.shape) >= 0, np.inf, -np.inf)
+    return np.where(inside, found, end if upper else -end)
+
+
+@dataclass(frozen=True)
+class Median:
+    """The fitted voters: trees as arrays, or regressors fitted elsewhere; steps; which confidence each has.
+
+    value[node] of a tree: what it says, and how sure its leaf is. decides: the last voter's step is infinite, it
+    decides alone where it is sure at all (line 8 of Figure 1).
+    """
+
+    trees: Ensemble | None
+    fitted: list[Any]
+    steps: Array
+    kappa: NDArray[np.int32]
+    decides: bool = False
+
+    @property
+    def n_voters(self) -> int:
+        return len(self.steps)
+
+    @property
+    def units(self) -> Ints:
+        units = np.rint(self.steps * UNITS).astype(np.int64)
+        return units if np.any(units) or self.decides else np.ones_like(units)
+
+    @property
+    def leaves_doubt(self) -> bool:
+        return self.trees is not None and bool(np.any(self.trees.value[self.trees.column == LEAF, 1] != 1))
+
+    def votes(self, said: Array, sure: Array | None) -> Votes:
+        """Of some rows. sure[row, voter]: confidences, None where all are 1."""
+        units = self.units
+        rows = len(said)
+        if sure is None:
+            weights, reach = units[None], np.full(rows, float(units.sum()))
+            if self.decides:
+                weights, reach = np.zeros_like(weights), np.full(rows, UNITS)
+                weights[0, -1] = int(UNITS)
+            return Votes(said, weights, reach)
+        weights = np.rint(units * sure).astype(np.int64)
+        reach = np.full(rows, float(units.sum()))
+        if self.decides:
+            alone = sure[:, -1] > 0
+            weights[alone] = 0
+            weights[alone, -1] = np.maximum(1, np.rint(sure[alone, -1] * UNITS)).astype(np.int64)
+            reach[alone] = UNITS
+        return Votes(said, weights, reach)
+
+    # ------------------------------------------------------------ rows of a table
+
+    def each_block(
+        self, n_rows: int, say: Callable[[int, int], tuple[Array, Array | None]], pool: Pool, task: Callable[..., None]
+    ) -> None:
+        """task(low, high, votes) for blocks of rows, on threads."""
+        rows = max(64, CELLS_AT_ONCE // max(1, self.n_voters))
+        blocks = [(low, min(low + rows, n_rows)) for low in range(0, n_rows, rows)]
+        pool.map(lambda block: task(*block, self.votes(*say(*block))), blocks)
+
+    def speak(self, read: Read, kappas: Array | None) -> Callable[[int, int], tuple[Array, Array | None]]:
+        """What trees say of the rows low..high. kappas[candidate, row]: confidences, None where all are 1."""
+        trees = self.trees
+        assert trees is not None
+        outputs = 2 if self.leaves_doubt else 1
+
+        def say(low: int, high: int) -> tuple[Array, Array | None]:
+            said = trees_say(trees, read(low, high), outputs)
+            sure = said[1] if outputs == 2 else None
+            if kappas is not None:
+                mine = kappas[self.kappa, low:high].T
+                sure = mine if sure is None else sure * mine
+            return said[0], sure
+
+        return say
+
+    def replay(self, X: Any, kappas: Array | None) -> Callable[[int, int], tuple[Array, Array | None]]:
+        """What fitted regressors say; each is asked for all rows at once."""
+        said = np.array([np.asarray(one.predict(X), dtype=np.float64).ravel() for one in self.fitted]).T
+        said = np.ascontiguousarray(said).reshape(X.shape[0], self.n_voters)
+
+        def say(low: int, high: int) -> tuple[Array, Array | None]:
+            return said[low:high], None if kappas is None else np.ascontiguousarray(kappas[self.kappa, low:high].T)
+
+        return say
+
+    # ------------------------------------------------------------ round by round
+
+    def staged(self, said: Array, sure: Array | None) -> Iterator["Stage"]:
+        """After every voter; rows are kept sorted, so a round costs a pass over them."""
+        stage = Stage(len(said), self.n_voters)
+        units = self.units
+        for t in range(self.n_voters):
+            last = self.decides and t == self.n_voters - 1
+            stage.add(said[:, t], int(units[t]), None if sure is None else sure[:, t], last)
+            yield stage
+
+    def importances(self, n_columns: int) -> Array:
+        if self.trees is not None:
+            return self.trees.importances()
+        steps = np.where(self.units > 0, self.units, 1) if self.decides else self.units
+        try:
+            each = [np.asarray(one.feature_importances_) for one in self.fitted]
+        except AttributeError as error:
+            raise AttributeError(
+                "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
+            ) from error
+        return np.asarray(steps @ np.reshape(each, (-1, n_columns)) / max(steps.sum(), 1))
+
+
+class Stage:
+    """The voters so far, sorted by what they say of each row."""
+
+    def __init__(self, n_rows: int, n_voters: int) -> None:
+        self.values = np.empty((n_rows, n_voters))
+        self.weights = np.empty((n_rows, n_voters), dtype=np.int64)
+        self.mass = np.zeros(n_rows, dtype=np.int64)
+        self.reach = np.zeros(n_rows)
+        self.count = 0
+        self.alone: tuple[Array, Array] | None = None  # what a voter that decides says, and how sure it is
+
+    def add(self, said: Array, units: int, sure: Array | None, decides: bool = False) -> None:
+        if decides:
+            self.alone = said, np.ones(len(said)) if sure is None else sure
+            return
+        weights = np.full(len(said), units) if sure is None else np.rint(units * sure).astype(np.int64)
+        if self.count == self.values.shape[1]:  # more than were announced
+            self.values = np.concatenate([self.values, np.empty_like(self.values[:, : max(8, self.count)])], axis=1)
+            self.weights = np.concatenate([self.weights, np.empty_like(self.weights[:, : max(8, self.count)])], axis=1)
+        kernels.insert_votes(self.values, self.weights, self.count, np.ascontiguousarray(said), weights)
+        self.count += 1
+        self.mass += weights
+        self.reach += units
+
+    def quantiles(self, rho: float, upper: bool) -> Array:
+        need, inside = needs(self.mass, self.reach, rho)
+        found = np.zeros(len(self.mass))
+        if self.count:
+            kernels.sorted_quantiles(self.values, self.weights, self.count, need, not upper, found)
+        found = outside(found, inside, rho, upper)
+        if self.alone is not None:
+            said, sure = self.alone
+            known = np.where(np.abs(rho) < sure, said, outside(said, np.zeros(len(said), dtype=bool), rho, upper))
+            found = np.where(sure > 0, known, found)
+        return found
+
+    def lower_medians(self) -> Array:
+        found = np.zeros(len(self.mass))
+        kernels.sorted_quantiles(self.values, self.weights, self.count, (self.mass + 1) // 2, False, found)
+        return found
+
+
+def trees_say(trees: Ensemble, block: Array, outputs: int) -> Array:
+    """[output, row, voter] of what trees say of a block [column, row]."""
+    cells = trees.cells.find(block)
+    rows = block.shape[1]
+    said = np.empty((outputs, rows, trees.n_voters))
+    if not len(trees.sets):
+        scratch = np.empty(rows, dtype=np.int32)
+        nodes = (trees.ladder.place, trees.ladder.low, trees.ladder.cut, trees.ladder.kids)
+        kernels.walk_each(cells, trees.offsets, trees.ladder.depths, *nodes, trees.value, said, scratch)
+        return said
+    tests = (trees.cells.place, trees.cells.cut, trees.members, trees.missing_left, trees.children, trees.sets)
+    numbers = np.arange(len(trees.column))[:, None]
+    for t, (low, high) in enumerate(pairwise(trees.offsets.tolist())):
+        at = np.zeros((1, rows), dtype=np.int64)
+        kernels.walk(cells, np.array([low, high]), *tests, numbers, at)
+        said[:, :, t] = trees.value[at[0], :outputs].T
+    return said
+
+
+def conformal_rank(n: int, coverage: float) -> int:
+    """Which of n sorted scores: ceil((n + 1) coverage); n + 1 means that none is large enough."""
+    return min(math.ceil((n + 1) * coverage - 1e-9), n + 1)

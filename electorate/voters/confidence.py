@@ -1,0 +1,72 @@
+"""Confidence kappa(x) of a voter in LocMedBoost: constant, smooth bumps, or any function of the user's.
+
+Confidences are numbers from 0 to 1. That a leaf abstains is the tree's own affair: see regression_trees.py.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.data.bins import Bins
+
+Array = NDArray[np.float64]
+LEAST = 0.1  # of a bump, far from its centre: Theorem 5 wants a bound below
+CENTRES = 3
+
+
+@dataclass(frozen=True)
+class Sure:
+    """kappa = 1."""
+
+    def of(self, X: Any, columns: Callable[[int], Array], n_rows: int) -> Array:
+        return np.ones(n_rows)
+
+
+@dataclass(frozen=True)
+class Bump:
+    """least + (1 - least) exp(-((x - centre) / width)^2 / 2) of one column; `least` where it is missing.
+
+    Lipschitz with the constant (1 - least) / (width sqrt(e)), as Theorem 5 asks.
+    """
+
+    column: int
+    centre: float
+    width: float
+    least: float = LEAST
+
+    def of(self, X: Any, columns: Callable[[int], Array], n_rows: int) -> Array:
+        away = (columns(self.column) - self.centre) / self.width
+        near = np.exp(-0.5 * away * away)
+        return np.where(np.isnan(near), self.least, self.least + (1 - self.least) * near)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A function of X, as the user gave it."""
+
+    function: Callable[[Any], Any]
+
+    def of(self, X: Any, columns: Callable[[int], Array], n_rows: int) -> Array:
+        sure = np.asarray(self.function(X), dtype=np.float64)
+        if sure.shape != (n_rows,):
+            raise ValueError(f"a confidence gave an array of shape {sure.shape} for {n_rows} rows: one number per row")
+        bad = np.flatnonzero(~((sure >= 0) & (sure <= 1)))
+        if bad.size:
+            raise ValueError(f"a confidence is {sure[bad[0]]!r} in row {int(bad[0])}: it must be from 0 to 1")
+        return sure
+
+
+def bumps(bins: Bins, n_bumps: int, random: np.random.RandomState) -> list[Any]:
+    """Always, and up to n_bumps places of columns: a quarter, half and three quarters of the way through their bins."""
+    places = []
+    for column in np.flatnonzero(bins.ordered).tolist():
+        edges = bins.edges[column]
+        if len(edges) >= 2:
+            quarter, half, three = (float(edges[len(edges) * k // 4]) for k in (1, 2, 3))
+            width = max(three - quarter, (edges[-1] - edges[0]) / 4)
+            places += [Bump(column, centre, float(width)) for centre in sorted({quarter, half, three})]
+    chosen = np.sort(random.permutation(len(places))[:n_bumps])
+    return [Sure(), *(places[k] for k in chosen.tolist())]
