@@ -39,7 +39,7 @@ def _by_margin(said: Said, strengths: Strengths) -> Iterator[Floats]:
 def _by_square(said: Said, strengths: Strengths) -> Iterator[Floats]:
     """C such that the rows together can weigh 1 / strength^2."""
     for strength in strengths:
-        yield weigh_quadratic(said, 1.0 / (strength**2 * float(said.mass.sum())), 1e-7).alpha
+        yield weigh_quadratic(said, 1.0 / (strength**2 * float(said.mass.sum())), 1e-5).alpha
 
 
 def _by_lasso(said: Said, strengths: Strengths) -> Iterator[Floats]:

@@ -24,6 +24,7 @@ MOST_STEPS = 100  # of the interior point method; it takes 15 to 40
 PATIENCE = 8  # of its steps that better nothing
 REFINED = 3  # times
 MOST_SETS = 30  # of examples and voters at their bounds, tried to end exactly
+MOST_OPEN = 1200  # examples and voters between their bounds, for the same
 TINY = 1e-12
 
 
@@ -347,6 +348,8 @@ def _settled(awards: Array, form: Quadratic, near: QuadraticSolution, eps: float
     high = (share > 1.0 - eps) & (margins < 1.0 + eps)
     active = near.alpha > eps
     best = near
+    if np.count_nonzero(active) + len(share) - np.count_nonzero(low | high) > MOST_OPEN:
+        return near  # too far off to guess, and the system too large
     for _ in range(MOST_SETS):
         alpha, weights = _between(awards, form.cap, low, high, active, near)
         now = _judged(awards, form, weights)
