@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -272,7 +273,7 @@ class Clock:
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_a_time_limit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(callbacks.time, "monotonic", Clock().monotonic)
+    monkeypatch.setattr(callbacks, "time", SimpleNamespace(monotonic=Clock().monotonic))
     X, y = noisy(2)
     limit = TimeLimit(5)
     model = fitted(MODELS[name], X, y, limit)
@@ -287,7 +288,7 @@ def test_a_time_limit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ONE_VS_REST)
 def test_classes_share_the_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not all of it goes to the first class."""
-    monkeypatch.setattr(callbacks.time, "monotonic", Clock().monotonic)
+    monkeypatch.setattr(callbacks, "time", SimpleNamespace(monotonic=Clock().monotonic))
     X, y = noisy(3)
     model = fitted(MODELS[name], X, y, TimeLimit(30))
     assert model.stop_reason_ == "time_limit"
