@@ -15,6 +15,7 @@ from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
     Columns,
+    KernelSections,
     LPBoostClassifier,
     RealAdaBoostClassifier,
     RLPBoostClassifier,
@@ -148,3 +149,16 @@ def test_rows_that_tell_nothing() -> None:
         assert len(np.unique(model.predict(X))) == 1
         assert "nothing to weigh" in model.certificate_
         assert kind().fit(X, np.zeros(20)).predict_proba(X).shape == (20, 1)
+
+
+@pytest.mark.parametrize("kind", [RLPBoostClassifier, RQPBoostClassifier])
+@pytest.mark.parametrize("family", [KernelSections(), Trees(2), Columns()])
+def test_a_file_knows_the_family_of_the_ensemble(kind, family, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (60, 4)) if isinstance(family, Columns) else rng.normal(size=(60, 4))
+    y = X[:, 0] + 0.5 * rng.normal(size=60) > 0
+    model = kind(ensemble=RealAdaBoostClassifier(family, n_estimators=5).fit(X, y)).fit(X, y)
+    model.save(tmp_path / "model")
+    back = electorate.load(tmp_path / "model")
+    assert back.digest_ == model.digest_
+    np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))

@@ -286,6 +286,10 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         files.save(self, path)
 
+    def _kept_parameters(self) -> dict[str, Any]:
+        """What a file keeps of the parameters."""
+        return dict(self.get_params(deep=False))
+
     def _more_arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file holds beside the ensemble, the bins and the history."""
         return {}

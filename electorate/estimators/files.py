@@ -110,7 +110,7 @@ def _refuse_wrapped(model: Any) -> None:
 def _meta(model: Any) -> dict[str, Any]:
     names = getattr(model, "feature_names_in_", None)
     return {
-        "parameters": {name: _out(value) for name, value in model.get_params(deep=False).items()},
+        "parameters": {name: _out(value) for name, value in model._kept_parameters().items()},
         "classes": _labels_out(model.classes_),
         "categories": _categories_out(model.bins_.categories),
         "feature_names": None if names is None else [str(name) for name in names],

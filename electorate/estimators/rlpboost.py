@@ -34,6 +34,11 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         given = getattr(self, "ensemble", None)
         return super()._family() if given is None else given._family()
 
+    def _kept_parameters(self) -> dict[str, Any]:
+        """A file holds the voters, not the ensemble they came from: their family takes its place."""
+        kept = super()._kept_parameters()
+        return kept if self.ensemble is None else {**kept, "ensemble": None, "estimator": self._family()}
+
     def _validate_family(self) -> None:
         if self.ensemble is not None:
             check_is_fitted(self.ensemble)
