@@ -43,13 +43,10 @@ def _by_square(said: Said, strengths: Strengths) -> Iterator[Floats]:
 
 
 def _by_lasso(said: Said, strengths: Strengths) -> Iterator[Floats]:
-    """lam = strength times the one that empties the model. Another solver of QuadBoost's eq. 7 may stand here."""
+    """lam = strength times the one that empties the model."""
     normal = Normal.of(said)
     empty = float(np.abs(normal.mu).max(initial=0.0))
-    alpha = np.zeros(len(normal.mu))
-    for strength in strengths:
-        alpha = lasso(normal, strength * empty, alpha, 1e-6)
-        yield alpha
+    return lasso(normal, [strength * empty for strength in strengths], 1e-6)
 
 
 WEIGHERS: dict[str, tuple[Weigher, tuple[float, ...]]] = {

@@ -165,8 +165,8 @@ def test_the_lasso_is_scikit_learns(seed: int) -> None:
     said = np.where(rng.normal(size=(15, 120)) > 0, 1.0, -1.0)
     y = np.sign(said[0] + said[1] + rng.normal(size=120))
     examples = Said.of(said, y > 0, np.ones(120, dtype=np.int64), 120.0)
-    for lam in (0.3, 0.05, 0.001):
-        ours = lasso(Normal.of(examples), lam, np.zeros(15), 1e-12)
+    path = (0.3, 0.05, 0.001)
+    for lam, ours in zip(path, lasso(Normal.of(examples), path, 0.0), strict=True):
         theirs = Lasso(alpha=lam, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(said.T, y).coef_
         np.testing.assert_allclose(ours, theirs, atol=1e-7)
 

@@ -4,6 +4,7 @@ Rows that all voters say the same of, with the same label, are one example: the 
 the rows, and a weight of k is k rows.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,13 +25,15 @@ from electorate.boosting.lpboost import (
     master_of,
     solve_quadratic,
 )
+from electorate.boosting.pool_rounds import PoolRounds, Rules
+from electorate.boosting.quadboost import L1
 from electorate.engines.distinct import group_rows, keys_of, mass_of
 
 Floats = NDArray[np.float64]
 NO_OUTPUTS = np.empty((0, 1))
 AT_ONCE = 20  # voters that enter before a linear program is solved again
 FAINT = 1e-7  # of the heaviest voter's weight: what an interior point leaves of none
-MOST_SWEEPS = 500  # of all voters, or of those with a weight: near-copies of each other creep for ever
+MOST_ROUNDS = 20_000  # of the Lasso: near-copies of each other creep for ever
 
 
 @dataclass(frozen=True)
@@ -158,10 +161,11 @@ def first_of_each(said: Floats) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Normal:
-    """gram[j, k] = mean h_j h_k and mu[j] = mean h_j y: all that least squares needs of the examples."""
+    """gram[j, k] = mean h_j h_k and mu[j] = mean h_j y: all that least squares needs of the examples. y is +-1."""
 
     gram: Floats
     mu: Floats
+    power: float = 1.0
 
     @classmethod
     def of(cls, said: Said) -> "Normal":
@@ -169,33 +173,18 @@ class Normal:
         with threadpool_limits(1):
             return cls((said.said * share) @ said.said.T, said.said @ (share * said.signs))
 
+    @property
+    def eta(self) -> Floats:
+        return np.ascontiguousarray(np.diag(self.gram))
 
-def lasso(normal: Normal, lam: float, start: Floats, tol: float = 1e-9) -> Floats:
-    """min mean (y - f)^2 + 2 lam |alpha|_1 by coordinate descent (QuadBoost, eq. 7, with cyclic re-weighting)."""
-    alpha = start.copy()
-    slack = normal.mu - normal.gram @ alpha  # mean h_j (y - f)
-    eta = np.diag(normal.gram)
-    active = np.flatnonzero(eta > 0)
-    for _ in range(MOST_SWEEPS):
-        moved = _sweep(normal.gram, eta, slack, alpha, active, lam)
-        if moved <= tol:
-            if len(active) == np.count_nonzero(eta > 0):
-                return alpha
-            active = np.flatnonzero(eta > 0)
-        else:
-            active = np.flatnonzero(alpha)
-    return alpha
+    def row(self, k: int) -> Floats:
+        return np.asarray(self.gram[k])
 
 
-def _sweep(gram: Floats, eta: Floats, slack: Floats, alpha: Floats, active: NDArray[np.int64], lam: float) -> float:
-    """Every voter once; the largest move."""
-    moved = 0.0
-    for j in active.tolist():
-        without = float(slack[j] + eta[j] * alpha[j])
-        there = float(np.sign(without)) * max(0.0, abs(without) - lam) / float(eta[j])
-        move = there - float(alpha[j])
-        if move != 0.0:
-            slack -= move * gram[j]
-            alpha[j] = there
-            moved = max(moved, abs(move))
-    return moved
+def lasso(normal: Normal, strengths: Iterable[float], tol: float = 1e-9) -> Iterator[Floats]:
+    """min mean (y - f)^2 + 2 lam |alpha|_1 for each lam in turn: QuadBoost-L1 on these voters, to a gap of tol."""
+    rounds = PoolRounds(normal, Rules(L1(0.0)))
+    for lam in strengths:
+        rounds = rounds.go_on(Rules(L1(lam), "cyclic", tol))
+        rounds.advance(MOST_ROUNDS)
+        yield rounds.weight.copy()

@@ -19,9 +19,20 @@ Floats = NDArray[np.float64]
 class Pool(Protocol):
     """A finite set of voters, by their means."""
 
-    mu: Floats  # with the target
-    eta: Floats  # of the squares
-    power: float  # of the target's square
+    @property
+    def mu(self) -> Floats:
+        """With the target."""
+        ...
+
+    @property
+    def eta(self) -> Floats:
+        """Of the squares."""
+        ...
+
+    @property
+    def power(self) -> float:
+        """Of the target's square."""
+        ...
 
     def row(self, k: int) -> Floats:
         """Of voter k with every voter."""
