@@ -84,11 +84,21 @@ class TargetShard(Shard):
         self.forget()
 
     def forget(self) -> None:
+        """Forget all voters."""
         n = len(self.y)
+        self.growth = None
         self.log = np.zeros(n)
         self.said = np.zeros(n)
         self.sure: Array | float = 1.0
         self.award = np.zeros(n)
+
+    def want_targets(self, low: float, high: float) -> None:
+        """From now on sums of the target too, as shares of the way from low to high."""
+        self.share = np.clip((self.y - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(self.y))
+
+    def mass(self) -> int:
+        """How much counts."""
+        return int(self.counts.sum()) if len(self.counts) else len(self.y)
 
     # ------------------------------------------------------------ weights and sums
 
@@ -231,94 +241,174 @@ class TargetShard(Shard):
         self.log += alpha * self.award
 
 
-class TargetThreads:
-    """The engine: shards of rows with targets, one task per shard and exchange."""
+# ---------------------------------------------------------------- how the answers of shards become one
 
-    def __init__(self, targets: Targets, bins: Bins | None, pool: Pool, n_shards: int) -> None:
+
+def total(parts: list[Any]) -> Any:
+    return reduce(add, parts)
+
+
+def ends(parts: list[tuple[float, float]]) -> tuple[float, float]:
+    """The lowest and the highest."""
+    lows, highs = zip(*parts, strict=True)
+    return min(lows), max(highs)
+
+
+def sides(parts: list[list[Sides]]) -> list[Sides]:
+    if len(parts) == 1:
+        return parts[0]
+    return [
+        (total([left for left, _ in each]), total([right for _, right in each])) for each in zip(*parts, strict=True)
+    ]
+
+
+def leaves(parts: list[list[Leaf]]) -> list[Leaf]:
+    return [merge(list(each)) for each in zip(*parts, strict=True)]
+
+
+def nothing(parts: list[None]) -> None:
+    return None
+
+
+MERGES: dict[str, Callable[[list[Any]], Any]] = {
+    "forget": nothing,
+    "begin": nothing,
+    "want_targets": nothing,
+    "count": total,
+    "mass": total,
+    "lightest": min,
+    "weigh": total,
+    "split": total,
+    "both_sides": sides,
+    "count_rows": total,
+    "leaf_targets": leaves,
+    "hear": ends,
+    "reward": ends,
+    "moments": total,
+    "below": total,
+    "total": total,
+    "go": nothing,
+    "listen": max,
+    "misses": total,
+}
+
+
+class TargetThreads:
+    """The shards that live in one place, one task per shard and exchange. kind: of shard."""
+
+    def __init__(
+        self, targets: Targets, bins: Bins | None, pool: Pool, n_shards: int, kind: type[TargetShard] = TargetShard
+    ) -> None:
         n = len(targets.y)
-        weights = targets.examples.weights
-        ends = [n * k // n_shards for k in range(n_shards + 1)]
+        cuts = [n * k // n_shards for k in range(n_shards + 1)]
         self.pool = pool
         self.n_rows = n
-        self.n_kappas = 1 if targets.kappas is None else len(targets.kappas)
-        self.n_counted = weights.n_counted
-        self.shards: list[TargetShard] = pool.map(lambda part: build_targets(targets, bins, *part), pairwise(ends))
-        self.mass = sum(int(shard.counts.sum()) if len(shard.counts) else len(shard.y) for shard in self.shards)
-        self.floor = 0.0
+        self.shards: list[TargetShard] = pool.map(lambda part: build_targets(targets, bins, part, kind), pairwise(cuts))
 
-    def want_targets(self, low: float, high: float) -> None:
-        """From now on sums of the target too, as shares of the way from low to high."""
-        for shard in self.shards:
-            shard.share = np.clip((shard.y - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(shard.y))
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """One exchange: what all shards answer, as one."""
+        return MERGES[name](self.pool.map(lambda shard: getattr(shard, name)(*arguments), self.shards))
 
-    def _sum(self, task: Callable[[TargetShard], Any]) -> Any:
-        return reduce(add, self.pool.map(task, self.shards))
-
-    def _ends(self, task: Callable[[TargetShard], tuple[float, float]]) -> tuple[float, float]:
-        lows, highs = zip(*self.pool.map(task, self.shards), strict=True)
-        return min(lows), max(highs)
-
-    def counts(self) -> NDArray[np.int64]:
-        """[column, bin] of the sample weights."""
-        return np.asarray(self._sum(lambda shard: shard.count()).sum(axis=0))
-
-    def settle(self) -> None:
-        """The grid of this round, from the lowest number of the state: no weight is above 1."""
-        self.floor = min(self.pool.map(lambda shard: shard.lightest(), self.shards))
-
-    def weigh(self, kappa: int, search: bool = True) -> Sums:
-        return self._sum(lambda shard: shard.weigh(self.floor, kappa, search))
-
-    def weights(self, kappa: int) -> Array:
+    def weights(self, floor: float, kappa: int) -> Array:
         """Of all rows as they were given, summing to 1; rows that are left out have none."""
         weights = np.zeros(self.n_rows)
         for shard in self.shards:
-            mine = np.exp(self.floor - shard.log) * shard.weights.shares
+            mine = np.exp(floor - shard.log) * shard.weights.shares
             weights[shard.order] = mine if shard.kappas is None else mine * shard.kappas[kappa]
         total = weights.sum()
         return weights / total if total > 0 else weights
 
-    def both_sides(self, questions: list[Question]) -> list[Sides]:
-        """Histograms [label, column, bin] of both children of each question; those of the nodes are overwritten."""
-        parts = self.pool.map(lambda shard: shard.both_sides(questions), self.shards)
-        if len(parts) == 1:
-            return parts[0]
-        return [
-            (reduce(add, [left for left, _ in each]), reduce(add, [right for _, right in each]))
-            for each in zip(*parts, strict=True)
-        ]
+
+@dataclass(frozen=True)
+class TargetsElsewhere:
+    """The shards of one name in all rooms of a cluster: answers are merged as those of the shards of one room."""
+
+    cluster: Any
+    name: str
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        merged = MERGES[name](self.cluster.call(self.name, "ask", (name, *arguments)))
+        return merged if self.cluster.packing is None else self.cluster.packing.unpack(merged)
+
+
+class TargetEngine:
+    """What the loop asks of shards, wherever they live. place: answers `ask` for all of them."""
+
+    def __init__(self, place: Any, n_kappas: int) -> None:
+        self.place = place
+        self.n_kappas = n_kappas
+        self.mass = int(place.ask("mass"))
+        self.floor = 0.0
+
+    def start(self) -> None:
+        """Forget all voters."""
+        self.place.ask("forget")
+        self.settle()
+
+    def want_targets(self, low: float, high: float) -> None:
+        """From now on sums of the target too, as shares of the way from low to high."""
+        self.place.ask("want_targets", low, high)
+
+    def counts(self) -> NDArray[np.int64]:
+        """[column, bin] of the sample weights."""
+        return np.asarray(self.place.ask("count").sum(axis=0))
+
+    def settle(self) -> None:
+        """The grid of this round, from the lowest number of the state: no weight is above 1."""
+        self.floor = float(self.place.ask("lightest"))
+
+    def weigh(self, kappa: int, search: bool = True) -> Sums:
+        found: Sums = self.place.ask("weigh", self.floor, kappa, search)
+        return found
+
+    def weights(self, kappa: int) -> Array:
+        """Of all rows of this process, summing to 1."""
+        return np.asarray(self.place.weights(self.floor, kappa))
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
-        raise TypeError("rows with targets give both sides")
+        """Histograms [question, label, column, bin] of the left children."""
+        return np.asarray(self.place.ask("split", questions))
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
-        return self._sum(lambda shard: shard.count_rows(nodes))
+        return np.asarray(self.place.ask("count_rows", nodes))
 
     def leaf_targets(self, questions: list[Question], leaves: list[int]) -> list[Leaf]:
-        parts = self.pool.map(lambda shard: shard.leaf_targets(questions, leaves), self.shards)
-        return [merge([part[k] for part in parts]) for k in range(len(leaves))]
+        found: list[Leaf] = self.place.ask("leaf_targets", questions, leaves)
+        return found
 
     def hear(self, heard: Heard) -> tuple[float, float]:
-        return self._ends(lambda shard: shard.hear(heard))
+        low, high = self.place.ask("hear", heard)
+        return float(low), float(high)
 
     def reward(self, rewarding: Callable[[Array, Array], Array]) -> tuple[float, float]:
-        return self._ends(lambda shard: shard.reward(rewarding))
+        low, high = self.place.ask("reward", rewarding)
+        return float(low), float(high)
 
     def moments(self, alpha: float, most: float) -> Moments:
-        floor = self.floor if alpha == 0 else min(self.pool.map(lambda shard: shard.lightest(alpha), self.shards))
-        return self._sum(lambda shard: shard.moments(alpha, floor, most))
+        floor = self.floor if alpha == 0 else float(self.place.ask("lightest", alpha))
+        found: Moments = self.place.ask("moments", alpha, floor, most)
+        return found
 
     def log_total(self) -> float:
         """The logarithm of the sum of the weights, up to a constant that is the same for all rounds."""
-        return float(np.log(float(self._sum(lambda shard: shard.total(self.floor))))) - self.floor
+        return float(np.log(float(self.place.ask("total", self.floor)))) - self.floor
 
     def below(self, limit: float) -> int:
-        return int(self._sum(lambda shard: shard.below(limit)))
+        return int(self.place.ask("below", limit))
 
     def advance(self, alpha: float) -> None:
         """Take the step, and settle the grid."""
-        self.pool.map(lambda shard: shard.go(alpha), self.shards)
+        self.place.ask("go", alpha)
         self.settle()
+
+
+class TargetEngineHere(TargetEngine):
+    """Of shards in this process, where large histograms need not travel."""
+
+    def both_sides(self, questions: list[Question]) -> list[Sides]:
+        """Histograms [label, column, bin] of both children of each question; those of the nodes are overwritten."""
+        found: list[Sides] = self.place.ask("both_sides", questions)
+        return found
 
 
 def merge(parts: list[Leaf]) -> Leaf:
@@ -330,8 +420,11 @@ def merge(parts: list[Leaf]) -> Leaf:
     return y[order], np.concatenate([part[1] for part in parts])[order]
 
 
-def build_targets(targets: Targets, bins: Bins | None, low: int, high: int) -> TargetShard:
-    """The shard of the rows low..high, sorted by target; without bins, for voters that are fitted elsewhere."""
+def build_targets(
+    targets: Targets, bins: Bins | None, part: tuple[int, int], kind: type[TargetShard] = TargetShard
+) -> TargetShard:
+    """The shard of the rows of one part, sorted by target; without bins, for voters that are fitted elsewhere."""
+    low, high = part
     examples, weights = targets.examples, targets.examples.weights
     kept = low + np.flatnonzero(weights.times[low:high])
     order = kept[np.argsort(targets.y[kept], kind="stable")]
@@ -343,7 +436,7 @@ def build_targets(targets: Targets, bins: Bins | None, low: int, high: int) -> T
         codes, width = np.zeros((1, len(order), 1), dtype=np.uint16), 1
     else:
         codes, width = encode_rows(examples, bins, low, high, order), bins.width
-    shard = TargetShard(codes, starts, mine, width, targets.y[order])
+    shard = kind(codes, starts, mine, width, targets.y[order])
     shard.order = order
     if targets.kappas is not None:
         shard.kappas = np.ascontiguousarray(targets.kappas[:, order])
