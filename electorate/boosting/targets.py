@@ -16,7 +16,7 @@ from electorate.boosting.adaboost_r2 import R2
 from electorate.boosting.booster import Step
 from electorate.boosting.grid import LONGEST, UNITS
 from electorate.boosting.loop import OTHER_DATA, Cast, Outcome, Row
-from electorate.boosting.medboost import MedStep, med_step
+from electorate.boosting.medboost import MedStep, ZeroOne, med_step
 from electorate.data.bins import Bins
 from electorate.engines.targets import Heard, TargetEngine
 from electorate.voters.trees import Search, Voter
@@ -74,9 +74,9 @@ class MedBoost:
     rule: Any
     keeps_first: bool = False  # a voter without an edge, if it is the only one
 
-    def reward(self, engine: Any, farthest: float) -> Ends:
+    def reward(self, engine: Any) -> Ends:
         """Let the rows award the voter that was heard; the lowest and the highest award."""
-        ends: Ends = engine.reward(self.cost.award)
+        ends: Ends = engine.reward(self.cost.award, isinstance(self.cost, ZeroOne))
         return ends
 
     def step(self, engine: Any, ends: Ends) -> MedStep:
@@ -93,8 +93,8 @@ class AdaBoostR2:
     arithmetic: R2
     keeps_first: bool = True  # as scikit-learn does
 
-    def reward(self, engine: Any, farthest: float) -> Ends:
-        ends: Ends = engine.reward(self.arithmetic.award(farthest))
+    def reward(self, engine: Any) -> Ends:
+        ends: Ends = engine.reward(self.arithmetic.award(engine.farthest()))
         return ends
 
     def step(self, engine: Any, ends: Ends) -> MedStep:
@@ -165,8 +165,8 @@ def boost_targets(
         if reason is not None:
             break
         voter, heard = _best(setting, counts)
-        _, farthest = engine.hear(heard)
-        step = booster.step(engine, booster.reward(engine, farthest))
+        engine.hear(heard)
+        step = booster.step(engine, booster.reward(engine))
         if step.stop == "no_edge" and not (number == 1 and booster.keeps_first):
             reason = "no_edge"
             break
@@ -199,8 +199,8 @@ def _replayed(setting: TargetSetting, outcome: Outcome) -> Tale:
     engine, booster = setting.engine, setting.booster
     tale, log_z = Tale(engine.log_total()), 0.0
     for cast, row in zip(outcome.casts, outcome.rows, strict=True):
-        _, farthest = engine.hear(cast.heard)  # type: ignore[attr-defined]
-        booster.reward(engine, farthest)
+        engine.hear(cast.heard)  # type: ignore[attr-defined]
+        booster.reward(engine)
         log_z = tale.take(engine, cast.step.size, row["rho"])
     if outcome.casts:
         _refuse_other(outcome.rows[-1], {"log_z": log_z, **tale.margins(engine)})
@@ -233,8 +233,8 @@ def _best(setting: TargetSetting, counts: NDArray[np.int64]) -> tuple[Voter, Hea
         heard = Heard(voter.questions, voter.leaves, outputs, voter.said, kappa)
         if engine.n_kappas == 1:
             return voter, heard
-        _, farthest = engine.hear(heard)
-        low, high = setting.booster.reward(engine, farthest)
+        engine.hear(heard)
+        low, high = setting.booster.reward(engine)
         largest = max(abs(low), abs(high), np.finfo(np.float64).tiny)
         edge = engine.moments(0.0, largest).mean
         if edge > most:

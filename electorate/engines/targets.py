@@ -19,7 +19,7 @@ from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.messages import ROOT, Question, Sums
 from electorate.engines.pool import Pool
-from electorate.engines.shard import NOTHING, Examples, Growth, Node, Shard, encode_rows
+from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
 
 Array = NDArray[np.float64]
 Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
@@ -91,6 +91,8 @@ class TargetShard(Shard):
         self.said = np.zeros(n)
         self.sure: Array | float = 1.0
         self.award = np.zeros(n)
+        self.unit = False  # whether awards are -1, 0 or 1
+        self.fresh: float | None = None  # the floor for which the grid holds the weights
 
     def want_targets(self, low: float, high: float) -> None:
         """From now on sums of the target too, as shares of the way from low to high."""
@@ -109,20 +111,31 @@ class TargetShard(Shard):
 
     def weigh(self, floor: float, kappa: int, search: bool) -> Sums:
         """Put weights on the grid, times a candidate's confidence, and sum them for the search."""
-        channel = np.exp(floor - self.log)
         if self.kappas is not None:
-            channel *= self.kappas[kappa]
-        if self.real is not None:
-            channel *= self.real
-        totals = np.empty(len(self.starts) - 1, dtype=np.int64)
-        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, totals)
+            self._put(floor, self.kappas[kappa])
+        elif self.fresh != floor:
+            self._put(floor)
+        totals = self.totals
         if self.share is not None:
-            self.tally = self._on_grid(channel * self.share)
+            self.tally = self._on_grid(self.channel * self.share)
             totals = np.array([totals.sum(), self.tally.sum()])
         self.growth = None
         self.spare_rooms, self.rooms = self.spare_rooms + self.rooms, []
         self.root_histogram = self.histogram(self.grid) if search else None
         return Sums(NOTHING if self.root_histogram is None else self.root_histogram, totals, 0)
+
+    def _put(self, floor: float, times: Array | None = None) -> None:
+        """Weights, times a confidence, on the grid; their sums by label."""
+        channel = np.subtract(floor, self.log)
+        np.exp(channel, out=channel)
+        if times is not None:
+            channel *= times
+        if self.real is not None:
+            channel *= self.real
+        self.channel = channel
+        self.totals = np.empty(len(self.starts) - 1, dtype=np.int64)
+        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, self.totals)
+        self.fresh = floor if times is None else None
 
     def _on_grid(self, numbers: Array) -> NDArray[np.int64]:
         grid = np.rint(numbers * self.scale).astype(np.int64)
@@ -130,13 +143,21 @@ class TargetShard(Shard):
 
     def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         """[label, column, bin]; where sums of the target are wanted, [weight or target, column, bin]."""
-        sums = super().histogram(grid)
+        if len(grid) * self.n_columns <= CELLS_PER_HISTOGRAM and self.codes.shape[2] == 4:
+            sums = self._empty_histogram()
+            kernels.histograms8(self.packed, grid, self.starts, sums)
+        else:
+            sums = super().histogram(grid)
         if self.share is None or grid is not self.grid:
             return sums
         return np.concatenate([sums, super().histogram(self.tally)])
 
     def _histogram_of(self, growth: Any, node: Any, grid: NDArray[np.int64]) -> NDArray[np.int64]:
-        sums = super()._histogram_of(growth, node, grid)
+        if self.codes.shape[2] == 4:
+            sums = self._empty_histogram()
+            kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums)
+        else:
+            sums = super()._histogram_of(growth, node, grid)
         if self.share is None or grid is not self.grid:
             return sums
         return np.concatenate([sums, super()._histogram_of(growth, node, self.tally)])
@@ -181,12 +202,15 @@ class TargetShard(Shard):
         found = []
         for leaf in leaves:
             node = growth.nodes[leaf]
-            rows = growth.order[node.low : node.low + node.n_rows]
-            found.append((self.y[rows], self.grid[rows]))
+            end = node.low + node.n_rows
+            targets, weights = np.empty(node.n_rows), np.empty(node.n_rows, dtype=np.int64)
+            kernels.gather(self.y, growth.order, node.low, end, targets)
+            kernels.gather(self.grid, growth.order, node.low, end, weights)
+            found.append((targets, weights))
         return found
 
-    def hear(self, heard: Heard) -> tuple[float, float]:
-        """What a voter says of every row, how sure it is; the lowest and the highest distance from the target."""
+    def hear(self, heard: Heard) -> None:
+        """What a voter says of every row, and how sure it is."""
         if heard.said is not None:
             self.said = heard.said[self.order]
             self.sure = 1.0
@@ -194,8 +218,10 @@ class TargetShard(Shard):
             self._part_and_say(heard)
         if self.kappas is not None:
             self.sure = self.sure * self.kappas[heard.kappa]
-        distance = np.abs(self.said - self.y)
-        return float(distance.min(initial=np.inf)), float(distance.max(initial=-np.inf))
+
+    def farthest(self) -> float:
+        """The largest distance of what the voter says from a target."""
+        return float(np.abs(self.said - self.y).max(initial=0.0))
 
     def _part_and_say(self, heard: Heard) -> None:
         growth = self._growth()
@@ -204,20 +230,25 @@ class TargetShard(Shard):
         sure = np.ones(len(self.y)) if doubts else None
         for leaf, (value, confidence) in zip(heard.leaves, heard.outputs.tolist(), strict=True):
             node = growth.nodes[leaf]
-            rows = growth.order[node.low : node.low + node.n_rows]
-            self.said[rows] = value
+            kernels.tell(growth.order, node.low, node.low + node.n_rows, value, self.said)
             if sure is not None:
-                sure[rows] = confidence
+                kernels.tell(growth.order, node.low, node.low + node.n_rows, confidence, sure)
         self.sure = 1.0 if sure is None else sure
         self.growth = None
 
-    def reward(self, rewarding: Callable[[Array, Array], Array]) -> tuple[float, float]:
-        """Awards of the voter that was heard; the lowest and the highest."""
-        self.award = rewarding(self.said, self.y) * self.sure
+    def reward(self, rewarding: Callable[[Array, Array], Array], unit: bool) -> tuple[float, float]:
+        """Awards of the voter that was heard; the lowest and the highest. unit: they are -1 or 1."""
+        self.award = rewarding(self.said, self.y)
+        if not isinstance(self.sure, float):
+            self.award = self.award * self.sure
+        self.unit = unit and self.kappas is None  # leaves are sure or abstain
         return float(self.award.min(initial=np.inf)), float(self.award.max(initial=-np.inf))
 
     def moments(self, alpha: float, floor: float, most: float) -> Moments:
         """Of the awards, under the weights after a step of alpha."""
+        if alpha == 0 and self.unit and most == 1 and self.fresh == floor:  # what is on the grid already
+            right, wrong = kernels.sum_signs(self.grid, self.award)
+            return Moments(int(self.totals.sum()), int(right - wrong), int(right + wrong), most)
         weight = np.exp(floor - self.log - alpha * self.award)
         if self.real is not None:
             weight *= self.real
@@ -232,13 +263,13 @@ class TargetShard(Shard):
         return int(self.counts[under].sum()) if len(self.counts) else int(np.count_nonzero(under))
 
     def total(self, floor: float) -> int:
-        weight = np.exp(floor - self.log)
-        if self.real is not None:
-            weight *= self.real
-        return int(self._on_grid(weight).sum())
+        if self.fresh != floor:
+            self._put(floor)
+        return int(self.totals.sum())
 
     def go(self, alpha: float) -> None:
         self.log += alpha * self.award
+        self.fresh = None
 
 
 # ---------------------------------------------------------------- how the answers of shards become one
@@ -282,7 +313,8 @@ MERGES: dict[str, Callable[[list[Any]], Any]] = {
     "both_sides": sides,
     "count_rows": total,
     "leaf_targets": leaves,
-    "hear": ends,
+    "hear": nothing,
+    "farthest": max,
     "reward": ends,
     "moments": total,
     "below": total,
@@ -376,12 +408,14 @@ class TargetEngine:
         found: list[Leaf] = self.place.ask("leaf_targets", questions, leaves)
         return found
 
-    def hear(self, heard: Heard) -> tuple[float, float]:
-        low, high = self.place.ask("hear", heard)
-        return float(low), float(high)
+    def hear(self, heard: Heard) -> None:
+        self.place.ask("hear", heard)
 
-    def reward(self, rewarding: Callable[[Array, Array], Array]) -> tuple[float, float]:
-        low, high = self.place.ask("reward", rewarding)
+    def farthest(self) -> float:
+        return float(self.place.ask("farthest"))
+
+    def reward(self, rewarding: Callable[[Array, Array], Array], unit: bool = False) -> tuple[float, float]:
+        low, high = self.place.ask("reward", rewarding, unit)
         return float(low), float(high)
 
     def moments(self, alpha: float, most: float) -> Moments:
