@@ -5,8 +5,8 @@ Awards depend on the target of every example, not only on its bin, so no sum per
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -255,6 +255,7 @@ class MeanError:
     lower: bool
     tol: float
     patience: int
+    ask: Callable[[Any], Array] | None = None  # what a voter that was fitted elsewhere says of them
     best: float = math.inf
     best_round: int = 0
 
@@ -281,5 +282,6 @@ class MeanError:
         return "validation" if number - self.best_round >= self.patience else None
 
     def _score(self, cast: Any) -> float:
-        farthest = float(self.place.ask("listen", cast.heard, cast.units, cast.decides))
+        heard = cast.heard if self.ask is None else replace(cast.heard, said=self.ask(cast.voter.fitted))
+        farthest = float(self.place.ask("listen", heard, cast.units, cast.decides))
         return float(self.place.ask("misses", farthest).mean) if farthest > 0 else 0.0

@@ -6,6 +6,7 @@ Everything here serves all median-voting regressors; the model is only asked for
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ class Bench:
     listening: Any
     confidences: list[Any] | None
     rows: Any  # X and y, for regressors that are fitted anew every round
+    heard: Any = None  # X of rows to stop by that are not among these
 
 
 def run(model: Any, place: Any, outline: TargetOutline, context: Any, data: tuple[Any, Any]) -> None:
@@ -78,6 +80,7 @@ def run(model: Any, place: Any, outline: TargetOutline, context: Any, data: tupl
 def _set_up(model: Any, place: Any, outline: TargetOutline, bins: Bins, before: Any) -> Bench:
     native = model._is_native
     rows = None if native else (place.room.given.table, place.room.given.labels)
+    heard = place.room.heard.table if not native and place.room.heard is not None else None
     confidences = model._choose_confidences(bins) if before is None else (before.confidences_ or None)
     place.agree("build", bins if native else None, model.max_bins, len(outline.values), confidences)
     here = isinstance(place, Here)
@@ -87,7 +90,7 @@ def _set_up(model: Any, place: Any, outline: TargetOutline, bins: Bins, before: 
     engine = (TargetEngineHere if here else TargetEngine)(places["train"], n_kappas)
     if native and model._criterion() != "edge":
         engine.want_targets(outline.low, outline.high)
-    return Bench(model, outline, bins, engine, places.get("heard"), confidences, rows)
+    return Bench(model, outline, bins, engine, places.get("heard"), confidences, rows, heard)
 
 
 def _run_one(bench: Bench, one: Try, past: Outcome, hooks: Hooks) -> Outcome:
@@ -96,9 +99,9 @@ def _run_one(bench: Bench, one: Try, past: Outcome, hooks: Hooks) -> Outcome:
     hooks.prepare()
     watchers: list[Any] = []
     if bench.listening is not None:
-        watchers.append(
-            MeanError(bench.listening, outline.fallback, model._lower, model.tol, int(model.n_iter_no_change))
-        )
+        patience = (float(model.tol), int(model.n_iter_no_change))
+        ask = None if bench.heard is None else partial(said_by, X=bench.heard)
+        watchers.append(MeanError(bench.listening, outline.fallback, model._lower, *patience, ask))
     if hooks.wanted:
         watchers.append(hooks)
     family = _family(bench, one, len(past.casts))
