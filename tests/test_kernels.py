@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from electorate.data.bins import pad_edges
+from electorate.data.bins import Bins, pad_edges
+from electorate.engines.bundles import Bundles
 from electorate.kernels import fast, reference
 from electorate.masks import Masks
 
@@ -174,6 +175,37 @@ def test_encode(code: type, missing: int, rng: np.random.Generator, n: int, n_co
         out = np.zeros((-(-n_columns // per_group), n, per_group), dtype=code)
         twin.encode(block, edges, depths, missing, dest, out, np.empty(n + 3, dtype=np.int32))
         outs.append(out)
+    np.testing.assert_array_equal(*outs)
+
+
+@few_cases
+@given(rng=generators, n=row_counts, n_columns=st.integers(1, 30))
+def test_join_and_spread(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    """Twins agree; sums over joint codes, spread, are sums over the codes themselves."""
+    n_bins = rng.choice([0, 1, 2, 2, 2, 3, 9, 15, 255], n_columns)
+    bins = Bins([np.arange(k - 0.5) for k in n_bins], {}, np.zeros(n_columns, dtype=np.bool_), n_bins)
+    bundles = Bundles.of(bins)
+    if bundles is None:
+        return
+    codes = np.zeros((-(-n_columns // 4), n, 4), dtype=np.uint8)
+    for j, k in enumerate(n_bins):
+        codes[j // 4, :, j % 4] = np.where(rng.random(n) < 0.1, 255, rng.integers(0, max(k, 1), n))
+    dest = np.where(rng.random(n) < 0.8, rng.permutation(n), -1)
+    grid = rng.integers(-(2**40), 2**40, n)
+    outs = []
+    for twin in TWINS:
+        out = np.zeros((-(-bundles.n_stored // 4), n, 4), dtype=np.uint8)
+        twin.join(codes, bundles.missing, bundles.place, bundles.stride, dest, out)
+        outs.append(out)
+        sums = np.zeros((4 * out.shape[0], 256), dtype=np.int64)
+        found = np.zeros((n_columns, 256), dtype=np.int64)
+        for p in range(bundles.n_stored):
+            np.add.at(sums[p], out[p // 4, dest[dest >= 0], p % 4], grid[dest >= 0])
+        twin.spread(sums, bundles.place, bundles.used, bundles.bin_of, found)
+        for j in range(n_columns):
+            single = np.zeros(256, dtype=np.int64)
+            np.add.at(single, codes[j // 4, :, j % 4][dest >= 0], grid[dest >= 0])
+            np.testing.assert_array_equal(found[j], single)
     np.testing.assert_array_equal(*outs)
 
 
@@ -874,6 +906,10 @@ def test_vote_and_say(rng: np.random.Generator, n: int, n_voters: int, n_outputs
         said = np.empty((n_outputs, n, last - first))
         twin.say(cells, *ends, masks.tests, units.astype(np.float64), said, *masks.scratch(n))
         np.testing.assert_array_equal(before + said.sum(axis=2), walked)
+        for t in range(n_voters):
+            planes, leaf = masks.scratch(n)
+            twin.cross_out(cells, masks.offsets[t], masks.offsets[t + 1], masks.tests, planes, leaf)
+            assert leaf.max(initial=0) < masks.leaves[t + 1] - masks.leaves[t]
 
 
 def test_trees_too_large_for_masks() -> None:

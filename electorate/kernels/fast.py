@@ -167,6 +167,31 @@ def encode(block, edges, depths, missing, dest, out, scratch):
                 column[dest[i]] = scratch[i] if x[i] == x[i] else missing
 
 
+@kernel
+def join(codes, missing, place, stride, dest, out):
+    """Add the digit of every column to the joint code of its stored column: stride times code; 255 is a missing value.
+
+    codes and out: [group, row, column in group]; dest[row] = row of out, or -1 for a row left out.
+    """
+    per_group = out.shape[2]
+    for j in range(place.shape[0]):
+        mine = codes[j // per_group, :, j % per_group]
+        joint = out[place[j] // per_group, :, place[j] % per_group]
+        for i in range(dest.shape[0]):
+            if dest[i] >= 0:
+                digit = missing[j] if mine[i] == 255 else np.int64(mine[i])
+                joint[dest[i]] += np.uint8(stride[j] * digit)
+
+
+@kernel
+def spread(sums, place, used, bin_of, out):
+    """out[column, bin] += the sums of all codes of its stored column in which it has that bin."""
+    for j in range(place.shape[0]):
+        joint, bins, single = sums[place[j]], bin_of[j], out[j]
+        for code in range(used[j]):
+            single[bins[code]] += joint[code]
+
+
 # ---------------------------------------------------------------- a round in a shard
 
 

@@ -95,6 +95,20 @@ def encode(block, edges, depths, missing, dest, out, scratch):
         out[j // per_group, dest[kept], j % per_group] = codes[kept]
 
 
+def join(codes, missing, place, stride, dest, out):
+    per_group = out.shape[2]
+    kept = dest >= 0
+    for j, stored in enumerate(place):
+        code = codes[j // per_group, : len(dest), j % per_group][kept].astype(np.int64)
+        digit = np.where(code == 255, missing[j], code)
+        out[stored // per_group, dest[kept], stored % per_group] += (stride[j] * digit).astype(np.uint8)
+
+
+def spread(sums, place, used, bin_of, out):
+    for j, stored in enumerate(place):
+        np.add.at(out[j], bin_of[j, : used[j]], sums[stored, : used[j]])
+
+
 # ---------------------------------------------------------------- a round in a shard
 
 
