@@ -20,7 +20,7 @@ MODELS = {
 
 
 def some_rows(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns of two values, of few and of many, missing ones among them, one that is empty; labels that follow some."""
+    """Columns of two values, of few and of many, with missing ones, one of nothing else; labels that follow some."""
     rng = np.random.default_rng(seed)
     X = np.column_stack(
         [
