@@ -44,7 +44,10 @@ _HOMES = {
     "complexity_of": "electorate.estimators.family_complexity",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
+    "margin_table": "electorate.estimators.model_margins",
+    "margins": "electorate.estimators.model_margins",
     "rule_table": "electorate.estimators.rule_table",
+    "staged_margins": "electorate.estimators.model_margins",
     "thin": "electorate.thin",
 }
 
@@ -85,7 +88,10 @@ __all__ = [
     "complexity_of",
     "empirical_rademacher",
     "load",
+    "margin_table",
+    "margins",
     "rule_table",
+    "staged_margins",
     "thin",
 ]
 
@@ -102,6 +108,7 @@ if TYPE_CHECKING:
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
     from electorate.estimators.lpboost import LPBoostClassifier
+    from electorate.estimators.model_margins import margin_table, margins, staged_margins
     from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
     from electorate.estimators.quad_cv import QuadBoostClassifierCV
     from electorate.estimators.quad_regressor import QuadBoostRegressor
