@@ -297,7 +297,7 @@ class TwoNorm(ClosedForm):
 class RingNorm(ClosedForm):
     """Normal around 0 of variance 4 (label 0) against normal around (a, ..., a) of variance 1; a = 2 / sqrt(columns).
 
-    As in the files of DELVE and of Raetsch; Breiman printed a = 1 / sqrt(columns).
+    As in the files of DELVE and of Raetsch; elsewhere a = 1 / sqrt(columns) is found.
     """
 
     columns: int = 20

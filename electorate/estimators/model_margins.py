@@ -300,13 +300,13 @@ def _log_mean_r(model: Any, rounds: int) -> float | str:
     history = model.history_
     if "objective" not in history:
         return "the history of the model is not known"
-    total = math.log(max(TINY, float(history["objective"][rounds - 1]))) if rounds else 0.0
-    for edge, step in zip(history["edge"][:rounds].tolist(), history["step"][:rounds].tolist(), strict=True):
-        if abs(edge) >= 1 - 1e-15:
-            continue
-        mu = math.tanh(model.learning_rate * math.atanh(edge))
-        total -= math.log1p(-abs(mu)) if step == 0 else 0.5 * math.log1p(-mu * mu)
-    return total
+    if not rounds:
+        return 0.0
+    edge, step = history["edge"][:rounds], history["step"][:rounds]
+    used = np.abs(edge) < 1 - 1e-15
+    mu = np.tanh(model.learning_rate * np.arctanh(edge[used]))
+    lost = np.where(step[used] == 0, np.log1p(-np.abs(mu)), 0.5 * np.log1p(-mu * mu))
+    return math.log(max(TINY, float(history["objective"][rounds - 1]))) - math.fsum(lost)
 
 
 # ---------------------------------------------------------------- medians
