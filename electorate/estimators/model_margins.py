@@ -18,6 +18,7 @@ from electorate.ensemble import LEAF, Ensemble
 from electorate.estimators import inputs
 from electorate.estimators.classifiers import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier
 from electorate.estimators.deepboost import DeepBoostClassifier
+from electorate.estimators.lazily import is_dask
 from electorate.estimators.penalised import Penalised
 from electorate.estimators.quad_cv import QuadBoostClassifierCV
 from electorate.estimators.quadboost import QuadBoostClassifier
@@ -103,6 +104,8 @@ def _case(model: Any, X: Any, y: Any, kind: str | None, sample_weight: Any) -> A
         raise ValueError(f"kind={kind!r}: one of {', '.join(map(repr, KINDS))}")
     model = model.best_estimator_ if isinstance(model, QuadBoostClassifierCV) else model
     check_is_fitted(model)
+    if is_dask(X):
+        raise TypeError("margins are computed in this process: compute the Dask collection first")
     if isinstance(model, MedBoostRegressor):
         if kind not in (None, "award"):
             raise ValueError(f"kind={kind!r} is about labels, and {type(model).__name__} predicts numbers: use 'award'")
@@ -141,12 +144,10 @@ class _Votes:
         return self._margins(_votes(self.model, self.X), self._reach(*reach), rounds)
 
     def stages(self) -> Iterator[Margins]:
-        for number, (votes, reach) in enumerate(zip(_stages(self.model, self.X), self._reaches(), strict=False), 1):
-            yield self._margins(votes, self._reach(reach), number)
-
-    def _reaches(self) -> Iterator[Floats]:
-        """Not asked for where they are not needed: some voters have none."""
-        return _reaches(self.model) if self.kind == "normalised" else repeat(NOBODY)
+        """Reaches are not asked for where they are not needed: some voters have none."""
+        reaches = _reaches(self.model) if self.kind == "normalised" else repeat(NOBODY)
+        for number, votes in enumerate(_stages(self.model, self.X), 1):
+            yield self._margins(votes, self._reach(next(reaches)), number)
 
     def _reach(self, by_class: Floats = NOBODY) -> float:
         """The largest score there can be. One against the rest: votes for a class, and as many against another."""

@@ -117,6 +117,7 @@ class MarginStudy:
                     "Bayes error": self.bayes[rate].margin_error(-1e-12),
                     "area left of 0": left_area(graph),
                     "distance from Bayes": distance(graph, self.bayes[rate]),
+                    "lowest": lowest(name, graphs),
                 }
 
     def text(self) -> str:
@@ -213,6 +214,14 @@ def together(parts: list[Margins]) -> Margins:
 def left_area(graph: Margins) -> float:
     """Under the graph from -1 to 0: how sure a model is of wrong labels, the mean of max(0, -margin)."""
     return float(np.average(np.maximum(0.0, -graph.values), weights=graph.weights))
+
+
+def lowest(name: str, graphs: dict[str, Margins]) -> float:
+    """On which part of -1 to 0 this graph is below all others, or meets the lowest."""
+    at = np.unique(np.concatenate([[-1.0, 0.0], *(graph.curve()[0] for graph in graphs.values())]))
+    at = at[at <= 0]
+    errors = {other: graph.margin_error(at[:-1]) for other, graph in graphs.items()}
+    return float((errors[name] <= np.min(list(errors.values()), axis=0)) @ np.diff(at))
 
 
 def distance(one: Margins, other: Margins) -> float:
