@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from electorate import (
     AdaBoostClassifier,
@@ -24,9 +24,11 @@ from electorate import (
     DeepBoostClassifier,
     EBBoostClassifier,
     MarginDisplay,
+    MedBoostRegressor,
     PathDisplay,
     QuadBoostClassifier,
     RealAdaBoostClassifier,
+    RobustErrorDisplay,
     Rules,
     ShapeDisplay,
     Trees,
@@ -114,6 +116,12 @@ def shapes() -> Any:
     return ShapeDisplay.from_estimator(model).figure_
 
 
+def robust() -> Any:
+    X, y = load_diabetes(return_X_y=True)
+    model = MedBoostRegressor(n_estimators=100).fit(X[:300], y[:300])
+    return RobustErrorDisplay.from_estimator(model, X[:300], y[:300], X_test=X[300:], y_test=y[300:]).figure_
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     "margins": margins,
     "bounds": bounds,
@@ -122,6 +130,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "costs": costs,
     "path": path,
     "shapes": shapes,
+    "robust_error": robust,
     "figure_5": lambda: figure_5().figure_,
     "figure_6": lambda: figure_6().figure_,
 }

@@ -37,6 +37,7 @@ _HOMES = {
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "RegressionTrees": "electorate.voters.regression_trees",
     "Resampled": "electorate.voters.wrapped",
+    "RobustErrorDisplay": "electorate.report.robust_error",
     "Rules": "electorate.voters.rules",
     "ShapeDisplay": "electorate.report.shape_display",
     "Stumps": "electorate.voters.trees",
@@ -88,6 +89,7 @@ __all__ = [
     "RealAdaBoostClassifier",
     "RegressionTrees",
     "Resampled",
+    "RobustErrorDisplay",
     "Rules",
     "ShapeDisplay",
     "Stumps",
@@ -136,6 +138,7 @@ if TYPE_CHECKING:
     from electorate.modelfile import ModelFormatError
     from electorate.report.margin_displays import CumulativeMarginsDisplay, MarginDisplay
     from electorate.report.path_display import PathDisplay
+    from electorate.report.robust_error import RobustErrorDisplay
     from electorate.report.round_displays import BoundDisplay, CostDisplay
     from electorate.report.shape_display import ShapeDisplay
     from electorate.report.tree_sizes import TreeSizesDisplay

@@ -32,6 +32,7 @@ from electorate import (
     Pool,
     QuadBoostClassifier,
     RealAdaBoostClassifier,
+    RobustErrorDisplay,
     ShapeDisplay,
     Trees,
     TreeSizesDisplay,
@@ -151,6 +152,20 @@ def test_bounds_of_median_votes(ax: Any) -> None:
     np.testing.assert_allclose(observed, found, atol=1e-9)
     assert np.all(bound >= observed - 1e-9)
     assert not BoundDisplay.from_estimator(model, rho=-0.5, ax=ax).observed
+
+
+def test_robust_errors_of_median_votes(ax: Any) -> None:
+    X, y = noisy(150)
+    y = X[:, 0] + y
+    model = MedBoostRegressor(n_estimators=15).fit(X[:100], y[:100])
+    display = RobustErrorDisplay.from_estimator(model, X[:100], y[:100], X_test=X[100:], y_test=y[100:], ax=ax)
+    assert [line.get_label() for line in display.lines_] == ["training", "test", "bound (training)"]
+    assert np.all(display.errors["training"] <= display.bound + 1e-9)
+    assert np.any(display.bound < 1)
+    error = np.mean(np.abs(model.predict(X[100:]) - y[100:]) > model.eps_)  # L^(0)
+    assert display.errors["test"][display.rho == 0] == pytest.approx(error, abs=0.03)
+    with pytest.raises(ValueError, match="'a' has 1 numbers for 2"):
+        RobustErrorDisplay([0, 1], {"a": [1]})
 
 
 def test_bounds_may_be_any_numbers(ax: Any) -> None:
@@ -366,7 +381,7 @@ def test_the_pictures_of_the_docs_are_small() -> None:
 
 @pytest.mark.slow
 def test_the_gallery_can_be_made_again(tmp_path: Path) -> None:
-    names = ["margins", "bounds", "cumulative_margins", "tree_sizes", "costs", "path", "shapes"]
+    names = ["margins", "bounds", "cumulative_margins", "tree_sizes", "costs", "path", "shapes", "robust_error"]
     done = subprocess.run(
         [sys.executable, str(ROOT / "docs" / "gallery.py"), str(tmp_path), *names],
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},

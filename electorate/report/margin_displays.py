@@ -106,7 +106,8 @@ class CumulativeMarginsDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : after ``plot``; axes_ : after ``plot_panels``
+    ax_, figure_ : after ``plot``
+    axes_ : list, after ``plot_panels``
     """
 
     ax_: Any
