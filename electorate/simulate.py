@@ -339,8 +339,10 @@ class RingNorm(ClosedForm):
 class Waveform(Problem):
     """A random mixture of two of three triangular waves at 21 points, plus normal noise of variance 1.
 
-    Label 1: of the first and second wave; label 0: of one of the two other pairs. `class_probabilities` knows all
-    three. Densities are exact; the Bayes error and margins are means over 200,000 drawn points (``exact`` is False).
+    Classes are 0 (waves with peaks at 7 and 15), 1 (7 and 11) and 2 (15 and 11), as in the file at UCI;
+    `sample_classes` and `class_probabilities` know all three. The label is 1 for class 1 and 0 for the others, as in
+    the file of Raetsch. Densities are exact; the Bayes error and margins are means over 200,000 drawn points (``exact``
+    is False).
     """
 
     noise: float = 0.0
@@ -360,7 +362,7 @@ class Waveform(Problem):
 
     def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
         X, kind = self.sample_classes(n, random)
-        return X, ((kind == 0) ^ (random.random(n) < self.noise)).astype(np.int64)
+        return X, ((kind == 1) ^ (random.random(n) < self.noise)).astype(np.int64)
 
     def class_probabilities(self, X: Any) -> Floats:
         """[row, pair of waves], without noise on the labels."""
@@ -371,7 +373,7 @@ class Waveform(Problem):
         return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
     def probability(self, X: Any) -> Floats:
-        return np.asarray(self.noise + (1 - 2 * self.noise) * self.class_probabilities(X)[:, 0])
+        return np.asarray(self.noise + (1 - 2 * self.noise) * self.class_probabilities(X)[:, 1])
 
     def bayes_error(self) -> float:
         """To about 0.0003: the mean of min(p, 1 - p) over the drawn points."""
@@ -385,7 +387,7 @@ class Waveform(Problem):
 def _pairs() -> tuple[Floats, Floats]:
     """[pair, point]: the first and the second wave of each of the three pairs."""
     at = np.arange(1, 22)
-    waves = np.stack([np.maximum(6.0 - np.abs(at - peak), 0.0) for peak in (11, 15, 7)])
+    waves = np.stack([np.maximum(6.0 - np.abs(at - peak), 0.0) for peak in (7, 15, 11)])
     return waves[[0, 0, 1]], waves[[1, 2, 2]]
 
 
