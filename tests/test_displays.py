@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -172,6 +173,9 @@ def test_bounds_may_be_any_numbers(ax: Any) -> None:
     display = BoundDisplay({"$\\alpha$": [0.9, 0.5]}, {"error": [0.4, 0.0]}, "risk").plot(ax)
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), [0.4, np.nan])
     assert ax.get_ylabel() == "risk"
+    one = SimpleNamespace(name="cost $n^2$", predicted=[1.0, 0.5], observed=[0.9, 0.3])
+    assert BoundDisplay.from_prediction(one, ax=ax).bounds["predicted"].tolist() == [1.0, 0.5]
+    assert ax.get_ylabel() == r"cost \$n^2\$"
     with pytest.raises(ValueError, match="'b' must hold one number per round"):
         BoundDisplay({"b": [[1.0]]})
     with pytest.raises(ValueError, match="nothing to draw"):

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from electorate.estimators.model_margins import log_mean
-from electorate.report.drawing import Floats, axes, finish, lines, named
+from electorate.report.drawing import Floats, axes, finish, lines, named, plain
 
 Rounds = Mapping[str, Any]  # name -> one number per round
 
@@ -57,6 +57,11 @@ class BoundDisplay:
         """
         return cls(*_proved(estimator, rho)).plot(ax)
 
+    @classmethod
+    def from_prediction(cls, prediction: Any, *, ax: Any = None) -> Self:
+        """One statement about every round: its ``name``, and what was ``predicted`` and ``observed``."""
+        return cls({"predicted": prediction.predicted}, {"observed": prediction.observed}, prediction.name).plot(ax)
+
     def plot(self, ax: Any = None) -> Self:
         """Draw into axes, or into new ones. The scale is logarithmic: where something is 0 it has no line."""
         self.ax_ = axes(self, ax)
@@ -67,7 +72,7 @@ class BoundDisplay:
             self.lines_ += self.ax_.plot(np.arange(1, len(values) + 1), shown, label=named(name), **style)
         self.ax_.axhline(1.0, color="0.8", linewidth=0.8, zorder=0)  # above it a bound says nothing
         self.ax_.set_yscale("log")
-        finish(self.ax_, "round", self.what)
+        finish(self.ax_, "round", plain(self.what))
         return self
 
 
