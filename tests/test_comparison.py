@@ -595,6 +595,37 @@ def test_every_algorithm_of_the_list_can_be_made():
     assert all(REGRESSION not in a.tasks for a in applicable("multiclass"))
 
 
+def test_every_estimator_is_in_the_list():
+    """But for the one that is another with its penalty chosen, and what is made from a fitted ensemble."""
+    endings = ("Classifier", "Regressor")
+    ours = {name for name in electorate.__all__ if name.endswith(endings)} - {"ThinnedClassifier"}
+    assert {a.make.estimator for a in OURS} == ours
+
+
+def test_classes_count_as_rows_where_time_is_short():
+    X, y = load_iris(return_X_y=True)
+    X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)  # 3,000 rows of 3 classes: 9,000
+    found = electorate.compare(X, y, n_jobs=1, time_limit=1e-9)
+    names = [a.name for a in found.setup.algorithms]
+    assert "LPBoost, stumps" not in names
+    assert "RLPBoost, stumps" in names
+
+
+@pytest.mark.parametrize("name", [a.name for a in OURS if REGRESSION in a.tasks])
+def test_regressors_are_compared_and_stored(name, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    found = electorate.compare(
+        X, X[:, 0] + 0.1 * rng.normal(size=80), algorithms=[name], n_jobs=1, folds=2, folder=tmp_path / "c"
+    )
+    assert not found.failed
+    assert found.columns["error"][0] < 0.6
+    if hasattr(found.model, "save"):
+        stored = electorate.load(tmp_path / "c" / "winner.model")
+        assert stored.digest_ == found.model.digest_
+    assert "for classes, not for a quantity" in str(found)
+
+
 def test_a_damaged_plan_is_said_to_be_damaged(tmp_path):
     X, y = small()
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")

@@ -67,6 +67,8 @@ def _build(options: argparse.Namespace) -> Any:
         raise ValueError("options of the voters were set, but not which voters: add --voters Trees")
     for name, value in options.set:
         _set(model, name, value)
+    if not hasattr(model, "save"):
+        raise ValueError(f"{type(model).__name__} has no file format: use it from Python")
     return model
 
 

@@ -127,7 +127,8 @@ def compare(
     options.check()
     X, y, weight = _weighed(X, y, sample_weight)
     rows, classes = read_rows(X, y, task, categorical_features, weight)
-    chosen = _choose(algorithms, peers, task_of(classes), rows.n_rows)
+    work = rows.n_rows * (len(classes) if len(classes) > 2 else 1)
+    chosen = _choose(algorithms, peers, task_of(classes), work)
     setup = Setup(X, y, rows, classes, options, chosen)
     return setup.compare(folder, Progress() if progress else Silent())
 
@@ -306,7 +307,7 @@ class Comparison:
     models: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # by name: without the locked rows, with all
 
     def settle(self) -> None:
-        """Train the winner; where it is a peer, the best of ours too, which is the one that can be stored."""
+        """Train the winner; where it has no file format, the best that has one too, which is the one to be stored."""
         for line in self._settled:
             model = self.setup.fit(line, self.setup.parts[0])
             final = self.setup.fit(line, None)
@@ -316,9 +317,9 @@ class Comparison:
 
     @property
     def _settled(self) -> list[Line]:
-        ours = [line for line in self.ranking.lines if not line.algorithm.peer]
         first = self.ranking.lines[:1]
-        return first if not ours or not first[0].algorithm.peer else [*first, ours[0]]
+        stored = next((line for line in self.ranking.lines if hasattr(self.setup.build(line), "save")), None)
+        return first if stored is None or stored is first[0] else [*first, stored]
 
     def _test(self, model: Any, line: Line) -> dict[str, Any]:
         locked = self.setup.parts[1]
