@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -593,6 +594,20 @@ def test_every_algorithm_of_the_list_can_be_made():
     assert "LPBoost, stumps" not in names
     assert [a.name for a in applicable("binary", ["lpboost, stumps"], n_rows=10**6)] == ["LPBoost, stumps"]
     assert all(REGRESSION not in a.tasks for a in applicable("multiclass"))
+
+
+def test_no_two_settings_of_an_algorithm_make_the_same_model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    quantity = X[:, 0] * X[:, 1] + rng.normal(size=150)
+    for algorithm in OURS:
+        target = quantity if REGRESSION in algorithm.tasks else quantity > 0
+        models = [algorithm.build(setting, Facts([], 0)) for setting in algorithm.grid]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = [model.fit(X, target) for model in models]
+        said = {getattr(model, "predict_proba", model.predict)(X).tobytes() for model in fitted}
+        assert len(said) == len(models), algorithm.name
 
 
 def test_every_estimator_is_in_the_list():

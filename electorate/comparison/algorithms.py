@@ -126,23 +126,35 @@ OURS = (
         tuple({"n_estimators": 100, "estimator__max_depth": d, "lam": lam} for d, lam in ((3, 1e-3), (5, 1e-3))),
     ),
     Algorithm(
-        "QuadBoost",
+        "QuadBoost, pool",
         CLASSIFICATION,
         Ours("QuadBoostClassifier"),
-        tuple({"n_estimators": 300, "alpha_max": most} for most in (0.1, None)),
+        (
+            {"n_estimators": 300, "penalty": "l1", "lam": 0.003, "reweight": "cyclic"},
+            {"n_estimators": 300, "penalty": "linf", "alpha_max": 0.1},
+        ),
+    ),
+    Algorithm(
+        "QuadBoost, stumps",
+        CLASSIFICATION,
+        Ours("QuadBoostClassifier", "Stumps"),
+        (
+            {"n_estimators": 100, "penalty": "linf", "alpha_max": 0.1},
+            {"n_estimators": 200, "penalty": "l2", "lam": 1.0},
+        ),
     ),
     Algorithm(
         "LPBoost, stumps",
         CLASSIFICATION,
         Ours("LPBoostClassifier"),
-        tuple({"n_estimators": 100, "nu": nu} for nu in (0.3, 0.1, 0.5)),
+        tuple({"n_estimators": 100, "nu": nu} for nu in (0.2, 0.1, 0.5)),
         most_rows=5_000,
     ),
     Algorithm(
         "RLPBoost, stumps",
         CLASSIFICATION,
         Ours("RLPBoostClassifier"),
-        tuple({"n_estimators": 100, "nu": nu} for nu in (0.3, 0.1, 0.5)),
+        tuple({"n_estimators": 100, "nu": nu} for nu in (0.2, 0.1, 0.5)),
         most_rows=10_000,
     ),
     Algorithm(
