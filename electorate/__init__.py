@@ -49,6 +49,7 @@ _HOMES = {
     "VadaBoostClassifier": "electorate.estimators.penalised",
     "WorkerLostError": "electorate.engines.messages",
     "compare": "electorate.comparison.compare",
+    "compare_over": "electorate.comparison.over_tables",
     "complexity_of": "electorate.estimators.family_complexity",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
@@ -102,6 +103,7 @@ __all__ = [
     "WorkerLostError",
     "__version__",
     "compare",
+    "compare_over",
     "complexity_of",
     "empirical_rademacher",
     "load",
@@ -115,6 +117,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from electorate.comparison.compare import compare
+    from electorate.comparison.over_tables import compare_over
     from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
     from electorate.estimators.classifiers import (

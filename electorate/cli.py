@@ -95,6 +95,7 @@ def add_table_options(one: argparse.ArgumentParser) -> None:
 
 def add_training_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    one.add_argument("--weights", metavar="COLUMN", help="the column that says how much each row counts")
     one.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out")
     one.add_argument(
         "--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help="number or text, not guessed"
