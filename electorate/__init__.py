@@ -40,8 +40,10 @@ _HOMES = {
     "Union": "electorate.voters.union",
     "VadaBoostClassifier": "electorate.estimators.penalised",
     "WorkerLostError": "electorate.engines.messages",
+    "certificate": "electorate.estimators.certificates",
     "compare": "electorate.comparison.compare",
     "complexity_of": "electorate.estimators.family_complexity",
+    "convergence": "electorate.estimators.convergence",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
     "rule_table": "electorate.estimators.rule_table",
@@ -81,8 +83,10 @@ __all__ = [
     "VadaBoostClassifier",
     "WorkerLostError",
     "__version__",
+    "certificate",
     "compare",
     "complexity_of",
+    "convergence",
     "empirical_rademacher",
     "load",
     "rule_table",
@@ -93,11 +97,13 @@ if TYPE_CHECKING:
     from electorate.comparison.compare import compare
     from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
+    from electorate.estimators.certificates import certificate
     from electorate.estimators.classifiers import (
         AdaBoostClassifier,
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.convergence import convergence
     from electorate.estimators.deepboost import DeepBoostClassifier
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load

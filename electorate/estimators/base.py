@@ -27,8 +27,10 @@ from electorate.engines.messages import WorkerLostError
 from electorate.engines.pool import Pool, count_jobs
 from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
+from electorate.estimators.certified import Certified
 from electorate.estimators.lazily import is_dask, open_cluster, row_by_row
 from electorate.estimators.room import Given, Outline, Plan, Room
+from electorate.estimators.seen import Seen, seen_of
 from electorate.estimators.voter_view import RowVoter, Voters
 from electorate.modelfile import Contents
 from electorate.voters.trees import Stumps
@@ -40,7 +42,7 @@ MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
-class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class BoostedClassifier(Certified, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Subclasses set the parameters below in their constructors and define `_booster` and `_probabilities`."""
 
     estimator: Any
@@ -166,6 +168,9 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         n_rows = given.table.n_rows if self._is_native else given.table.shape[0]
         jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
         with Pool(jobs) as pool:
+            parts = [(part.table, part.labels, part.weight) for part in (given, given_val) if part is not None]
+            seen = seen_of(parts, pool)
+            self._seen = seen.and_also(getattr(self, "_seen", None)) if going_on else seen
             place = training.Here(Room(given, given_val, pool, self._n_shards or jobs))
             outline = self._begin(place, self._plan(going_on, heard is not None), rows, context)
             self._train(place, outline, context, rows[:2])
@@ -173,6 +178,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _fit_there(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
         plan = self._plan(going_on, heard is not None)
+        self._seen = Seen(None, rows[2] is not None)
         for attempt in count(1):
             try:
                 with open_cluster(self, rows, heard, reset=not going_on) as place:
@@ -385,7 +391,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _bare(self) -> Self:
         """The model without what is only of use here."""
         model = copy.copy(self)
-        for name in (*FOR_TEARDOWN, "_skl_callbacks"):
+        for name in (*FOR_TEARDOWN, "_skl_callbacks", "_seen"):
             model.__dict__.pop(name, None)
         return model
 
