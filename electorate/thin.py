@@ -145,7 +145,7 @@ def thin(
     alphas = [search.weigh(run, [choice.strength])[0] for run in runs]
     thinned = _thinned(model, voices, alphas, by, search.tried, choice)
     marked = (rows, inputs.check_labels(thinned, y, n_rows), inputs.check_weight(sample_weight, n_rows))
-    thinned._seen = seen_of([marked]).and_also(getattr(model, "_seen", None))
+    thinned.seen_ = seen_of([marked]).and_also(getattr(model, "seen_", None))
     return thinned
 
 
@@ -294,7 +294,7 @@ class ThinnedClassifier(Certified, ClassifierMixin, BaseEstimator):
     tried_: list[Choice]
     summary_: str
     _door: Any
-    _seen: Any
+    seen_: Any
 
     def fit(self, X: Any, y: Any) -> "ThinnedClassifier":
         raise TypeError("a thinned ensemble is made by thin(model, X, y): it is fitted already")

@@ -162,7 +162,7 @@ class Mistakes:
 
 
 def _notes(model: Any) -> list[str]:
-    seen: Seen | None = getattr(model, "_seen", None)
+    seen: Seen | None = getattr(model, "seen_", None)
     if seen is None or seen.marks is None:
         return ["the model does not know the rows it was fitted to, so held-out rows cannot be compared with them"]
     if seen.share < 1:
@@ -195,7 +195,7 @@ def _held_out(model: Any, error: Mistakes, given: Any, delta: float, equal_rows:
 
 def _overlap(model: Any, rows: Rows, equal_rows: str) -> tuple[str | None, list[str]]:
     """ValueError for a row that took part. Why not to believe in coincidence, and what to say of equal rows."""
-    seen: Seen | None = getattr(model, "_seen", None)
+    seen: Seen | None = getattr(model, "seen_", None)
     if seen is None or seen.marks is None:
         return None, []
     marks = marks_of(rows.table, _like_fit(model, rows.y))
@@ -306,7 +306,7 @@ def _summed(votes: list[Vote], at: Callable[[Vote, float], Terms]) -> Callable[[
 
 
 def _refuse_conditions(model: Any, rows: Rows) -> None:
-    seen: Seen | None = getattr(model, "_seen", None)
+    seen: Seen | None = getattr(model, "seen_", None)
     if rows.weight is not None or (seen is not None and seen.weighted):
         raise ValueError("the rows have weights, so they are no sample of the rows to come")
     if getattr(model, "class_weight", None) is not None:
@@ -322,7 +322,7 @@ def _refuse_conditions(model: Any, rows: Rows) -> None:
 
 def _assumed(model: Any, votes: list[Vote]) -> tuple[str, ...]:
     said = []
-    if getattr(model, "_seen", None) is None:
+    if getattr(model, "seen_", None) is None:
         said.append("the rows of the fit had no weights (the model does not know)")
     if isinstance(model.ensemble_, Council):
         said.append("the columns are the voters' own, fixed before the rows were drawn")

@@ -105,9 +105,9 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
         given = self._given(X, y, sample_weight, reset=True)
-        self._seen = seen_of([(given.table, given.labels, given.weight)])
+        self.seen_ = seen_of([(given.table, given.labels, given.weight)])
         if getattr(self, "ensemble", None) is not None:  # whose rows chose the voters
-            self._seen = self._seen.and_also(getattr(self.ensemble, "_seen", None))
+            self.seen_ = self.seen_.and_also(getattr(self.ensemble, "seen_", None))
         problem = alone(posing(given, Plan(self.class_weight)))
         examples = alone(problem.reading())
         return Task(examples.table, examples.labels, examples.weights, problem.classes, given.weight)

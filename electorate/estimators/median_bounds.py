@@ -50,7 +50,7 @@ def _refuse(model: Any, error: Any, rows: Any) -> None:
         raise ValueError("it is about medians, and this model adds its voters up")
     if error.unknown:
         raise ValueError("no eps says which predictions are wrong: give eps")
-    seen: Seen | None = getattr(model, "_seen", None)
+    seen: Seen | None = getattr(model, "seen_", None)
     if rows.weight is not None or (seen is not None and seen.weighted):
         raise ValueError("the rows have weights, so they are no sample of the rows to come")
     if model.vote_.trees is None:

@@ -155,7 +155,7 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         scaled = np.where(weights.times > 0, (target - shift) / self.scale_, 0.0)
         examples = Examples(table, np.zeros(n_rows, dtype=np.int64), 1, weights)
         self._fit(examples, scaled, shift, (X, y))
-        self._seen = seen_of([(table, target, weight)])
+        self.seen_ = seen_of([(table, target, weight)])
         return self
 
     def _refuse_family(self) -> None:

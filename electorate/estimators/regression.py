@@ -151,7 +151,7 @@ class BoostedRegressor(Certified, RegressorMixin, BaseEstimator):
         for name in ("offset_", "calibration_", "best_round_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
-        self._seen = seen_of([(checked, targets, weight)])
+        self.seen_ = seen_of([(checked, targets, weight)])
         return self
 
     def _bench(self, rows: Rows, pool: Pool, n_shards: int) -> Bench:

@@ -322,9 +322,9 @@ class MedBoostRegressor(BoostedRegressor):
         said, scale = self._said_and_scale(X)
         targets = check_targets(self, y, len(said))
         self.calibration_ = np.sort(np.abs(targets - said) / scale)
-        if getattr(self, "_seen", None) is not None:
+        if getattr(self, "seen_", None) is not None:
             here = seen_of([(self._check_rows(X, reset=False), targets, np.ones(len(targets)))])
-            self._seen = self._seen.and_also(here)
+            self.seen_ = self.seen_.and_also(here)
         return self
 
     def _said_and_scale(self, X: Any) -> tuple[Array, Array]:

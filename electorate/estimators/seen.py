@@ -77,15 +77,14 @@ class Seen:
         return {"seen.facts": facts, "seen.marks": marks[:KEPT]}
 
 
-def seen_of(parts: list[tuple[Any, NDArray[Any], NDArray[np.float64]]], pool: Pool | None = None) -> Seen:
-    """Of rows as fits read them: table (or array), labels or targets, weights. Rows of weight 0 took no part."""
+def seen_of(parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]], pool: Pool | None = None) -> Seen:
+    """Of rows as fits read them: table (or array), labels or targets, weights or None. Weight 0: no part was taken."""
     kept, weighted = [], False
     for table, y, weight in parts:
         marks = marks_of(table, y, pool)
-        counted = weight > 0
-        if not np.all(counted):
-            marks, weight = marks[counted], weight[counted]
-        weighted |= bool(len(weight)) and bool(np.any(weight != weight[0]))
+        if weight is not None:
+            marks, weight = marks[weight > 0], weight[weight > 0]
+            weighted |= bool(len(weight)) and bool(np.any(weight != weight[0]))
         kept.append(marks)
     together = np.concatenate(kept) if len(kept) > 1 else kept[0]
     return Seen(together, weighted, len(together))
@@ -112,7 +111,7 @@ def _as_numbers(y: NDArray[Any]) -> NDArray[np.float64]:
 
 def arrays_of(model: Any) -> dict[str, NDArray[Any]]:
     """For a model file."""
-    seen = getattr(model, "_seen", None)
+    seen = getattr(model, "seen_", None)
     return {} if seen is None else seen.arrays()
 
 
@@ -130,4 +129,4 @@ def read_seen(contents: Contents, model: Any) -> None:
         if np.any(marks[1:] <= marks[:-1]):
             raise ValueError("the marks of the rows that took part do not rise")
         limit = int(marks[-1]) if len(marks) == KEPT else limit
-    model._seen = Seen(marks, bool(weighted), rows, repeated, limit)
+    model.seen_ = Seen(marks, bool(weighted), rows, repeated, limit)
