@@ -1,4 +1,4 @@
-"""The command `electorate`: compare, fit, predict, verify, data, warmup.
+"""The command `electorate`: compare, fit, predict, verify, reproduce, data, warmup.
 
 Results go to standard output, everything else to standard error. Exit codes: 0 done; 1 the data, the model or the
 disk does not allow it; 2 the command line is wrong; 130 interrupted; 141 nobody reads the output any more.
@@ -19,6 +19,7 @@ COMMANDS = {
     "fit": "train one algorithm on a table",
     "predict": "predict the rows of a table, of any size, with a model",
     "verify": "check a model file and say what it holds",
+    "reproduce": "make a table or a figure of the papers again",
     "data": "list the papers' data sets, or fetch one",
     "warmup": "compile the kernels ahead, for an image or a first user",
 }
