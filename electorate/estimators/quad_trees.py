@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from electorate.boosting.afresh import AfreshRounds
 from electorate.boosting.booster import Step
+from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import Cast
 from electorate.data.bins import Bins
 from electorate.engines.targets import TargetThreads
@@ -69,7 +70,10 @@ class TreeVoters:
         search = Search(engine.weigh(0), self.bins, self.counts, engine)
         voter, outputs = SquaresTrees(self.family, low, high).best(search, 0)
         largest = float(np.abs(outputs[:, 0]).max(initial=0.0))
-        return Grown(Cast(voter, outputs[:, :1] / largest, Step(0.0, 0.0, 0.0))) if largest > 0 else None
+        if largest == 0:
+            return None
+        said = np.asarray(on_grid(outputs[:, :1] / largest))  # of a step of 1 too the votes are exact
+        return Grown(Cast(voter, said, Step(0.0, 0.0, 0.0)))
 
     def listener(self, model: Any, group: Any, number: int) -> Listener | None:
         if self.judge is None:
