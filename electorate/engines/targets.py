@@ -251,13 +251,6 @@ class TargetThreads:
         for shard in self.shards:
             shard.share = np.clip((shard.y - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(shard.y))
 
-    def aim(self, numbers: Array, low: float, high: float) -> None:
-        """The same, of other numbers than the targets: of the rows that count, shard by shard."""
-        ends = np.cumsum([0, *(len(shard.y) for shard in self.shards)])
-        for shard, (first, last) in zip(self.shards, pairwise(ends.tolist()), strict=True):
-            mine = numbers[first:last]
-            shard.share = np.clip((mine - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(mine))
-
     def _sum(self, task: Callable[[TargetShard], Any]) -> Any:
         return reduce(add, self.pool.map(task, self.shards))
 

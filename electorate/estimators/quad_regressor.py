@@ -30,8 +30,8 @@ from electorate.data.split import draw, hash_rows
 from electorate.data.weights import Weights, read_weights
 from electorate.engines.pool import Pool as ThreadPool
 from electorate.engines.pool import count_jobs
+from electorate.engines.residuals import Residuals
 from electorate.engines.shard import Examples
-from electorate.engines.targets import Targets, TargetThreads
 from electorate.engines.threads import Threads
 from electorate.estimators import inputs, quad_files, training
 from electorate.estimators.base import BoostedClassifier
@@ -300,9 +300,8 @@ class QuadBoostRegressor(RegressorMixin, BaseEstimator):
         if isinstance(self._family(), Pool):
             engines = [Threads(one.examples, bins, threads, n_shards) for one in cases]
             return StumpPool(inner, case, bins, engines[0], engines[1] if len(cases) > 1 else None)
-        rows = [Targets(one.examples, one.target) for one in cases if one.target is not None]
-        shards = [TargetThreads(one, bins, threads, n_shards) for one in rows]
-        return TreeVoters(inner, bins, shards[0], shards[1] if len(cases) > 1 else None)
+        rows = [Residuals(c.examples, c.target, bins, threads, n_shards) for c in cases if c.target is not None]
+        return TreeVoters(inner, bins, rows[0], rows[1] if len(cases) > 1 else None)
 
     def _in_units(self, inner: dict[str, Any], pool: Any, frame: Frame) -> dict[str, Any]:
         """What training left, in the units of y."""

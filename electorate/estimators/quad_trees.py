@@ -16,7 +16,7 @@ from electorate.boosting.booster import Step
 from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import Cast
 from electorate.data.bins import Bins
-from electorate.engines.targets import TargetThreads
+from electorate.engines.residuals import Residuals
 from electorate.ensemble import casts_of, from_casts
 from electorate.estimators.quad_afresh import RowSearcher, RowSet, Shown, key_of, weights_in_shards
 from electorate.estimators.quad_pools import Listener, Past
@@ -37,16 +37,15 @@ class Grown:
     def key(self) -> Hashable:
         return key_of(self.cast.voter, self.cast.outputs)
 
-    def outputs(self, engine: TargetThreads) -> Floats:
+    def outputs(self, engine: Residuals) -> Floats:
         voter = self.cast.voter
-        leaf = [shard.leaf_of_rows(voter.questions, voter.leaves) for shard in engine.shards]
-        return np.asarray(self.cast.outputs[np.concatenate(leaf), 0])
+        return np.asarray(self.cast.outputs[engine.leaf_of_rows(voter.questions, voter.leaves), 0])
 
 
 class TreeVoters:
     """RegressionTrees, for the one run of a regressor."""
 
-    def __init__(self, model: Any, bins: Bins, engine: TargetThreads, judge: TargetThreads | None) -> None:
+    def __init__(self, model: Any, bins: Bins, engine: Residuals, judge: Residuals | None) -> None:
         self.family, self.bins = model._family(), bins
         self.engine, self.judge = engine, judge
         self.counts = engine.counts()
@@ -63,11 +62,10 @@ class TreeVoters:
         rounds.replay(past.run, past.objective, voters)
         return rounds
 
-    def _grow(self, engine: TargetThreads, residual: Floats, sums: means.Sums) -> Grown | None:
+    def _grow(self, engine: Residuals, residual: Floats, sums: means.Sums) -> Grown | None:
         """Fitted to the residuals; None where it says nothing."""
         low, high = float(residual.min()), float(residual.max())
-        engine.aim(residual, low, high)
-        search = Search(engine.weigh(0), self.bins, self.counts, engine)
+        search = Search(engine.sums(residual, low, high), self.bins, self.counts, engine)
         voter, outputs = SquaresTrees(self.family, low, high).best(search, 0)
         largest = float(np.abs(outputs[:, 0]).max(initial=0.0))
         if largest == 0:
@@ -92,7 +90,6 @@ class TreeVoters:
         return {"bins_": self.bins, "ensemble_": from_casts(runs, self.bins, 1)}
 
 
-def rows_of(engine: TargetThreads) -> RowSet:
+def rows_of(engine: Residuals) -> RowSet:
     """The rows of an engine, shard by shard."""
-    target = np.concatenate([shard.y for shard in engine.shards])
-    return RowSet(engine, target, weights_in_shards(engine.shards), False)
+    return RowSet(engine, engine.target, weights_in_shards(engine.shards), False)
