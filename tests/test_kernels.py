@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from electorate.data.bins import pad_edges
 from electorate.kernels import fast, reference
+from electorate.masks import Masks
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -759,11 +761,13 @@ def test_first_infinite(rng: np.random.Generator, n: int, n_columns: int, infini
 class Grove:
     """Random trees as the kernels read them: nodes of all voters, children after their parent, leaves with votes."""
 
-    def __init__(self, rng: np.random.Generator, n_voters: int, n_places: int, n_outputs: int, by_set: bool) -> None:
+    def __init__(
+        self, rng: np.random.Generator, n_voters: int, n_places: int, n_outputs: int, by_set: bool, most: int = 6
+    ) -> None:
         place, children, sizes, self.depths = [], [], [], []
         for _ in range(n_voters):
             mine, kids, depth = [-1], [[-1, -1]], [0]
-            for _ in range(int(rng.integers(0, 7))):
+            for _ in range(int(rng.integers(0, most + 1))):
                 leaf = int(rng.choice([node for node, asked in enumerate(mine) if asked < 0]))
                 mine[leaf], kids[leaf] = int(rng.integers(0, n_places)), [len(mine), len(mine) + 1]
                 mine += [-1, -1]
@@ -790,6 +794,14 @@ class Grove:
         offsets = self.offsets[voters.start : voters.stop + 1]
         nodes = (self.place, self.cut, self.members, self.missing_left, self.children)
         twin.walk(cells, offsets, *nodes, self.sets, self.units, votes)
+
+    def masks(self, cells: int = 7) -> Any:
+        """The same trees as `Masks` of an ensemble."""
+        cut_at = SimpleNamespace(edges=[np.arange(cells - 1)], place=self.place, cut=self.cut)
+        names = ("offsets", "children", "members", "sets", "missing_left")
+        return Masks.of(
+            SimpleNamespace(cells=cut_at, column=self.place, **{name: getattr(self, name) for name in names})
+        )
 
     def walk_ordered(self, twin: Any, cells: np.ndarray, votes: np.ndarray, voters: slice) -> None:
         """The same trees with a leaf that leads to itself."""
@@ -840,6 +852,38 @@ def test_walk_ordered(rng: np.random.Generator, n: int, n_voters: int, n_outputs
         grove.walk_ordered(twin, cells, ordered, slice(first, last))
     for other in votes[1:]:
         np.testing.assert_array_equal(votes[0], other)
+
+
+@few_cases
+@given(**walks, by_set=st.booleans(), most=st.sampled_from([0, 1, 7, 8, 30, 63]))
+def test_vote_and_say(rng: np.random.Generator, n: int, n_voters: int, n_outputs: int, by_set: bool, most: int) -> None:
+    """Crossing out leads to the leaves that going down leads to; trees of up to 64 leaves, over 8 bytes."""
+    grove, cells = Grove(rng, n_voters, 3, n_outputs, by_set, most), some_cells(rng, 3, n)
+    masks = grove.masks()
+    first, last = np.sort(rng.integers(0, n_voters + 1, 2)).tolist()
+    walked = rng.integers(-9, 9, (n_outputs, n))
+    voted = [walked.copy(), walked.copy()]
+    grove.walk(reference, cells, walked, slice(first, last))
+    ends = (masks.offsets[first : last + 1], masks.leaves[first : last + 1])
+    units = np.ascontiguousarray(grove.units[masks.nodes].T)
+    cells = np.where(cells < 0, 255, cells).astype(np.uint8)
+    for twin, votes in zip(TWINS, voted, strict=True):
+        before = votes.copy()
+        twin.vote(cells, *ends, masks.tests, units, votes, *masks.scratch(n))
+        np.testing.assert_array_equal(votes, walked)
+        said = np.empty((n_outputs, n, last - first))
+        twin.say(cells, *ends, masks.tests, units.astype(np.float64), said, *masks.scratch(n))
+        np.testing.assert_array_equal(before + said.sum(axis=2), walked)
+
+
+def test_trees_too_large_for_masks() -> None:
+    rng = np.random.default_rng(0)
+    grove = Grove(rng, 1, 3, 1, False)
+    assert grove.masks() is not None
+    assert grove.masks(cells=256) is None
+    many = Grove(rng, 20, 3, 1, False, most=100)
+    assert max(np.diff(many.offsets)) > 2 * 64
+    assert many.masks() is None
 
 
 def test_a_walk_down_one_tree() -> None:
@@ -1039,25 +1083,6 @@ def test_quad_rounds_with_one_gram_row_at_a_time(rng: np.random.Generator, n_vot
 
 
 # ---------------------------------------------------------------- the vote by weighted median
-
-
-@few_cases
-@given(**walks)
-def test_walk_each(rng: np.random.Generator, n: int, n_voters: int, n_outputs: int) -> None:
-    """Twins agree, and the sum over the voters is what `walk_ordered` gives."""
-    grove, cells = Grove(rng, n_voters, 3, n_outputs, by_set=False), some_cells(rng, 3, n)
-    votes = np.zeros((n_outputs, n), dtype=np.int64)
-    grove.walk_ordered(fast, cells, votes, slice(0, n_voters))
-    asked = grove.place >= 0
-    roots = np.repeat(grove.offsets[:-1], np.diff(grove.offsets))
-    kids = np.where(asked[:, None], roots[:, None] + grove.children[:, ::-1], np.arange(len(asked))[:, None])
-    low = np.where(grove.missing_left, -1, 0).astype(np.int32)
-    nodes = (np.maximum(grove.place, 0), low, grove.cut, np.ascontiguousarray(kids, dtype=np.int32))
-    for twin in TWINS:
-        said = np.empty((n_outputs, n, n_voters))
-        depths, scratch = np.array(grove.depths, dtype=np.int32), np.empty(n, dtype=np.int32)
-        twin.walk_each(cells, grove.offsets, depths, *nodes, grove.units.astype(np.float64), said, scratch)
-        np.testing.assert_array_equal(said.sum(axis=2), votes)
 
 
 def some_votes(rng: np.random.Generator, n: int, voters: int, shared: bool) -> tuple[np.ndarray, ...]:

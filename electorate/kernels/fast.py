@@ -852,6 +852,73 @@ def walk_ordered(cells, offsets, depths, place, low, cut, kids, units, votes, sc
                 total[i] += units[scratch[i], k]
 
 
+@kernel
+def cross_out(cells, first, last, tests, planes, leaf):
+    """leaf[row] of a tree with these questions: every question crosses out the leaves on the side not taken.
+
+    planes[byte of leaves, row] are the leaves not crossed out, at last a single bit.
+    """
+    rows = cells.shape[1]
+    if first == last:
+        leaf[:] = np.uint8(0)
+        return
+    used = np.int64(0)
+    for q in range(first, last):
+        used = max(used, np.int64(tests.span[q, 1]))
+    planes[:used] = np.uint8(255)
+    for q in range(first, last):
+        column = cells[tests.place[q]]
+        by_table = tests.table[q] >= 0
+        shift, cut = tests.shift[q], tests.cut[q]
+        if by_table:
+            goes_left = tests.tables[tests.table[q]]
+            for i in range(rows):
+                leaf[i] = goes_left[column[i]]
+        for p in range(tests.span[q, 0], tests.span[q, 1]):
+            plane = planes[p]
+            right, left = tests.keep[q, p, 0], tests.keep[q, p, 1]
+            if by_table:
+                for i in range(rows):
+                    plane[i] &= left if leaf[i] != 0 else right
+            else:
+                for i in range(rows):
+                    plane[i] &= left if np.uint8(column[i] + shift) <= cut else right
+    leaf[:] = np.uint8(0)
+    for p in range(used):
+        plane = planes[p]
+        base = np.uint8(8 * p)
+        for i in range(rows):
+            bit = plane[i]
+            odd, upper, high = bit & 0xAA, bit & 0xCC, bit & 0xF0
+            number = np.uint8(odd != 0) | np.uint8((upper != 0) << 1) | np.uint8((high != 0) << 2)
+            leaf[i] |= number | (base if bit != 0 else np.uint8(0))
+
+
+@kernel
+def vote(cells, offsets, leaves, tests, units, votes, planes, leaf):
+    """votes[output, row] += the units of the leaf that a row reaches in every tree (see electorate/masks.py).
+
+    cells[place, row]: bytes, 255 where missing; units[output, leaf] with the leaves of tree t from leaves[t] on.
+    """
+    for t in range(offsets.shape[0] - 1):
+        cross_out(cells, offsets[t], offsets[t + 1], tests, planes, leaf)
+        for k in range(votes.shape[0]):
+            total, mine = votes[k], units[k, leaves[t] : leaves[t + 1]]
+            for i in range(total.shape[0]):
+                total[i] += mine[leaf[i]]
+
+
+@kernel
+def say(cells, offsets, leaves, tests, values, said, planes, leaf):
+    """said[output, row, voter]: what every tree says, not their sum; as in `vote`."""
+    for t in range(offsets.shape[0] - 1):
+        cross_out(cells, offsets[t], offsets[t + 1], tests, planes, leaf)
+        for k in range(said.shape[0]):
+            mine = values[k, leaves[t] : leaves[t + 1]]
+            for i in range(said.shape[1]):
+                said[k, i, t] = mine[leaf[i]]
+
+
 # ---------------------------------------------------------------- voters as columns
 
 
@@ -1122,26 +1189,6 @@ def quad_replay(kind, lam, mode, places, moves, c, eta, weight, gram, slot):
 
 
 # ---------------------------------------------------------------- the vote by weighted median
-
-
-@kernel
-def walk_each(cells, offsets, depths, place, low, cut, kids, value, said, scratch):
-    """said[output, row, voter]: what every voter says, not their sum; voters ask as in `walk_ordered`."""
-    rows = cells.shape[1]
-    flat = cells.ravel()
-    both = kids.ravel()
-    for t in range(offsets.shape[0] - 1):
-        for i in range(rows):
-            scratch[i] = offsets[t]
-        for _ in range(depths[t]):
-            for i in range(rows):
-                node = scratch[i]
-                cell = flat[place[node] * rows + i]
-                goes = np.int32(cell >= low[node]) & np.int32(cell <= cut[node])
-                scratch[i] = both[2 * node + goes]
-        for k in range(said.shape[0]):
-            for i in range(rows):
-                said[k, i, t] = value[scratch[i], k]
 
 
 @kernel

@@ -361,6 +361,31 @@ def walk_ordered(cells, offsets, depths, place, low, cut, kids, units, votes, sc
         below(root, np.arange(cells.shape[1]))
 
 
+def cross_out(cells, first, last, tests, planes, leaf):
+    kept = np.ones((cells.shape[1], 8 * tests.keep.shape[1]), dtype=np.bool_)
+    for q in range(first, last):
+        cell = cells[tests.place[q]]
+        if tests.table[q] >= 0:
+            left = tests.tables[tests.table[q]][cell] == 1
+        else:
+            left = (cell.astype(np.int64) + tests.shift[q]) % 256 <= tests.cut[q]
+        right_keeps, left_keeps = np.unpackbits(tests.keep[q], axis=0, bitorder="little").astype(np.bool_).T
+        kept &= np.where(left[:, None], left_keeps, right_keeps)
+    leaf[:] = np.argmax(kept, axis=1)
+
+
+def vote(cells, offsets, leaves, tests, units, votes, planes, leaf):
+    for t, (first, last) in enumerate(pairwise(offsets)):
+        cross_out(cells, first, last, tests, planes, leaf)
+        votes += units[:, leaves[t] + leaf]
+
+
+def say(cells, offsets, leaves, tests, values, said, planes, leaf):
+    for t, (first, last) in enumerate(pairwise(offsets)):
+        cross_out(cells, first, last, tests, planes, leaf)
+        said[:, :, t] = values[:, leaves[t] + leaf]
+
+
 # ---------------------------------------------------------------- voters as columns
 
 
@@ -513,15 +538,6 @@ def quad_replay(kind, lam, mode, places, moves, c, eta, weight, gram, slot):
 
 
 # ---------------------------------------------------------------- the vote by weighted median
-
-
-def walk_each(cells, offsets, depths, place, low, cut, kids, value, said, scratch):
-    for t, root in enumerate(offsets[:-1]):
-        for i in range(cells.shape[1]):
-            node = root
-            while kids[node, 0] != node:
-                node = kids[node, int(low[node] <= cells[place[node], i] <= cut[node])]
-            said[:, i, t] = value[node]
 
 
 def vote_quantiles(values, weights, needs, sign, out):
