@@ -1063,12 +1063,12 @@ def test_quad_best_and_gap(rng: np.random.Generator, n_voters: int, kind: int, m
 def test_quad_rounds_and_replay(rng: np.random.Generator, n_voters: int, kind: int, mode: int) -> None:
     """The same moves, the same end, and the same again from the moves; rows of the Gram matrix that are not there."""
     p = some_pool(rng, n_voters, kind)
-    slot = np.where((rng.random(n_voters) < 0.8) | (p["weight"] != 0), np.arange(n_voters), -1)
+    slot = np.where(rng.random(n_voters) < 0.8, np.arange(n_voters), -1)
     last, room, most_voters = int(rng.integers(1, 8)), int(rng.integers(1, 60)), int(rng.integers(1, 10))
     ends = []
     for twin in TWINS:
         c, weight = p["c"].copy(), p["weight"].copy()
-        places, moves, info = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5)), np.zeros(4, dtype=np.int64)
+        places, moves, info = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5)), np.zeros(6, dtype=np.int64)
         number = twin.quad_rounds(
             kind, p["lam"], p["most"], mode, 1e-3, most_voters, 1.0, c, p["mu"], p["eta"], weight, p["gram"], slot,
             1, last, places, moves, info,
@@ -1087,6 +1087,35 @@ def test_quad_rounds_and_replay(rng: np.random.Generator, n_voters: int, kind: i
         np.testing.assert_allclose(moves, ours[3][:made], rtol=0, atol=1e-12)
         np.testing.assert_allclose(c, ours[4], rtol=0, atol=1e-12)
         np.testing.assert_array_equal(weight, ours[5])
+
+
+@few_cases
+@given(generators, st.integers(2, 9), st.integers(0, 3), st.integers(0, 2))
+def test_quad_rounds_with_one_gram_row_at_a_time(rng: np.random.Generator, n_voters: int, kind: int, mode: int) -> None:
+    """Left wherever a row is wanted, in the midst of a sweep too, and gone on with: as if all rows had been there."""
+    p = some_pool(rng, n_voters, kind)
+    last, most_voters = int(rng.integers(1, 8)), int(rng.integers(1, 10))
+    room = (last + 1) * (2 * n_voters + 2)
+    for twin in TWINS:
+        ends = []
+        for slot in (np.arange(n_voters), np.full(n_voters, -1)):
+            c, weight, info, number, parts = p["c"].copy(), p["weight"].copy(), np.zeros(6, dtype=np.int64), 1, []
+            for _ in range(1000):
+                places, moves = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5))
+                number = twin.quad_rounds(
+                    kind, p["lam"], p["most"], mode, 1e-3, most_voters, 1.0, c, p["mu"], p["eta"], weight, p["gram"],
+                    slot, number, last, places, moves, info,
+                )  # fmt: skip
+                parts.append(np.column_stack([places, moves])[: info[0]])
+                if info[1] != 1:
+                    break
+                slot[:] = -1
+                slot[info[2]] = info[2]
+            ends.append((number, info[1:].tolist(), np.concatenate(parts), c, weight))
+        whole, single = ends
+        assert whole[:2] == single[:2]
+        for one, other in zip(whole[2:], single[2:], strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 # ---------------------------------------------------------------- the vote by weighted median

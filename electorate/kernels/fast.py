@@ -1127,7 +1127,8 @@ def quad_rounds(
 
     gram[slot[j]] is the row of voter j. Returns the round to go on with. info: moves made, why it ended (0: the rounds
     are done or there is no more room, 1: a row of the Gram matrix is wanted, 2: within tol, 3: no move lowers the
-    objective, 4: as many voters as may be), the voter whose row is wanted, voters of weight.
+    objective, 4: as many voters as may be), the voter whose row is wanted, voters of weight; and where a sweep was left
+    for want of a row, to be handed in again: the next voter plus 1, whether anyone had moved in this round.
     """
     made, held = 0, 0
     for j in range(weight.shape[0]):
@@ -1136,22 +1137,26 @@ def quad_rounds(
     info[1], info[2] = 0, -1
     number = first
     while number <= last and made + held + 2 <= places.shape[0]:
-        j, drop, largest = quad_best(kind, lam, most, mode, held >= most_voters, c, eta, weight)
-        if mode == 0 and kind == 1 and largest <= lam + tol:
-            info[1] = 2
-            break
-        look = mode == 1 or (mode == 2 and number % 16 == 1)
-        if look and (kind == 1 or held > 0) and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
-            info[1] = 2
-            break
-        if j >= 0 and slot[j] < 0:
-            info[1], info[2] = 1, j
-            break
-        if mode == 0 and j >= 0 and weight[j] == 0.0 and held >= most_voters:
-            info[1] = 4
-            break
-        before = made
-        for k in range(-1, weight.shape[0] if mode == 1 else 0):  # the chosen voter, then all that have a weight
+        start, moved = info[4] - 1, info[5]
+        info[4], info[5] = 0, 0
+        j = -1
+        if start < 0:
+            moved = 0
+            j, drop, largest = quad_best(kind, lam, most, mode, held >= most_voters, c, eta, weight)
+            if mode == 0 and kind == 1 and largest <= lam + tol:
+                info[1] = 2
+                break
+            look = mode == 1 or (mode == 2 and number % 16 == 1)
+            if look and (kind == 1 or held > 0) and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
+                info[1] = 2
+                break
+            if j >= 0 and slot[j] < 0:
+                info[1], info[2] = 1, j
+                break
+            if mode == 0 and j >= 0 and weight[j] == 0.0 and held >= most_voters:
+                info[1] = 4
+                break
+        for k in range(start, weight.shape[0] if mode == 1 else 0):  # the chosen voter, then all that have a weight
             at = j if k < 0 else k
             if at < 0 or (k >= 0 and weight[at] == 0.0):
                 continue
@@ -1161,6 +1166,9 @@ def quad_rounds(
             drop = quad_drop(kind, lam, c[at], eta[at], old, new)
             if new == old or drop <= 0.0:
                 continue
+            if slot[at] < 0:
+                info[1], info[2], info[4], info[5] = 1, at, k + 1, moved
+                break
             change = new - old
             row = gram[slot[at]]
             for i in range(c.shape[0]):
@@ -1172,7 +1180,10 @@ def quad_rounds(
             moves[made, 0], moves[made, 1], moves[made, 2] = weight[at], new, pull
             moves[made, 3], moves[made, 4] = drop, held
             made += 1
-        if made == before:
+            moved = 1
+        if info[1] == 1:
+            break
+        if moved == 0:
             info[1] = 3
             break
         number += 1

@@ -483,17 +483,29 @@ def quad_rounds(
     made = 0
 
     def move(number, at):
+        """False where its row is wanted and not there."""
         nonlocal made
         old = 0.0 if mode == 0 else weight[at]
         pull = c[at] + old * eta[at]
         new = quad_weight(kind, lam, most, pull, eta[at])
         drop = quad_drop(kind, lam, c[at], eta[at], old, new)
         if new != old and drop > 0:
+            if slot[at] < 0:
+                return False
             c[:] -= (new - old) * gram[slot[at]]
             weight[at] += new - old
             places[made] = number, at
             moves[made] = weight[at], new, pull, drop, np.count_nonzero(weight)
             made += 1
+        return True
+
+    def sweep(number, start, before):
+        """All that have a weight, from `start` on; False if it was left for want of a row."""
+        for k in range(start, len(weight)):
+            if weight[k] != 0 and not move(number, k):
+                info[[1, 2, 4, 5]] = 1, k, k + 1, made > before
+                return False
+        return True
 
     def why(number, j, largest):
         within = (mode == 1 or number % 16 == 1) and (kind == 1 or np.any(weight))
@@ -509,18 +521,18 @@ def quad_rounds(
     info[1:3] = 0, -1
     number = first
     while number <= last and made + np.count_nonzero(weight) + 2 <= len(places):
-        full = np.count_nonzero(weight) >= most_voters
-        j, _, largest = quad_best(kind, lam, most, mode, full, c, eta, weight)
-        info[1] = why(number, j, largest)
-        if info[1]:
+        start, before = int(info[4]) - 1, made - int(info[5])
+        info[4:6] = 0
+        if start < 0:
+            full = np.count_nonzero(weight) >= most_voters
+            j, _, largest = quad_best(kind, lam, most, mode, full, c, eta, weight)
+            info[1] = why(number, j, largest)
+            if info[1]:
+                break
+            if j >= 0:
+                move(number, j)
+        if mode == 1 and not sweep(number, max(start, 0), before):
             break
-        before = made
-        if j >= 0:
-            move(number, j)
-        if mode == 1:
-            for k in range(len(weight)):
-                if weight[k] != 0:
-                    move(number, k)
         if made == before:
             info[1] = 3
             break
