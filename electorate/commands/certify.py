@@ -41,7 +41,9 @@ def run(options: argparse.Namespace) -> int:
     model = load(options.model)
     heldout, train = (_rows(model, path, options) for path in (options.heldout, options.train))
     equal_rows = "allow" if options.allow_equal_rows else "refuse"
-    found = certificate(model, delta=options.delta, eps=options.eps, equal_rows=equal_rows, train=train, heldout=heldout)
+    found = certificate(
+        model, train=train, heldout=heldout, delta=options.delta, eps=options.eps, equal_rows=equal_rows
+    )
     print(json.dumps(found.to_dict(), indent=1) if options.json else str(found))
     print(f"{literal(options.model)}: digest {model.digest_}", file=sys.stderr)
     return 0
