@@ -182,12 +182,17 @@ class ProgressBar(Callback):
         hooks = getattr(estimator, "_hooks", None)
         if hooks is not None and hooks.rows and now - self._shown >= self.every:
             self._shown = now
-            self._write("\r" + self._line(estimator, hooks.rows))
+            self._write("\r" + self._told(hooks))
         return False
 
     def leave(self, hooks: Hooks) -> None:
         if hooks.rows:
-            self._write("\r" + self._line(hooks.model, hooks.rows) + "\n")
+            self._write("\r" + self._told(hooks) + "\n")
+
+    def _told(self, hooks: Any) -> str:
+        """Of what is no run of rounds, its own line."""
+        own = getattr(hooks, "line", None)
+        return own(time.monotonic() - self._started) if own is not None else self._line(hooks.model, hooks.rows)
 
     def _line(self, estimator: Any, rows: list[Row]) -> str:
         row, done, total = rows[-1], len(rows), estimator.n_estimators

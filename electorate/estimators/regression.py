@@ -29,10 +29,12 @@ from electorate.ensemble import Read
 from electorate.estimators import inputs, regression_training, training
 from electorate.estimators.base import FOR_TEARDOWN, MOST_ATTEMPTS, Rows
 from electorate.estimators.callbacks import Checkpoint
+from electorate.estimators.certified import Certified
 from electorate.estimators.lazily import is_dask, open_cluster, open_target_room, row_by_row
 from electorate.estimators.regression_training import Try
 from electorate.estimators.regression_voters import RegressionVoters
 from electorate.estimators.room import Given
+from electorate.estimators.seen import Seen, seen_of
 from electorate.estimators.target_room import TargetOutline, TargetPlan, TargetRoom, values_of
 from electorate.median import Median, Stage, Votes
 from electorate.voters.regression_trees import RegressionTrees
@@ -41,7 +43,7 @@ Array = NDArray[np.float64]
 Say = Callable[[int, int], tuple[Array, Array | None]]
 
 
-class BoostedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEstimator):
     """Subclasses set the parameters below in their constructors and define `_tries` and `_criterion`."""
 
     estimator: Any
@@ -153,17 +155,23 @@ class BoostedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         given = self._given(*rows, reset=not going_on)
         given_val = None if heard is None else self._given(*heard, reset=False)
         jobs = count_jobs(self.n_jobs, len(given.labels) * self.n_features_in_)
+        parts = [given.as_seen(rows[2])] + ([] if given_val is None or heard is None else [given_val.as_seen(heard[2])])
         with Pool(jobs) as pool:
             room = TargetRoom(given, given_val, pool, self._n_shards or jobs)
             room.X = {"train": rows[0] if self._is_native else given.table}
             if heard is not None and given_val is not None:
                 room.X["heard"] = heard[0] if self._is_native else given_val.table
-            self._train(training.Here(room), rows, heard is not None, context)  # type: ignore[arg-type]
+            try:
+                self._train(training.Here(room), rows, heard is not None, context)  # type: ignore[arg-type]
+            finally:  # also of rounds that were saved
+                seen = seen_of(parts, pool)
+                self.seen_ = seen.and_also(getattr(self, "seen_", None)) if going_on else seen
 
     def _fit_there(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
         if self._functions == "confidence_by":
             raise TypeError("confidence_by is a function of X, and the rows are in a Dask collection: use 'bumps'")
+        self.seen_ = Seen(None, rows[2] is not None)
         for attempt in count(1):
             try:
                 with open_cluster(self, rows, heard, reset=not going_on) as place:
@@ -231,7 +239,7 @@ class BoostedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     def _bare(self) -> Self:
         """The model without what is only of use here."""
         model = copy.copy(self)
-        for name in (*FOR_TEARDOWN, "_skl_callbacks"):
+        for name in (*FOR_TEARDOWN, "_skl_callbacks", "seen_"):
             model.__dict__.pop(name, None)
         return model
 

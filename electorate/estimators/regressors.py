@@ -26,6 +26,7 @@ from electorate.estimators import inputs
 from electorate.estimators.lazily import is_dask, row_by_row
 from electorate.estimators.regression import BoostedRegressor
 from electorate.estimators.regression_training import Try
+from electorate.estimators.seen import seen_of
 from electorate.estimators.target_room import TargetOutline
 from electorate.median import Votes, conformal_rank
 from electorate.voters.confidence import Given, bumps
@@ -343,6 +344,9 @@ class MedBoostRegressor(BoostedRegressor):
         said, scale = self._said_and_scale(X)
         targets = check_targets(self, y, len(said))
         self.calibration_ = np.sort(np.abs(targets - said) / scale)
+        if getattr(self, "seen_", None) is not None:
+            here = seen_of([(self._check_rows(X, reset=False), targets, np.ones(len(targets)))])
+            self.seen_ = self.seen_.and_also(here)
         return self
 
     def _said_and_scale(self, X: Any) -> tuple[Array, Array]:

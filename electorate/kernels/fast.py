@@ -169,6 +169,31 @@ def encode(block, edges, depths, missing, dest, out, scratch):
                 column[dest[i]] = scratch[i] if x[i] == x[i] else missing
 
 
+@kernel
+def join(codes, missing, place, stride, dest, out):
+    """Add the digit of every column to the joint code of its stored column: stride times code; 255 is a missing value.
+
+    codes and out: [group, row, column in group]; dest[row] = row of out, or -1 for a row left out.
+    """
+    per_group = out.shape[2]
+    for j in range(place.shape[0]):
+        mine = codes[j // per_group, :, j % per_group]
+        joint = out[place[j] // per_group, :, place[j] % per_group]
+        for i in range(dest.shape[0]):
+            if dest[i] >= 0:
+                digit = missing[j] if mine[i] == 255 else np.int64(mine[i])
+                joint[dest[i]] += np.uint8(stride[j] * digit)
+
+
+@kernel
+def spread(sums, place, used, bin_of, out):
+    """out[column, bin] += the sums of all codes of its stored column in which it has that bin."""
+    for j in range(place.shape[0]):
+        joint, bins, single = sums[place[j]], bin_of[j], out[j]
+        for code in range(used[j]):
+            single[bins[code]] += joint[code]
+
+
 # ---------------------------------------------------------------- a round in a shard
 
 
@@ -893,6 +918,73 @@ def walk_ordered(cells, offsets, depths, place, low, cut, kids, units, votes, sc
                 total[i] += units[scratch[i], k]
 
 
+@kernel
+def cross_out(cells, first, last, tests, planes, leaf):
+    """leaf[row] of a tree with these questions: every question crosses out the leaves on the side not taken.
+
+    planes[byte of leaves, row] are the leaves not crossed out, at last a single bit.
+    """
+    rows = cells.shape[1]
+    if first == last:
+        leaf[:] = np.uint8(0)
+        return
+    used = np.int64(0)
+    for q in range(first, last):
+        used = max(used, np.int64(tests.span[q, 1]))
+    planes[:used] = np.uint8(255)
+    for q in range(first, last):
+        column = cells[tests.place[q]]
+        by_table = tests.table[q] >= 0
+        shift, cut = tests.shift[q], tests.cut[q]
+        if by_table:
+            goes_left = tests.tables[tests.table[q]]
+            for i in range(rows):
+                leaf[i] = goes_left[column[i]]
+        for p in range(tests.span[q, 0], tests.span[q, 1]):
+            plane = planes[p]
+            right, left = tests.keep[q, p, 0], tests.keep[q, p, 1]
+            if by_table:
+                for i in range(rows):
+                    plane[i] &= left if leaf[i] != 0 else right
+            else:
+                for i in range(rows):
+                    plane[i] &= left if np.uint8(column[i] + shift) <= cut else right
+    leaf[:] = np.uint8(0)
+    for p in range(used):
+        plane = planes[p]
+        base = np.uint8(8 * p)
+        for i in range(rows):
+            bit = plane[i]
+            odd, upper, high = bit & 0xAA, bit & 0xCC, bit & 0xF0
+            number = np.uint8(odd != 0) | np.uint8((upper != 0) << 1) | np.uint8((high != 0) << 2)
+            leaf[i] |= number | (base if bit != 0 else np.uint8(0))
+
+
+@kernel
+def vote(cells, offsets, leaves, tests, units, votes, planes, leaf):
+    """votes[output, row] += the units of the leaf that a row reaches in every tree (see electorate/masks.py).
+
+    cells[place, row]: bytes, 255 where missing; units[output, leaf] with the leaves of tree t from leaves[t] on.
+    """
+    for t in range(offsets.shape[0] - 1):
+        cross_out(cells, offsets[t], offsets[t + 1], tests, planes, leaf)
+        for k in range(votes.shape[0]):
+            total, mine = votes[k], units[k, leaves[t] : leaves[t + 1]]
+            for i in range(total.shape[0]):
+                total[i] += mine[leaf[i]]
+
+
+@kernel
+def say(cells, offsets, leaves, tests, values, said, planes, leaf):
+    """said[output, row, voter]: what every tree says, not their sum; as in `vote`."""
+    for t in range(offsets.shape[0] - 1):
+        cross_out(cells, offsets[t], offsets[t + 1], tests, planes, leaf)
+        for k in range(said.shape[0]):
+            mine = values[k, leaves[t] : leaves[t + 1]]
+            for i in range(said.shape[1]):
+                said[k, i, t] = mine[leaf[i]]
+
+
 # ---------------------------------------------------------------- voters as columns
 
 
@@ -1076,7 +1168,8 @@ def quad_rounds(
 
     gram[slot[j]] is the row of voter j. Returns the round to go on with. info: moves made, why it ended (0: the rounds
     are done or there is no more room, 1: a row of the Gram matrix is wanted, 2: within tol, 3: no move lowers the
-    objective, 4: as many voters as may be), the voter whose row is wanted, voters of weight.
+    objective, 4: as many voters as may be), the voter whose row is wanted, voters of weight; and where a sweep was left
+    for want of a row, to be handed in again: the next voter plus 1, whether anyone had moved in this round.
     """
     made, held = 0, 0
     for j in range(weight.shape[0]):
@@ -1085,22 +1178,26 @@ def quad_rounds(
     info[1], info[2] = 0, -1
     number = first
     while number <= last and made + held + 2 <= places.shape[0]:
-        j, drop, largest = quad_best(kind, lam, most, mode, held >= most_voters, c, eta, weight)
-        if mode == 0 and kind == 1 and largest <= lam + tol:
-            info[1] = 2
-            break
-        look = mode == 1 or (mode == 2 and number % 16 == 1)
-        if look and (kind == 1 or held > 0) and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
-            info[1] = 2
-            break
-        if j >= 0 and slot[j] < 0:
-            info[1], info[2] = 1, j
-            break
-        if mode == 0 and j >= 0 and weight[j] == 0.0 and held >= most_voters:
-            info[1] = 4
-            break
-        before = made
-        for k in range(-1, weight.shape[0] if mode == 1 else 0):  # the chosen voter, then all that have a weight
+        start, moved = info[4] - 1, info[5]
+        info[4], info[5] = 0, 0
+        j = -1
+        if start < 0:
+            moved = 0
+            j, drop, largest = quad_best(kind, lam, most, mode, held >= most_voters, c, eta, weight)
+            if mode == 0 and kind == 1 and largest <= lam + tol:
+                info[1] = 2
+                break
+            look = mode == 1 or (mode == 2 and number % 16 == 1)
+            if look and (kind == 1 or held > 0) and quad_gap(kind, lam, most, power, c, mu, weight) <= tol:
+                info[1] = 2
+                break
+            if j >= 0 and slot[j] < 0:
+                info[1], info[2] = 1, j
+                break
+            if mode == 0 and j >= 0 and weight[j] == 0.0 and held >= most_voters:
+                info[1] = 4
+                break
+        for k in range(start, weight.shape[0] if mode == 1 else 0):  # the chosen voter, then all that have a weight
             at = j if k < 0 else k
             if at < 0 or (k >= 0 and weight[at] == 0.0):
                 continue
@@ -1110,6 +1207,9 @@ def quad_rounds(
             drop = quad_drop(kind, lam, c[at], eta[at], old, new)
             if new == old or drop <= 0.0:
                 continue
+            if slot[at] < 0:
+                info[1], info[2], info[4], info[5] = 1, at, k + 1, moved
+                break
             change = new - old
             row = gram[slot[at]]
             for i in range(c.shape[0]):
@@ -1121,7 +1221,10 @@ def quad_rounds(
             moves[made, 0], moves[made, 1], moves[made, 2] = weight[at], new, pull
             moves[made, 3], moves[made, 4] = drop, held
             made += 1
-        if made == before:
+            moved = 1
+        if info[1] == 1:
+            break
+        if moved == 0:
             info[1] = 3
             break
         number += 1
@@ -1152,26 +1255,6 @@ def quad_replay(kind, lam, mode, places, moves, c, eta, weight, gram, slot):
 
 
 # ---------------------------------------------------------------- the vote by weighted median
-
-
-@kernel
-def walk_each(cells, offsets, depths, place, low, cut, kids, value, said, scratch):
-    """said[output, row, voter]: what every voter says, not their sum; voters ask as in `walk_ordered`."""
-    rows = cells.shape[1]
-    flat = cells.ravel()
-    both = kids.ravel()
-    for t in range(offsets.shape[0] - 1):
-        for i in range(rows):
-            scratch[i] = offsets[t]
-        for _ in range(depths[t]):
-            for i in range(rows):
-                node = scratch[i]
-                cell = flat[place[node] * rows + i]
-                goes = np.int32(cell >= low[node]) & np.int32(cell <= cut[node])
-                scratch[i] = both[2 * node + goes]
-        for k in range(said.shape[0]):
-            for i in range(rows):
-                said[k, i, t] = value[scratch[i], k]
 
 
 @kernel
