@@ -1,154 +1,239 @@
-"""Pictures of a vote by weighted median: the LocMedBoost paper's Figure 2, and intervals along one feature.
+"""Pictures of a vote by weighted median: voters with their quantiles (the LocMedBoost paper's Figure 2), and intervals.
 
-Matplotlib is imported when a picture is drawn. Lines differ by style as well as by shade, so they survive a grey printer.
+Both are drawn along one number. Lines differ by dashes, so that they survive a grey printer.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.boosting.grid import UNITS
 from electorate.median import Votes
+from electorate.report.drawing import Floats, axes, finish, plain, pyplot
 
-Array = NDArray[np.float64]
 POINTS = 200  # along a feature
+MOST_VOTERS = 40  # drawn
 
 
-def figure_2(rho: float = 0.25, eps: float = 0.22, seed: int = 13) -> Any:
-    """The paper's Figure 2, for nine straight lines with equal weights and confidences of 1: a Matplotlib figure.
-
-    (a) f_rho-, f_rho+ and the median f_0+ of eq. 7 and 8. (b) The same beside a target: the vote is rho-robust and
-    eps-precise there if both quantiles are within eps of it.
-    """
-    import matplotlib.pyplot as plt
-
-    x = np.linspace(0.0, 1.0, POINTS)
-    lines = _lines(x, seed)
-    low, middle, high = _quantiles(lines, rho)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
-    for ax in (left, right):
-        ax.plot(x, lines, color="0.75", linewidth=0.8, zorder=1)
-        _draw_quantiles(ax, x, low, middle, high)
-        ax.set(xlabel="x", xlim=(0, 1))
-    left.set_title(f"(a) quantiles of nine voters, rho / c(x) = {rho:g}")
-    _label_ends(left, {"f_0+, the median": middle[-1], "f_rho+": high[-1], "f_rho-": low[-1]})
-    at = int(0.55 * POINTS)
-    target = float((low[at] + high[at]) / 2)
-    right.errorbar(x[at], target, yerr=eps, fmt="o", color="black", capsize=6, markersize=5, zorder=4)
-    right.annotate("y + eps", (x[at], target + eps), xytext=(8, 4), textcoords="offset points")
-    right.annotate("y - eps", (x[at], target - eps), xytext=(8, -12), textcoords="offset points")
-    right.set_title("(b) rho-robust and eps-precise at a target y")
-    return figure
-
-
-def _lines(x: Array, seed: int) -> Array:
-    """[point, line]"""
-    rng = np.random.default_rng(seed)
-    return rng.uniform(-0.5, 0.5, 9) + np.outer(x - 0.5, rng.uniform(-1.2, 1.2, 9))
-
-
-def _quantiles(said: Array, rho: float) -> tuple[Array, Array, Array]:
-    """f_rho-, f_0+ and f_rho+ of voters with equal weights."""
-    votes = Votes(np.ascontiguousarray(said), np.ones((1, said.shape[1]), dtype=np.int64), np.full(len(said), 9.0))
-    return votes.quantiles(rho, False), votes.quantiles(0.0, True), votes.quantiles(rho, True)
-
-
-def _draw_quantiles(ax: Any, x: Array, low: Array, middle: Array, high: Array) -> None:
-    ax.plot(x, high, color="black", linestyle="--", linewidth=1.6, zorder=3)
-    ax.plot(x, middle, color="black", linewidth=2.2, zorder=3)
-    ax.plot(x, low, color="black", linestyle=":", linewidth=1.8, zorder=3)
-
-
-def _label_ends(ax: Any, ends: dict[str, float]) -> None:
-    """Names to the right of where lines end, apart from each other."""
-    span = float(np.diff(ax.get_ylim())[0])
-    last = -np.inf
-    for name, value in sorted(ends.items(), key=lambda item: item[1]):
-        last = max(value, last + 0.06 * span)
-        ax.annotate(name, (1.0, last), xytext=(4, 0), textcoords="offset points", va="center", annotation_clip=False)
-
-
-# ---------------------------------------------------------------- a fitted model
-
-
-def interval_plot(
-    model: Any,
-    X: Any,
-    feature: int | str,
-    y: Any = None,
-    *,
-    rho: float | None = None,
-    coverage: float | None = None,
-    ax: Any = None,
-) -> Any:
-    """The median and an interval of a fitted MedBoost along one feature, the others at their middle: Matplotlib axes.
+class QuantilesDisplay:
+    """What voters say along a number, the median of the vote f_0+, and its quantiles f_rho- and f_rho+.
 
     Parameters
     ----------
-    model : a fitted MedBoostRegressor or LocMedBoostRegressor
-    X : array-like or dataframe
-        The rows that say where the features lie: numbers stand at their median, others at their commonest value.
-    feature : position or name of a column of numbers
-    y : array-like, optional
-        Targets of the rows of X, drawn as points. They differ in the other features too.
-    rho, coverage
-        As in `predict_interval`; without either, rho = 0.25.
-    ax : Matplotlib axes, optional
+    x : ndarray
+    said : ndarray
+        [point, voter].
+    low, middle, high : ndarray
+    rho : float
+    target : (x, y, eps), optional
+        A target with its tube: the vote is rho-robust and eps-precise there if both quantiles are inside.
+    name : str, default="x"
+
+    Attributes
+    ----------
+    ax_, figure_ : after ``plot``
     """
-    import matplotlib.pyplot as plt
 
-    ax = ax if ax is not None else plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]
-    rho = 0.25 if rho is None and coverage is None else rho
-    grid, rows, values, name = _along(X, feature)
-    low, high = model.predict_interval(rows, rho=rho, coverage=coverage)
-    said = f"{coverage:.0%} of new targets" if coverage is not None else f"quantiles of the vote, rho = {rho:g}"
-    if y is not None:
-        ax.plot(values, np.asarray(y), linestyle="", marker=".", markersize=3, color="0.6", label="rows", zorder=1)
-    known = np.isfinite(low) & np.isfinite(high)
-    edge = {"step": None, "color": "0.35", "linewidth": 0.8}
-    ax.fill_between(grid, low, high, where=known, color="0.85", zorder=0, label=said)
-    for end in (low, high):
-        ax.plot(grid, np.where(known, end, np.nan), color=edge["color"], linewidth=edge["linewidth"], zorder=2)
-    ax.plot(grid, model.predict(rows), color="black", linewidth=1.8, label="median of the vote", zorder=3)
-    ax.set(xlabel=name, ylabel="target", xlim=(grid[0], grid[-1]))
-    ax.legend(frameon=False, fontsize="small")
-    return ax
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        x: Any,
+        said: Any,
+        low: Any,
+        middle: Any,
+        high: Any,
+        *,
+        rho: float,
+        target: tuple[float, float, float] | None = None,
+        name: str = "x",
+    ) -> None:
+        self.x, self.said = np.asarray(x, dtype=np.float64), np.asarray(said, dtype=np.float64)
+        self.low, self.middle, self.high = (np.asarray(one, dtype=np.float64) for one in (low, middle, high))
+        self.rho = rho
+        self.target = target
+        self.name = name
+
+    @classmethod
+    def from_voters(cls, x: Any, said: Any, steps: Any = None, *, rho: float, **more: Any) -> Self:
+        """Of voters that are always sure, from what they say; steps: their weights, else equal."""
+        said = np.ascontiguousarray(said, dtype=np.float64)
+        weights = np.ones(said.shape[1]) if steps is None else np.asarray(steps, dtype=np.float64)
+        units = np.rint(weights / weights.sum() * UNITS).astype(np.int64)[None]
+        votes = Votes(said, units, np.full(len(said), float(units.sum())))
+        quantiles = votes.quantiles(rho, False), votes.quantiles(0.0, True), votes.quantiles(rho, True)
+        return cls(x, said, *quantiles, rho=rho, **more)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, feature: int | str, *, rho: float = 0.25, ax: Any = None) -> Self:
+        """Of the voters of a fitted MedBoostRegressor along one feature, the others at their middle."""
+        grid, rows, _, name = along(X, feature)
+        said = np.stack([voter.predict(rows) for voter in estimator.estimators_[:MOST_VOTERS]], axis=1)
+        low, high = estimator.predict_interval(rows, rho=rho)
+        return cls(grid, said, low, estimator.predict(rows), high, rho=rho, name=name).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw into axes, or into new ones."""
+        self.ax_ = axes(self, ax)
+        self.figure_ = self.ax_.figure
+        voters = self.ax_.plot(self.x, self.said, color="0.75", linewidth=0.8)
+        voters[0].set_label("voters")
+        black = {"color": "black", "linewidth": 1.8}
+        self.ax_.plot(self.x, self.high, linestyle=(0, (6, 2)), label=f"f_rho+, rho = {self.rho:g}", **black)
+        self.ax_.plot(self.x, self.middle, color="black", linewidth=2.4, label="f_0+, the median")
+        self.ax_.plot(self.x, self.low, linestyle=(0, (1.5, 1.5)), label="f_rho-", **black)
+        if self.target is not None:
+            at, y, eps = self.target
+            bar = {"fmt": "o", "color": "black", "capsize": 6, "markersize": 6, "markerfacecolor": "white"}
+            self.ax_.errorbar(at, y, yerr=eps, label="y, y - eps to y + eps", zorder=4, **bar)
+        finish(self.ax_, plain(self.name), "what is said", "best")
+        return self
 
 
-def _along(X: Any, feature: int | str) -> tuple[Array, Any, Array, str]:
+def figure_2() -> Any:
+    """The paper's Figure 2: nine lines with equal weights, rho / c = 0.25; in (b) beside a target. A figure."""
+    figure, (left, right) = pyplot(QuantilesDisplay).subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+    x = np.linspace(0.0, 1.0, POINTS)
+    slopes = np.array([0.9, -0.3, 0.5, -0.7, 0.2, 0.8, -0.5, 0.1, -0.4])
+    said = np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
+    display = QuantilesDisplay.from_voters(x, said, rho=0.25).plot(left)
+    at = int(0.7 * POINTS)
+    near = (float(x[at]), float(display.middle[at]) - 0.02, 0.16)
+    QuantilesDisplay.from_voters(x, said, rho=0.25, target=near).plot(right)
+    left.set_title("(a) quantiles of the vote", fontsize="medium")
+    right.set_title("(b) rho-robust and eps-precise at y", fontsize="medium")
+    right.set_ylabel("")
+    left.set_ylim(-1.15, 0.9)
+    left.legend(loc="lower left", frameon=False, fontsize="small", ncols=2, handlelength=3.2)
+    handles, names = right.get_legend_handles_labels()
+    right.legend(handles[-1:], names[-1:], loc="lower left", frameon=False, fontsize="small")
+    return figure
+
+
+class IntervalDisplay:
+    """The median of a vote and an interval along one feature.
+
+    Parameters
+    ----------
+    grid, predicted, low, high : ndarray
+    said : str
+        What the interval is.
+    name : str
+        Of the feature.
+    rows : (values, targets), optional
+        Points to draw too.
+
+    Attributes
+    ----------
+    ax_, figure_ : after ``plot``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from electorate import IntervalDisplay, MedBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = MedBoostRegressor(n_estimators=20).fit(X[:300], y[:300]).calibrate(X[300:], y[300:])
+    >>> display = IntervalDisplay.from_estimator(model, X, "bmi", coverage=0.9)
+    >>> bool((display.low <= display.predicted).all())
+    True
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self, grid: Any, predicted: Any, low: Any, high: Any, *, said: str, name: str, rows: Any = None
+    ) -> None:
+        self.grid, self.predicted, self.low, self.high = (
+            np.asarray(one, dtype=np.float64) for one in (grid, predicted, low, high)
+        )
+        self.said = said
+        self.name = name
+        self.rows = rows
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        feature: int | str,
+        y: Any = None,
+        *,
+        rho: float | None = None,
+        coverage: float | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Of a fitted MedBoostRegressor or LocMedBoostRegressor.
+
+        Parameters
+        ----------
+        X : array-like or dataframe
+            Rows that say where the features lie: numbers stand at their median, others at their commonest value.
+        feature : position or name of a column of numbers
+        y : array-like, optional
+            Targets of X, drawn as points; these rows differ in the other features too.
+        rho, coverage
+            As in ``predict_interval``; without either, rho = 0.25.
+        """
+        rho = 0.25 if rho is None and coverage is None else rho
+        grid, at, values, name = along(X, feature)
+        low, high = estimator.predict_interval(at, rho=rho, coverage=coverage)
+        said = f"quantiles of the vote, rho = {rho:g}" if rho is not None else f"{coverage:.0%} of new targets"
+        rows = None if y is None else (values, np.asarray(y, dtype=np.float64))
+        return cls(grid, estimator.predict(at), low, high, said=said, name=name, rows=rows).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw into axes, or into new ones. Infinite ends are left out."""
+        self.ax_ = axes(self, ax)
+        self.figure_ = self.ax_.figure
+        if self.rows is not None:
+            self.ax_.plot(*self.rows, linestyle="", marker=".", markersize=3, color="0.6", label="rows", zorder=1)
+        known = np.isfinite(self.low) & np.isfinite(self.high)
+        low, high = (np.where(known, end, np.nan) for end in (self.low, self.high))
+        self.ax_.fill_between(self.grid, low, high, color="0.85", linewidth=0, label=self.said, zorder=0)
+        for end in (low, high):
+            self.ax_.plot(self.grid, end, color="0.35", linewidth=0.9, zorder=2)
+        self.ax_.plot(self.grid, self.predicted, color="black", linewidth=1.9, label="median of the vote", zorder=3)
+        finish(self.ax_, plain(self.name), "target", "best")
+        return self
+
+
+# ---------------------------------------------------------------- rows along a feature
+
+
+def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
     """Points along a feature, rows that differ in it only, its values in X, and its name."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        table = np.asarray(X, dtype=np.float64)
         if isinstance(feature, str):
             raise ValueError(f"feature={feature!r} names a column, and X has no names: give its position")
-        values = table[:, feature]
-        grid = _points(values, feature)
+        table = np.asarray(X, dtype=np.float64)
+        grid = points(table[:, feature], feature)
         rows = np.repeat(np.nanmedian(table, axis=0)[None], POINTS, axis=0)
         rows[:, feature] = grid
-        return grid, rows, values, f"x{feature}"
+        return grid, rows, table[:, feature], f"x{feature}"
     name = feature if isinstance(feature, str) else frame.columns[feature]
     if name not in frame.columns:
         raise ValueError(f"feature={feature!r} is not a column of X: it has {frame.columns}")
     if not frame[name].dtype.is_numeric():
         raise ValueError(f"feature={name!r} holds no numbers: intervals are drawn along numbers")
     values = frame[name].cast(nw.Float64).to_numpy()
-    grid = _points(values, name)
-    one = frame.head(1).select([_middle(frame[column]).alias(column) for column in frame.columns])
-    rows = nw.concat([one] * POINTS)
-    along = nw.new_series(name, grid, nw.Float64, backend=frame.implementation)
-    return grid, rows.with_columns(along).to_native(), values, name
+    grid = points(values, name)
+    one = frame.head(1).select([middle(frame[column]) for column in frame.columns])
+    number = nw.new_series(name, grid, nw.Float64, backend=frame.implementation)
+    return grid, nw.concat([one] * POINTS).with_columns(number).to_native(), values, name
 
 
-def _middle(column: Any) -> Any:
+def middle(column: Any) -> Any:
     """The median of numbers, else the commonest value, as a series of one."""
     if column.dtype.is_numeric():
         return nw.new_series(column.name, [column.median()], nw.Float64, backend=column.implementation)
     return column.drop_nulls().mode(keep="all").head(1)
 
 
-def _points(values: Array, feature: int | str) -> Array:
+def points(values: Floats, feature: int | str) -> Floats:
     known = values[np.isfinite(values)]
     if not len(known) or known.min() == known.max():
         raise ValueError(f"feature={feature!r} has fewer than two values: there is nothing to draw along")
