@@ -226,6 +226,8 @@ def test_training_margins_keep_below_their_bound_in_every_round(model: Any, kind
         fit = clone(model).fit(X, y, sample_weight=weight)
         for stage in staged_margins(fit, X, y, kind=kind, sample_weight=weight):
             assert np.all(stage.margin_error(THETAS) <= stage.bound(THETAS) + 1e-9)
+            drawn = np.interp(THETAS, *stage.bound_curve())
+            assert np.all((stage.bound(THETAS) <= drawn + 1e-9) & (drawn <= stage.bound(THETAS) + 0.01))
         infinite = getattr(fit.estimator, "smoothing", None) == 0  # rounds of infinite outputs cost 1 + |mu|
         assert stage.bound(0.0) < 1 or infinite
         if not infinite:

@@ -55,6 +55,13 @@ class Proof:
         bounds = np.minimum(1.0, np.exp(np.minimum(self.score(at) + self.log_mean, 0.0)))
         return float(bounds) if at.ndim == 0 else bounds
 
+    def curve(self) -> tuple[Floats, Floats]:
+        """Thetas from -1 to 1 and the bounds there, close enough for lines between them: never below the bound."""
+        scores = np.log(np.linspace(0.005, 1.0, 200)) - self.log_mean
+        inner = np.tanh(scores / 2) if self.logistic else scores / max(self.reach, 1e-300)
+        theta = np.unique(np.concatenate([[-1.0, 1.0], inner[np.abs(inner) < 1]]))
+        return theta, np.asarray(self.bound(theta))
+
     def score(self, theta: Floats) -> Floats:
         """Which score has this margin."""
         if not self.logistic:
@@ -155,6 +162,13 @@ class Margins:
 
         Only for the rows, and weights, that the model was fitted to: others are refused.
         """
+        return self._proved().bound(theta)
+
+    def bound_curve(self) -> tuple[Floats, Floats]:
+        """Thetas, and :meth:`bound` there, to be joined by lines."""
+        return self._proved().curve()
+
+    def _proved(self) -> Proof:
         if isinstance(self.proof, str):
             raise ValueError(f"no bound on these margins: {self.proof}")
         if self.log_mean > self.proof.log_mean + SLACK:
@@ -163,7 +177,7 @@ class Margins:
                 f"their mean of exp(-score) is exp({self.log_mean:.6g}), in training it was at most "
                 f"exp({self.proof.log_mean:.6g})"
             )
-        return self.proof.bound(theta)
+        return self.proof
 
     @cached_property
     def log_mean(self) -> float:
