@@ -17,12 +17,14 @@ from electorate.studies.adaboost_r import (
     PAPER,
     QUICK,
     Plan,
+    claims,
     distance,
     figure_5,
     figure_6,
     left_area,
     one_fit,
     reproduce,
+    sweep,
     together,
     whole_law,
 )
@@ -102,6 +104,23 @@ def test_adaboost_r_is_less_sure_of_wrong_labels_under_noise() -> None:
     left = {name: left_area(graph) for name, graph in study.test[0.4, 150].items()}
     assert min(left, key=lambda name: left[name]) == "AdaBoost_R"
     assert left["AdaBoost_R"] < 0.8 * left["real AdaBoost"]
+
+
+def test_the_sweep_counts_what_the_paper_says() -> None:
+    facts = sweep(replace(SMALL, rates=(0.1, 0.4), repeats=2), terms=(1, 2))
+    assert len(facts) == 2 * 2 * 2 * 2 * 2 * 3  # samples, r, domains, rates, rounds, algorithms
+    lines = claims(facts).splitlines()
+    assert len(lines) == 2 + 4
+    for domain, r in {(fact["domain"], fact["r"]) for fact in facts}:
+        mine = [fact for fact in facts if (fact["domain"], fact["r"]) == (domain, r)]
+        wins = 0
+        for at in range(0, len(mine), 3):
+            assert mine[at]["rounds"] == mine[at + 2]["rounds"]
+            areas = {fact["algorithm"]: fact["area left of 0"] for fact in mine[at : at + 3]}
+            wins += min(areas, key=lambda name, areas=areas: areas[name]) == "AdaBoost_R"
+            assert sum(fact["lowest"] for fact in mine[at : at + 3]) >= 1 - 1e-9  # somebody is lowest everywhere
+        line = next(line for line in lines if line.startswith(f"| {domain} | {r} |"))
+        assert line.split("|")[3:5] == [f" {len(mine) // 3} ", f" {wins / (len(mine) // 3):.0%} "]
 
 
 def test_reproduce_writes_a_picture_and_a_table(tmp_path: Path) -> None:
