@@ -48,8 +48,11 @@ _HOMES = {
     "Union": "electorate.voters.union",
     "VadaBoostClassifier": "electorate.estimators.penalised",
     "WorkerLostError": "electorate.engines.messages",
+    "certificate": "electorate.estimators.certificates",
     "compare": "electorate.comparison.compare",
+    "compare_over": "electorate.comparison.over_tables",
     "complexity_of": "electorate.estimators.family_complexity",
+    "convergence": "electorate.estimators.convergence",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
     "margin_table": "electorate.estimators.model_margins",
@@ -101,8 +104,11 @@ __all__ = [
     "VadaBoostClassifier",
     "WorkerLostError",
     "__version__",
+    "certificate",
     "compare",
+    "compare_over",
     "complexity_of",
+    "convergence",
     "empirical_rademacher",
     "load",
     "margin_table",
@@ -115,13 +121,16 @@ __all__ = [
 
 if TYPE_CHECKING:
     from electorate.comparison.compare import compare
+    from electorate.comparison.over_tables import compare_over
     from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
+    from electorate.estimators.certificates import certificate
     from electorate.estimators.classifiers import (
         AdaBoostClassifier,
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.convergence import convergence
     from electorate.estimators.deepboost import DeepBoostClassifier
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load

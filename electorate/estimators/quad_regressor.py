@@ -27,11 +27,13 @@ from electorate.engines.shard import Examples
 from electorate.engines.threads import Threads
 from electorate.estimators import inputs
 from electorate.estimators.base import BoostedClassifier
+from electorate.estimators.certified import Certified
 from electorate.estimators.quad_afresh import RowVoters
 from electorate.estimators.quad_pools import Case, ColumnPool, StumpPool
 from electorate.estimators.quad_training import Fitting, train
 from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.estimators.room import Outline
+from electorate.estimators.seen import seen_of
 from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
 from electorate.voters.kernel_sections import KernelSections
@@ -40,7 +42,7 @@ from electorate.voters.pool import Pool
 Floats = NDArray[np.float64]
 
 
-class QuadBoostRegressor(RegressorMixin, BaseEstimator):
+class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
     Parameters
@@ -143,7 +145,8 @@ class QuadBoostRegressor(RegressorMixin, BaseEstimator):
         table = self._check_rows(X, reset=True)
         n_rows = table.n_rows if self._is_native else table.shape[0]
         target = check_target(self, y, n_rows)
-        weights = read_weights(inputs.check_weight(sample_weight, n_rows))
+        weight = inputs.check_weight(sample_weight, n_rows)
+        weights = read_weights(weight)
         counting = target[weights.times > 0]
         low, high = float(counting.min()), float(counting.max())
         shift = low + (high - low) / 2 if self.fit_intercept else 0.0
@@ -152,6 +155,7 @@ class QuadBoostRegressor(RegressorMixin, BaseEstimator):
         scaled = np.where(weights.times > 0, (target - shift) / self.scale_, 0.0)
         examples = Examples(table, np.zeros(n_rows, dtype=np.int64), 1, weights)
         self._fit(examples, scaled, shift, (X, y))
+        self.seen_ = seen_of([(table, target, weight)])
         return self
 
     def _refuse_family(self) -> None:

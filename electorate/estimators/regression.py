@@ -32,8 +32,10 @@ from electorate.engines.shard import Examples
 from electorate.engines.targets import Heard, Targets, TargetThreads
 from electorate.ensemble import Read, from_casts
 from electorate.estimators import inputs
+from electorate.estimators.certified import Certified
 from electorate.estimators.lazily import is_dask
 from electorate.estimators.regression_voters import RegressionVoters
+from electorate.estimators.seen import seen_of
 from electorate.median import Median, Stage, Votes
 from electorate.voters.regression_trees import EdgeTrees, RegressionTrees, SquaresTrees
 from electorate.voters.wrapped_regressors import WrappedRegressor
@@ -79,7 +81,7 @@ class Bench:
         return TargetThreads(Targets(examples, rows.y, kappas), self.bins if native else None, self.pool, n_shards)
 
 
-class BoostedRegressor(RegressorMixin, BaseEstimator):
+class BoostedRegressor(Certified, RegressorMixin, BaseEstimator):
     """Subclasses set the parameters below and define `_try`."""
 
     estimator: Any
@@ -149,6 +151,7 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         for name in ("offset_", "calibration_", "best_round_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
+        self.seen_ = seen_of([(checked, targets, weight)])
         return self
 
     def _bench(self, rows: Rows, pool: Pool, n_shards: int) -> Bench:

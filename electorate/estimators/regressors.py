@@ -23,6 +23,7 @@ from electorate.data.targets import check_targets, spread
 from electorate.data.weights import read_weights
 from electorate.estimators import inputs
 from electorate.estimators.regression import Bench, BoostedRegressor
+from electorate.estimators.seen import seen_of
 from electorate.median import Votes, conformal_rank
 from electorate.voters.confidence import Given, bumps
 from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW, Earning, windows
@@ -321,6 +322,9 @@ class MedBoostRegressor(BoostedRegressor):
         said, scale = self._said_and_scale(X)
         targets = check_targets(self, y, len(said))
         self.calibration_ = np.sort(np.abs(targets - said) / scale)
+        if getattr(self, "seen_", None) is not None:
+            here = seen_of([(self._check_rows(X, reset=False), targets, np.ones(len(targets)))])
+            self.seen_ = self.seen_.and_also(here)
         return self
 
     def _said_and_scale(self, X: Any) -> tuple[Array, Array]:
