@@ -38,6 +38,7 @@ from electorate import (
     Trees,
     TreeSizesDisplay,
     VadaBoostClassifier,
+    convergence,
     margins,
     shape_functions,
     staged_margins,
@@ -142,6 +143,15 @@ def test_bounds_are_never_below_the_training_error(model: Any, ax: Any) -> None:
         assert np.all(bound >= observed - 1e-9)
     assert ax.get_yscale() == "log"
     assert len(display.lines_) == 1 + len(display.bounds)
+
+
+def test_predictions_of_rounds_can_be_drawn(ax: Any) -> None:
+    X, y = noisy(100)
+    found = convergence(VadaBoostClassifier(lam=0.0, n_estimators=9).fit(X, y))
+    for prediction in found.predictions:
+        lines = BoundDisplay.from_prediction(prediction, ax=ax).lines_
+        np.testing.assert_allclose(lines[0].get_ydata(), prediction.observed)
+        np.testing.assert_allclose(lines[1].get_ydata(), prediction.predicted)
 
 
 def test_bounds_of_median_votes(ax: Any) -> None:

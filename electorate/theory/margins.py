@@ -71,19 +71,6 @@ class Proof:
         return np.where(theta >= 1, np.inf, np.where(theta <= -1, -np.inf, inside))
 
 
-def theorem_1(theta: Any, edges: Any, bayes_error: float = 0.0) -> Any:
-    """The right side of eq. 11 for logistic margins, as printed; edges: mu_1 .. mu_T; bayes_error: of identical rows.
-
-    It holds, but Markov's inequality alone gives less: without the first term, and with (1 + theta) / (1 - theta)
-    instead of its maximum with 1. That is what :meth:`Margins.bound` says.
-    """
-    at = np.asarray(theta, dtype=np.float64)
-    with np.errstate(divide="ignore"):
-        odds = np.where(at < 1, (1 + at) / np.where(at < 1, 1 - at, 1.0), np.inf)
-    bounds = bayes_error + np.maximum(1.0, odds) * math.exp(-0.5 * float(np.sum(np.square(edges))))
-    return float(bounds) if at.ndim == 0 else bounds
-
-
 # ---------------------------------------------------------------- margins of rows
 
 
