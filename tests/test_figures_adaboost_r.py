@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from electorate import AdaBoostRClassifier, Rules, margins
+from electorate.cli import main
 from electorate.simulate import XD6, LEDEven
 from electorate.studies.adaboost_r import (
     ALGORITHMS,
@@ -23,7 +23,6 @@ from electorate.studies.adaboost_r import (
     figure_6,
     left_area,
     one_fit,
-    reproduce,
     sweep,
     together,
     whole_law,
@@ -123,9 +122,16 @@ def test_the_sweep_counts_what_the_paper_says() -> None:
         assert line.split("|")[3:5] == [f" {len(mine) // 3} ", f" {wins / (len(mine) // 3):.0%} "]
 
 
-def test_reproduce_writes_a_picture_and_a_table(tmp_path: Path) -> None:
+def test_the_command_writes_a_picture_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The domains are simulated: no data is needed."""
     assert QUICK.rows < PAPER.rows
-    said = reproduce(SimpleNamespace(what="figure 6", quick=True, out=tmp_path / "out"))
+    asked = ["reproduce", "adaboost_r", "--data", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert main(asked) == 0
+    assert "--figure 5" in capsys.readouterr().out
+    assert main([*asked, "--figure", "6", "--quick"]) == 0
+    said = capsys.readouterr().out
     assert (tmp_path / "out" / "figure-6.png").stat().st_size > 10_000
+    assert (tmp_path / "out" / "figure-6.md").read_text() == said.removesuffix("\n")
     assert "# AdaBoost_R, Figure 6: XD6" in said
     assert "quick" in said
+    assert main([*asked, "--figure", "7"]) == 1

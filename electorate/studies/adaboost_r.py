@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules, staged_margins
 from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6, Bits, LEDEven
+from electorate.studies.request import Request
 from electorate.theory.margins import Margins
 
 Floats = NDArray[np.float64]
@@ -26,6 +27,7 @@ ALGORITHMS: dict[str, Callable[..., Any]] = {
     "real AdaBoost": RealAdaBoostClassifier,
 }
 OURS = "AdaBoost_R"
+NEEDS_DATA = False  # its domains are simulated
 OFFERS = {
     "figure 5": "test margin graphs on LEDeven, segments inverted at rates of 10 to 40%",
     "figure 6": "test margin graphs on XD6, labels inverted at rates of 10 to 40%",
@@ -296,7 +298,7 @@ def _firsts(facts: list[dict[str, Any]], what: str) -> list[str]:
     return [str(fact["algorithm"]) for fact in best.values()]
 
 
-def reproduce(request: Any) -> str:
+def reproduce(request: Request) -> str:
     """For `electorate reproduce adaboost_r --figure N`: the picture goes to the folder, the table is returned."""
     number = int(request.what.split()[-1])
     make = {5: figure_5, 6: figure_6}[number]

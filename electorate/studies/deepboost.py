@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from electorate import AdaBoostClassifier, CumulativeMarginsDisplay, DeepBoostClassifier, Trees, TreeSizesDisplay
+from electorate.studies.request import Request
 
+NEEDS_DATA = True
 OFFERS = {
     "figure 3": "the sizes of the trees of one run of DeepBoost on ionosphere",
     "figure 4": "normalised margins of AdaBoost, AdaBoost-L1 and DeepBoost on ionosphere",
@@ -63,7 +65,7 @@ def figure_4(folder: Path, plan: Plan = PAPER) -> CumulativeMarginsDisplay:
     return CumulativeMarginsDisplay.from_estimators(fitted, X, y).plot_panels()
 
 
-def reproduce(request: Any) -> str:
+def reproduce(request: Request) -> str:
     """For `electorate reproduce deepboost --figure N`: the picture goes to the folder, its numbers are returned."""
     number, plan = int(request.what.split()[-1]), QUICK if request.quick else PAPER
     display: Any = {3: figure_3, 4: figure_4}[number](request.data, plan)

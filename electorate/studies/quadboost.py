@@ -22,6 +22,7 @@ from electorate.studies.uci import Data, normalised, read, split
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
+NEEDS_DATA = True
 OFFERS = {"table 1": "test errors and times of six algorithms on 25 data sets"}
 PENALTY = {"QuadBoost-L1": "l1", "QuadBoost-L2": "l2", "QuadBoost-Linf": "linf", "QuadBoost": None}
 ALGORITHMS = (*PENALTY, "LPBoost", "AdaBoost")

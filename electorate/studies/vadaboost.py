@@ -12,7 +12,9 @@ import numpy as np
 
 from electorate import AdaBoostClassifier, CostDisplay, EBBoostClassifier, VadaBoostClassifier
 from electorate.report.drawing import pyplot
+from electorate.studies.request import Request
 
+NEEDS_DATA = True
 OFFERS = {"figure 2": "1 + cost against rounds on MNIST, 3 against 8, lam = 0 and 0.5"}
 LAMS = (0.0, 0.5)
 
@@ -71,7 +73,7 @@ def rounds_to(cost: Any, level: float) -> int | None:
     return int(found[0]) + 1 if len(found) else None
 
 
-def reproduce(request: Any) -> str:
+def reproduce(request: Request) -> str:
     """For `electorate reproduce vadaboost --figure 2`: the picture goes to the folder, a table is returned."""
     study = figure_2(request.data, QUICK if request.quick else PAPER)
     request.out.mkdir(parents=True, exist_ok=True)
