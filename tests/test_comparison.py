@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 import electorate
 from electorate import AdaBoostClassifier, ModelFormatError, Trees
-from electorate.comparison import cells, folds, statistics
+from electorate.comparison import cells, folds, report, statistics
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, Algorithm, Facts, applicable
 from electorate.comparison.cells import Cell, Protocol, in_order
 from electorate.comparison.journal import Failed, Journal
@@ -249,6 +249,9 @@ def test_ranking_uses_the_rows_all_have_and_names_the_rest():
     assert ranking.folds == [0]
     assert ranking.lines[1].error == 0.5
     assert set(ranking.not_run) == set(order) - set(results)
+    told = report.missing(ranking, protocol)
+    assert told == ["not run: stumps: n_estimators=5", "not run: trees: n_estimators=2 in fold 2"]
+    assert report.missing(rank(protocol, order, {}), protocol) == ["not run: stumps", "not run: trees"]
     apart = {Cell(0, 0, 0): outcome(0.1, 1, 0), Cell(1, 0, 1): outcome(0.1, 0, 0)}
     assert len(rank(protocol, order, apart).lines) == 1  # no fold in common: one of them stands alone
     results[Cell(1, 0, 0)] = Failed("no")
