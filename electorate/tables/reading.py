@@ -38,7 +38,26 @@ def read_weighted_table(
     rest = table.drop_columns([*taken, *(name for name in source.drop if name not in taken)])
     if rest.num_columns == 0:
         raise source.error("there is no column beside the target" + ("" if weights is None else " and the weights"))
+    refuse_infinite(source, rest)
     return rest, labels, weight
+
+
+def refuse_infinite(source: Source, table: Any, before: int = 0) -> None:
+    """The first infinite number is a mistake, told by its line. before: rows of the source that came earlier."""
+    arrow = pyarrow()
+    import pyarrow.compute as pc
+
+    for name in table.column_names:
+        if not arrow.types.is_floating(table.column(name).type):
+            continue
+        row = pc.index(pc.fill_null(pc.is_inf(table.column(name)), False), True).as_py()
+        if row >= 0:
+            where, line = _where(source, before + row)
+            raise source.error(
+                f"column {literal(name)!r}{where} is infinite, or too large: give a finite number, or nothing where "
+                "it is not known",
+                line,
+            )
 
 
 def _read_binary(source: Source) -> Any:
