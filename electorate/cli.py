@@ -1,4 +1,4 @@
-"""The command `electorate`: compare, fit, predict, verify, data, warmup.
+"""The command `electorate`: compare, fit, predict, certify, verify, reproduce, data, warmup.
 
 Results go to standard output, everything else to standard error. Exit codes: 0 done; 1 the data, the model or the
 disk does not allow it; 2 the command line is wrong; 130 interrupted; 141 nobody reads the output any more.
@@ -19,7 +19,9 @@ COMMANDS = {
     "compare": "which boosting to use on a table, and how good it is",
     "fit": "train one algorithm on a table",
     "predict": "predict the rows of a table, of any size, with a model",
+    "certify": "say what is proved of a model: bounds on its risk, and why they hold",
     "verify": "check a model file and say what it holds",
+    "reproduce": "make a table or a figure of the papers again",
     "data": "list the papers' data sets, or fetch one",
     "warmup": "compile the kernels ahead, for an image or a first user",
 }

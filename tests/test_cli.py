@@ -265,7 +265,7 @@ def test_exit_codes(there, capsys):
     assert "nowhere" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["compare", "fit", "predict", "verify", "data", "warmup"])
+@pytest.mark.parametrize("command", ["compare", "fit", "predict", "certify", "verify", "data", "warmup"])
 def test_every_command_has_an_example(command, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])

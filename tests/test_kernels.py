@@ -1063,12 +1063,12 @@ def test_quad_best_and_gap(rng: np.random.Generator, n_voters: int, kind: int, m
 def test_quad_rounds_and_replay(rng: np.random.Generator, n_voters: int, kind: int, mode: int) -> None:
     """The same moves, the same end, and the same again from the moves; rows of the Gram matrix that are not there."""
     p = some_pool(rng, n_voters, kind)
-    slot = np.where((rng.random(n_voters) < 0.8) | (p["weight"] != 0), np.arange(n_voters), -1)
+    slot = np.where(rng.random(n_voters) < 0.8, np.arange(n_voters), -1)
     last, room, most_voters = int(rng.integers(1, 8)), int(rng.integers(1, 60)), int(rng.integers(1, 10))
     ends = []
     for twin in TWINS:
         c, weight = p["c"].copy(), p["weight"].copy()
-        places, moves, info = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5)), np.zeros(4, dtype=np.int64)
+        places, moves, info = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5)), np.zeros(6, dtype=np.int64)
         number = twin.quad_rounds(
             kind, p["lam"], p["most"], mode, 1e-3, most_voters, 1.0, c, p["mu"], p["eta"], weight, p["gram"], slot,
             1, last, places, moves, info,
@@ -1087,6 +1087,35 @@ def test_quad_rounds_and_replay(rng: np.random.Generator, n_voters: int, kind: i
         np.testing.assert_allclose(moves, ours[3][:made], rtol=0, atol=1e-12)
         np.testing.assert_allclose(c, ours[4], rtol=0, atol=1e-12)
         np.testing.assert_array_equal(weight, ours[5])
+
+
+@few_cases
+@given(generators, st.integers(2, 9), st.integers(0, 3), st.integers(0, 2))
+def test_quad_rounds_with_one_gram_row_at_a_time(rng: np.random.Generator, n_voters: int, kind: int, mode: int) -> None:
+    """Left wherever a row is wanted, in the midst of a sweep too, and gone on with: as if all rows had been there."""
+    p = some_pool(rng, n_voters, kind)
+    last, most_voters = int(rng.integers(1, 8)), int(rng.integers(1, 10))
+    room = (last + 1) * (2 * n_voters + 2)
+    for twin in TWINS:
+        ends = []
+        for slot in (np.arange(n_voters), np.full(n_voters, -1)):
+            c, weight, info, number, parts = p["c"].copy(), p["weight"].copy(), np.zeros(6, dtype=np.int64), 1, []
+            for _ in range(1000):
+                places, moves = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5))
+                number = twin.quad_rounds(
+                    kind, p["lam"], p["most"], mode, 1e-3, most_voters, 1.0, c, p["mu"], p["eta"], weight, p["gram"],
+                    slot, number, last, places, moves, info,
+                )  # fmt: skip
+                parts.append(np.column_stack([places, moves])[: info[0]])
+                if info[1] != 1:
+                    break
+                slot[:] = -1
+                slot[info[2]] = info[2]
+            ends.append((number, info[1:].tolist(), np.concatenate(parts), c, weight))
+        whole, single = ends
+        assert whole[:2] == single[:2]
+        for one, other in zip(whole[2:], single[2:], strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 # ---------------------------------------------------------------- the vote by weighted median
@@ -1191,3 +1220,73 @@ def test_best_window(rng: np.random.Generator, n: int, eps: float) -> None:
     first, last = found[0]
     middle = targets[first] + 0.5 * (targets[last] - targets[first])
     assert np.all(np.abs(targets[first : last + 1] - middle) <= eps)
+
+
+@few_cases
+@given(rng=generators, n_labels=st.integers(1, 9), is_right=st.booleans(), at=st.sampled_from([0.0, 2.0**20]))
+def test_distance_edge(rng: np.random.Generator, n_labels: int, is_right: bool, at: float) -> None:
+    targets = some_earning(rng, n_labels)[1] + at
+    totals = rng.choice(np.array([0, 1, 4, 9]), n_labels)
+    left = rng.integers(0, totals + 1)
+    side = totals - left if is_right else left
+    sums = int(side.sum()), float(side @ targets)
+    edges = [twin.distance_edge(totals, left, is_right, *sums, targets, 0.25) for twin in TWINS]
+    assert edges[0] == edges[1]
+
+
+@few_cases
+@given(table=sums_of_tables, limit=limits, abstains=st.booleans(), rng=generators)
+def test_best_distance_threshold(table: Sums, limit: int | None, abstains: bool, rng: np.random.Generator) -> None:
+    targets = some_earning(rng, len(table.totals))[1]
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7, dtype=np.int64)
+        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), targets, 0.25, abstains)
+        seen.append((twin.best_distance_threshold(*given, found), *found.tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(table=two_labels, limit=limits)
+def test_best_mean_threshold(table: Sums, limit: int | None) -> None:
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7, dtype=np.int64)
+        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit))
+        seen.append((twin.best_mean_threshold(*given, found), *found.tolist()))
+    assert seen[0] == seen[1]
+
+
+# ---------------------------------------------------------------- all labels at once
+
+
+@few_cases
+@given(rng=generators, n=row_counts, groups=st.integers(1, 3), n_labels=st.integers(1, 6))
+def test_histograms8(rng: np.random.Generator, n: int, groups: int, n_labels: int) -> None:
+    codes, grid = rng.integers(0, 2**32, (groups, n), dtype=np.uint32), rng.integers(0, 2**40, n)
+    starts = some_starts(rng, n, n_labels)
+    order = rng.permutation(n).astype(np.uint32)
+    low = int(rng.integers(0, n + 1))
+    inside = some_starts(rng, n - low, n_labels)
+    whole, part = (np.zeros((2, n_labels, 4 * groups, 256), dtype=np.int64) for _ in range(2))
+    for twin, sums, some in zip(TWINS, whole, part, strict=True):
+        twin.histograms8(codes, grid, starts, sums)
+        twin.histograms8_of(codes, grid, order, low, inside, some)
+    np.testing.assert_array_equal(*whole)
+    np.testing.assert_array_equal(*part)
+    assert np.all(whole[0].sum(axis=(0, 2)) == grid.sum())
+    assert np.all(part[0].sum(axis=(0, 2)) == grid[order[low:]].sum())
+
+
+@few_cases
+@given(rng=generators, n=row_counts)
+def test_sum_signs_and_tell(rng: np.random.Generator, n: int) -> None:
+    grid, award = rng.integers(0, 2**40, n), rng.choice([-1.0, -0.5, 0.0, 1.0], n)
+    sums = [tuple(map(int, twin.sum_signs(grid, award))) for twin in TWINS]
+    assert sums[0] == sums[1]
+    order, low, high = rng.permutation(n).astype(np.uint32), n // 3, n // 2
+    said = [np.zeros(n), np.zeros(n)]
+    for twin, out in zip(TWINS, said, strict=True):
+        twin.tell(order, low, high, 2.5, out)
+    np.testing.assert_array_equal(*said)
+    assert said[0].sum() == 2.5 * (high - low)

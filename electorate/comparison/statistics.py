@@ -5,22 +5,15 @@ Nothing here trains. Outcomes are losses per row, paired: the same rows for ever
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
+
+from electorate.theory.binomial import binomial_bound
+
+__all__ = ["binomial_bound", "chance_of_best", "chance_of_worse", "posterior_means", "standard_error"]
 
 DRAWS = 4_000
 CELLS_AT_ONCE = 4_000_000
 
 Losses = NDArray[np.float64]  # [algorithm, row]
-
-
-def binomial_bound(errors: int, rows: int, confidence: float = 0.95) -> float:
-    """The largest error rate under which so few errors still happen with probability 1 - confidence.
-
-    Clopper and Pearson (1934), one-sided: exact for any number of rows drawn like those to come.
-    """
-    if not 0 <= errors <= rows or rows < 1:
-        raise ValueError(f"{errors} errors of {rows} rows")
-    return 1.0 if errors == rows else float(betaincinv(errors + 1, rows - errors, confidence))
 
 
 def standard_error(losses: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> float:

@@ -19,6 +19,7 @@ from electorate.council import Council
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
 from electorate.ensemble import ARRAYS, LEAF, SET_WIDTH, Ensemble
+from electorate.estimators import seen
 from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 
 ESTIMATORS = {
@@ -68,7 +69,7 @@ def save(model: Any, path: Any) -> None:
     _refuse_wrapped(model)
     arrays = {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
-    arrays |= model._more_arrays()
+    arrays |= {**model._more_arrays(), **seen.arrays_of(model)}
     modelfile.write(path, type(model).__name__, _meta(model) | _held_out(model), arrays)
 
 
@@ -123,7 +124,7 @@ def _meta(model: Any) -> dict[str, Any]:
 
 def _out(value: Any) -> Any:
     """A parameter as JSON: families by name, arrays as lists; a random generator is not kept."""
-    if hasattr(value, "best") and hasattr(value, "get_params"):
+    if hasattr(value, "get_params") and (hasattr(value, "best") or type(value).__name__ in FAMILIES):
         own = {name: _out(given) for name, given in value.get_params(deep=False).items()}
         return {"family": type(value).__name__, "parameters": own}
     if isinstance(value, dict):
@@ -170,10 +171,12 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
 
     families: classes of voters that are not electorate's own; a file names them, and only those given here are made.
     """
-    from electorate.estimators import regression_files
+    from electorate.estimators import quad_files, regression_files
 
     contents = modelfile.read(path)
     try:
+        if contents.kind == quad_files.KIND:
+            return quad_files.rebuild(contents, {family.__name__: family for family in families})
         if contents.kind in regression_files.ESTIMATORS:
             return regression_files.rebuild(contents)
         _expect(contents.kind in ESTIMATORS, f"no estimator is called {contents.kind!r:.60}")
@@ -208,6 +211,7 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     _read_validation(contents, model)
     model._read_more(contents)
+    seen.read_seen(contents, model)
     model.estimator_ = model._family()
     _read_held_out(contents, model)
     return model
