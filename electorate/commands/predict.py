@@ -27,7 +27,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from electorate import load
     from electorate.cli import source_of
-    from electorate.tables.reading import refuse_infinite
+    from electorate.tables.reading import by_line
     from electorate.tables.streaming import batches, kinds_of, names_of
     from electorate.tables.writing import Writer
 
@@ -37,11 +37,8 @@ def run(options: argparse.Namespace) -> int:
     count = 0
     with Writer(options.out, options.out_format) as out:
         for table in batches(source_of(options), kinds_of(model, names), options.keep):
-            try:
+            with by_line(source_of(options), table, count):
                 predicted = _predicted(model, table, names, options)
-            except ValueError:
-                refuse_infinite(source_of(options), table.select(names), count)  # by its line, not by its place here
-                raise
             out.write(predicted)
             count += table.num_rows
         if not count:

@@ -6,6 +6,8 @@ Types are guessed from the beginning and held to: a cell that does not fit is an
 import csv
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -38,12 +40,23 @@ def read_weighted_table(
     rest = table.drop_columns([*taken, *(name for name in source.drop if name not in taken)])
     if rest.num_columns == 0:
         raise source.error("there is no column beside the target" + ("" if weights is None else " and the weights"))
-    refuse_infinite(source, rest)
     return rest, labels, weight
 
 
-def refuse_infinite(source: Source, table: Any, before: int = 0) -> None:
-    """The first infinite number is a mistake, told by its line. before: rows of the source that came earlier."""
+@contextmanager
+def by_line(source: Source, table: Any, before: int = 0) -> Iterator[None]:
+    """What does not want an infinite number of the table may say so: here it is told by its line.
+
+    before: rows of the source that came earlier.
+    """
+    try:
+        yield
+    except ValueError:
+        _refuse_infinite(source, table, before)
+        raise
+
+
+def _refuse_infinite(source: Source, table: Any, before: int) -> None:
     arrow = pyarrow()
     import pyarrow.compute as pc
 
