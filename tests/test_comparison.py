@@ -166,6 +166,16 @@ def test_a_cell_is_a_function_of_rows_and_seed():
     assert np.array_equal(one.log_losses, two.log_losses)
 
 
+def test_cells_are_silent(recwarn):
+    def warns(facts):
+        warnings.warn("as always", stacklevel=2)
+        return ours(facts)
+
+    rows, n_classes = rows_of(*small())
+    cells.run(Cell(0, 0, 0), rows, Protocol([Algorithm("a", CLASSIFICATION, warns, ({},))], 3, 0, n_classes))
+    assert not recwarn
+
+
 def test_a_cell_is_what_the_estimator_does_on_the_training_rows():
     X, y = small()
     rows, n_classes = rows_of(X, y)
