@@ -23,7 +23,7 @@ from electorate.estimators.seen import Seen, marks_of
 from electorate.estimators.training_bounds import training_bounds
 from electorate.estimators.vote_parts import Parts, parts_of
 from electorate.theory import bounds
-from electorate.theory.binomial import binomial_bound, chance_of_so_many
+from electorate.theory.binomial import binomial_bound
 from electorate.theory.bounds import HINGE, LOSSES, Complexity, Counted, Drawn, Floats, Terms
 from electorate.theory.certificate import Bound, Certificate, proved, refused
 from electorate.theory.complexity import Shape
@@ -39,7 +39,7 @@ MEDIAN = "LocMedBoost paper, Theorem 4, constants ours"
 CLOPPER = "Clopper and Pearson 1934"
 IID = "the training rows were drawn independently, each like the rows to come"
 IID_OUT = "the held-out rows were drawn independently, each like the rows to come, and took no part in fitting"
-TOO_MANY = 1e-6  # a chance below which equal rows are no coincidence
+FAR_MORE = 3  # times as many equal rows as the rows of the fit have among themselves, and so many more
 
 
 def certificate(
@@ -207,11 +207,12 @@ def _overlap(model: Any, rows: Rows, equal_rows: str) -> tuple[str | None, list[
     if equal_rows == "refuse":
         raise ValueError(
             f"row {int(found[0])} of heldout took part in fitting, stopping or calibration (and {len(found) - 1} more "
-            f"do): held-out rows must not. If equal rows are a coincidence here ({rate}), say equal_rows='allow'"
+            f"do): held-out rows must not. If equal rows are a coincidence here ({rate}), say equal_rows='allow' "
+            "(--allow-equal-rows)"
         )
     compared = int(np.count_nonzero(marks <= np.uint64(seen.limit)))
-    usual = binomial_bound(repeated, max(seen.rows, 1), 1 - TOO_MANY) if seen.rows else 0.0
-    if chance_of_so_many(len(found), compared, usual) < TOO_MANY:
+    usual = compared * repeated / max(seen.rows, 1)  # among independent rows the same share equals another one
+    if len(found) > FAR_MORE * usual + FAR_MORE:
         return f"{len(found)} of its {compared} rows took part in fitting: too many for a coincidence ({rate})", []
     return None, [f"{len(found)} held-out rows equal a row of the fit, taken as coincidence: {rate}"]
 
