@@ -21,6 +21,7 @@ from electorate.boosting.loop import Cast, Row
 from electorate.data.bins import Bins, block_rows, pad_edges
 from electorate.engines.messages import Question
 from electorate.engines.pool import Pool
+from electorate.masks import MISSING, Masks
 from electorate.voters.trees import Voter
 
 LEAF = -1
@@ -73,6 +74,11 @@ class Ensemble:
         return Ladder.of(self)
 
     @cached_property
+    def masks(self) -> Masks | None:
+        """For voters of few leaves, about columns of few cells."""
+        return Masks.of(self)
+
+    @cached_property
     def lookup(self) -> "Lookup | None":
         """Tables by column, if every voter asks at most one question."""
         return Lookup.of(self) if np.all(np.diff(self.offsets) <= 3) else None
@@ -88,9 +94,9 @@ class Ensemble:
     def staged_votes(self, n_rows: int, read: Read) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """After every round, how many voters there are and their votes (the same array, added to)."""
         votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
-        cells = np.empty((len(self.cells.columns), n_rows), dtype=np.int32)
+        cells = np.empty((len(self.cells.columns), n_rows), dtype=np.int32 if self.masks is None else np.uint8)
         for low, high in _blocks(0, n_rows, self.n_columns):
-            cells[:, low:high] = self.cells.find(read(low, high))
+            cells[:, low:high] = self.find_cells(read(low, high))
         ends = np.flatnonzero(np.diff(self.rounds, append=-1)) + 1
         for first, last in pairwise([0, *ends.tolist()]):
             self._walk_cells(cells, votes, first, last)
@@ -99,15 +105,28 @@ class Ensemble:
     def _walk(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
         """votes[:, low:high], block by block."""
         for at, end in _blocks(low, high, self.n_columns):
-            cells = self.cells.find(read(at, end))
+            cells = self.find_cells(read(at, end))
             part = np.zeros((self.n_outputs, end - at), dtype=np.int64)
             for first in range(0, self.n_voters, VOTERS_AT_ONCE):
                 self._walk_cells(cells, part, first, min(first + VOTERS_AT_ONCE, self.n_voters))
             votes[:, at:end] = part
 
-    def _walk_cells(self, cells: NDArray[np.int32], votes: NDArray[np.int64], first: int, last: int) -> None:
+    def find_cells(self, block: NDArray[np.float64]) -> NDArray[Any]:
+        """[place, row]: the cell of every value of a block, as bytes where `masks` are used."""
+        return self.cells.find(block, -1, np.int32) if self.masks is None else self.cells.find(block, MISSING, np.uint8)
+
+    @cached_property
+    def leaf_units(self) -> NDArray[np.int64]:
+        """[output, leaf] of the units, in the order of `masks`."""
+        assert self.masks is not None
+        return np.ascontiguousarray(self.units[self.masks.nodes].T)
+
+    def _walk_cells(self, cells: NDArray[Any], votes: NDArray[np.int64], first: int, last: int) -> None:
         offsets = self.offsets[first : last + 1]
-        if len(self.sets):
+        if self.masks is not None:
+            ends = (self.masks.offsets[first : last + 1], self.masks.leaves[first : last + 1])
+            kernels.vote(cells, *ends, self.masks.tests, self.leaf_units, votes, *self.masks.scratch(cells.shape[1]))
+        elif len(self.sets):
             tests = (self.cells.place, self.cells.cut, self.members, self.missing_left)
             kernels.walk(cells, offsets, *tests, self.children, self.sets, self.units, votes)
         else:
@@ -196,12 +215,12 @@ class Cells:
     def padded(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         return pad_edges(self.edges)
 
-    def find(self, block: NDArray[np.float64]) -> NDArray[np.int32]:
-        """[place, row]: the cell of every value of a block, -1 where missing."""
+    def find(self, block: NDArray[np.float64], missing: int, kind: type[np.generic]) -> NDArray[Any]:
+        """[place, row]: the cell of every value of a block."""
         rows = block.shape[1]
-        cells = np.empty((len(self.columns), rows, 1), dtype=np.int32)
+        cells = np.empty((len(self.columns), rows, 1), dtype=kind)
         scratch = np.empty(rows, dtype=np.int32)
-        kernels.encode(block[self.columns], *self.padded, -1, np.arange(rows), cells, scratch)
+        kernels.encode(block[self.columns], *self.padded, missing, np.arange(rows), cells, scratch)
         return cells[:, :, 0]
 
 

@@ -232,13 +232,12 @@ class Stage:
 
 def trees_say(trees: Ensemble, block: Array, outputs: int) -> Array:
     """[output, row, voter] of what trees say of a block [column, row]."""
-    cells = trees.cells.find(block)
+    cells = trees.find_cells(block)
     rows = block.shape[1]
     said = np.empty((outputs, rows, trees.n_voters))
-    if not len(trees.sets):
-        scratch = np.empty(rows, dtype=np.int32)
-        nodes = (trees.ladder.place, trees.ladder.low, trees.ladder.cut, trees.ladder.kids)
-        kernels.walk_each(cells, trees.offsets, trees.ladder.depths, *nodes, trees.value, said, scratch)
+    if (masks := trees.masks) is not None:
+        values = np.ascontiguousarray(trees.value[masks.nodes, :outputs].T)
+        kernels.say(cells, masks.offsets, masks.leaves, masks.tests, values, said, *masks.scratch(rows))
         return said
     tests = (trees.cells.place, trees.cells.cut, trees.members, trees.missing_left, trees.children, trees.sets)
     numbers = np.arange(len(trees.column))[:, None]

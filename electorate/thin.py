@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.boosting.grid import UNITS, on_grid
 from electorate.boosting.reweigh import Normal, Said, first_of_each, lasso, soft_margin, weigh_linear, weigh_quadratic
 from electorate.data.weights import read_weights
+from electorate.engines.gram import PoolState
 from electorate.engines.pool import Pool
 from electorate.engines.shard import counts_of
 from electorate.ensemble import Ensemble
@@ -48,7 +49,7 @@ def _by_lasso(said: Said, strengths: Strengths) -> Iterator[Floats]:
     """lam = strength times the one that empties the model."""
     normal = Normal.of(said)
     empty = float(np.abs(normal.mu).max(initial=0.0))
-    return lasso(normal, [strength * empty for strength in strengths], 1e-6)
+    return lasso(PoolState(normal), [strength * empty for strength in strengths], 1e-6)
 
 
 WEIGHERS: dict[str, tuple[Weigher, tuple[float, ...]]] = {

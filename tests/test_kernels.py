@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from electorate.data.bins import pad_edges
+from electorate.data.bins import Bins, pad_edges
+from electorate.engines.bundles import Bundles
 from electorate.kernels import fast, reference
+from electorate.masks import Masks
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -172,6 +175,37 @@ def test_encode(code: type, missing: int, rng: np.random.Generator, n: int, n_co
         out = np.zeros((-(-n_columns // per_group), n, per_group), dtype=code)
         twin.encode(block, edges, depths, missing, dest, out, np.empty(n + 3, dtype=np.int32))
         outs.append(out)
+    np.testing.assert_array_equal(*outs)
+
+
+@few_cases
+@given(rng=generators, n=row_counts, n_columns=st.integers(1, 30))
+def test_join_and_spread(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    """Twins agree; sums over joint codes, spread, are sums over the codes themselves."""
+    n_bins = rng.choice([0, 1, 2, 2, 2, 3, 9, 15, 255], n_columns)
+    bins = Bins([np.arange(k - 0.5) for k in n_bins], {}, np.zeros(n_columns, dtype=np.bool_), n_bins)
+    bundles = Bundles.of(bins)
+    if bundles is None:
+        return
+    codes = np.zeros((-(-n_columns // 4), n, 4), dtype=np.uint8)
+    for j, k in enumerate(n_bins):
+        codes[j // 4, :, j % 4] = np.where(rng.random(n) < 0.1, 255, rng.integers(0, max(k, 1), n))
+    dest = np.where(rng.random(n) < 0.8, rng.permutation(n), -1)
+    grid = rng.integers(-(2**40), 2**40, n)
+    outs = []
+    for twin in TWINS:
+        out = np.zeros((-(-bundles.n_stored // 4), n, 4), dtype=np.uint8)
+        twin.join(codes, bundles.missing, bundles.place, bundles.stride, dest, out)
+        outs.append(out)
+        sums = np.zeros((4 * out.shape[0], 256), dtype=np.int64)
+        found = np.zeros((n_columns, 256), dtype=np.int64)
+        for p in range(bundles.n_stored):
+            np.add.at(sums[p], out[p // 4, dest[dest >= 0], p % 4], grid[dest >= 0])
+        twin.spread(sums, bundles.place, bundles.used, bundles.bin_of, found)
+        for j in range(n_columns):
+            single = np.zeros(256, dtype=np.int64)
+            np.add.at(single, codes[j // 4, :, j % 4][dest >= 0], grid[dest >= 0])
+            np.testing.assert_array_equal(found[j], single)
     np.testing.assert_array_equal(*outs)
 
 
@@ -759,11 +793,13 @@ def test_first_infinite(rng: np.random.Generator, n: int, n_columns: int, infini
 class Grove:
     """Random trees as the kernels read them: nodes of all voters, children after their parent, leaves with votes."""
 
-    def __init__(self, rng: np.random.Generator, n_voters: int, n_places: int, n_outputs: int, by_set: bool) -> None:
+    def __init__(
+        self, rng: np.random.Generator, n_voters: int, n_places: int, n_outputs: int, by_set: bool, most: int = 6
+    ) -> None:
         place, children, sizes, self.depths = [], [], [], []
         for _ in range(n_voters):
             mine, kids, depth = [-1], [[-1, -1]], [0]
-            for _ in range(int(rng.integers(0, 7))):
+            for _ in range(int(rng.integers(0, most + 1))):
                 leaf = int(rng.choice([node for node, asked in enumerate(mine) if asked < 0]))
                 mine[leaf], kids[leaf] = int(rng.integers(0, n_places)), [len(mine), len(mine) + 1]
                 mine += [-1, -1]
@@ -790,6 +826,14 @@ class Grove:
         offsets = self.offsets[voters.start : voters.stop + 1]
         nodes = (self.place, self.cut, self.members, self.missing_left, self.children)
         twin.walk(cells, offsets, *nodes, self.sets, self.units, votes)
+
+    def masks(self, cells: int = 7) -> Any:
+        """The same trees as `Masks` of an ensemble."""
+        cut_at = SimpleNamespace(edges=[np.arange(cells - 1)], place=self.place, cut=self.cut)
+        names = ("offsets", "children", "members", "sets", "missing_left")
+        return Masks.of(
+            SimpleNamespace(cells=cut_at, column=self.place, **{name: getattr(self, name) for name in names})
+        )
 
     def walk_ordered(self, twin: Any, cells: np.ndarray, votes: np.ndarray, voters: slice) -> None:
         """The same trees with a leaf that leads to itself."""
@@ -840,6 +884,42 @@ def test_walk_ordered(rng: np.random.Generator, n: int, n_voters: int, n_outputs
         grove.walk_ordered(twin, cells, ordered, slice(first, last))
     for other in votes[1:]:
         np.testing.assert_array_equal(votes[0], other)
+
+
+@few_cases
+@given(**walks, by_set=st.booleans(), most=st.sampled_from([0, 1, 7, 8, 30, 63]))
+def test_vote_and_say(rng: np.random.Generator, n: int, n_voters: int, n_outputs: int, by_set: bool, most: int) -> None:
+    """Crossing out leads to the leaves that going down leads to; trees of up to 64 leaves, over 8 bytes."""
+    grove, cells = Grove(rng, n_voters, 3, n_outputs, by_set, most), some_cells(rng, 3, n)
+    masks = grove.masks()
+    first, last = np.sort(rng.integers(0, n_voters + 1, 2)).tolist()
+    walked = rng.integers(-9, 9, (n_outputs, n))
+    voted = [walked.copy(), walked.copy()]
+    grove.walk(reference, cells, walked, slice(first, last))
+    ends = (masks.offsets[first : last + 1], masks.leaves[first : last + 1])
+    units = np.ascontiguousarray(grove.units[masks.nodes].T)
+    cells = np.where(cells < 0, 255, cells).astype(np.uint8)
+    for twin, votes in zip(TWINS, voted, strict=True):
+        before = votes.copy()
+        twin.vote(cells, *ends, masks.tests, units, votes, *masks.scratch(n))
+        np.testing.assert_array_equal(votes, walked)
+        said = np.empty((n_outputs, n, last - first))
+        twin.say(cells, *ends, masks.tests, units.astype(np.float64), said, *masks.scratch(n))
+        np.testing.assert_array_equal(before + said.sum(axis=2), walked)
+        for t in range(n_voters):
+            planes, leaf = masks.scratch(n)
+            twin.cross_out(cells, masks.offsets[t], masks.offsets[t + 1], masks.tests, planes, leaf)
+            assert leaf.max(initial=0) < masks.leaves[t + 1] - masks.leaves[t]
+
+
+def test_trees_too_large_for_masks() -> None:
+    rng = np.random.default_rng(0)
+    grove = Grove(rng, 1, 3, 1, False)
+    assert grove.masks() is not None
+    assert grove.masks(cells=256) is None
+    many = Grove(rng, 20, 3, 1, False, most=100)
+    assert max(np.diff(many.offsets)) > 2 * 64
+    assert many.masks() is None
 
 
 def test_a_walk_down_one_tree() -> None:
@@ -983,12 +1063,12 @@ def test_quad_best_and_gap(rng: np.random.Generator, n_voters: int, kind: int, m
 def test_quad_rounds_and_replay(rng: np.random.Generator, n_voters: int, kind: int, mode: int) -> None:
     """The same moves, the same end, and the same again from the moves; rows of the Gram matrix that are not there."""
     p = some_pool(rng, n_voters, kind)
-    slot = np.where((rng.random(n_voters) < 0.8) | (p["weight"] != 0), np.arange(n_voters), -1)
+    slot = np.where(rng.random(n_voters) < 0.8, np.arange(n_voters), -1)
     last, room, most_voters = int(rng.integers(1, 8)), int(rng.integers(1, 60)), int(rng.integers(1, 10))
     ends = []
     for twin in TWINS:
         c, weight = p["c"].copy(), p["weight"].copy()
-        places, moves, info = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5)), np.zeros(4, dtype=np.int64)
+        places, moves, info = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5)), np.zeros(6, dtype=np.int64)
         number = twin.quad_rounds(
             kind, p["lam"], p["most"], mode, 1e-3, most_voters, 1.0, c, p["mu"], p["eta"], weight, p["gram"], slot,
             1, last, places, moves, info,
@@ -1009,26 +1089,36 @@ def test_quad_rounds_and_replay(rng: np.random.Generator, n_voters: int, kind: i
         np.testing.assert_array_equal(weight, ours[5])
 
 
-# ---------------------------------------------------------------- the vote by weighted median
-
-
 @few_cases
-@given(**walks)
-def test_walk_each(rng: np.random.Generator, n: int, n_voters: int, n_outputs: int) -> None:
-    """Twins agree, and the sum over the voters is what `walk_ordered` gives."""
-    grove, cells = Grove(rng, n_voters, 3, n_outputs, by_set=False), some_cells(rng, 3, n)
-    votes = np.zeros((n_outputs, n), dtype=np.int64)
-    grove.walk_ordered(fast, cells, votes, slice(0, n_voters))
-    asked = grove.place >= 0
-    roots = np.repeat(grove.offsets[:-1], np.diff(grove.offsets))
-    kids = np.where(asked[:, None], roots[:, None] + grove.children[:, ::-1], np.arange(len(asked))[:, None])
-    low = np.where(grove.missing_left, -1, 0).astype(np.int32)
-    nodes = (np.maximum(grove.place, 0), low, grove.cut, np.ascontiguousarray(kids, dtype=np.int32))
+@given(generators, st.integers(2, 9), st.integers(0, 3), st.integers(0, 2))
+def test_quad_rounds_with_one_gram_row_at_a_time(rng: np.random.Generator, n_voters: int, kind: int, mode: int) -> None:
+    """Left wherever a row is wanted, in the midst of a sweep too, and gone on with: as if all rows had been there."""
+    p = some_pool(rng, n_voters, kind)
+    last, most_voters = int(rng.integers(1, 8)), int(rng.integers(1, 10))
+    room = (last + 1) * (2 * n_voters + 2)
     for twin in TWINS:
-        said = np.empty((n_outputs, n, n_voters))
-        depths, scratch = np.array(grove.depths, dtype=np.int32), np.empty(n, dtype=np.int32)
-        twin.walk_each(cells, grove.offsets, depths, *nodes, grove.units.astype(np.float64), said, scratch)
-        np.testing.assert_array_equal(said.sum(axis=2), votes)
+        ends = []
+        for slot in (np.arange(n_voters), np.full(n_voters, -1)):
+            c, weight, info, number, parts = p["c"].copy(), p["weight"].copy(), np.zeros(6, dtype=np.int64), 1, []
+            for _ in range(1000):
+                places, moves = np.zeros((room, 2), dtype=np.int64), np.zeros((room, 5))
+                number = twin.quad_rounds(
+                    kind, p["lam"], p["most"], mode, 1e-3, most_voters, 1.0, c, p["mu"], p["eta"], weight, p["gram"],
+                    slot, number, last, places, moves, info,
+                )  # fmt: skip
+                parts.append(np.column_stack([places, moves])[: info[0]])
+                if info[1] != 1:
+                    break
+                slot[:] = -1
+                slot[info[2]] = info[2]
+            ends.append((number, info[1:].tolist(), np.concatenate(parts), c, weight))
+        whole, single = ends
+        assert whole[:2] == single[:2]
+        for one, other in zip(whole[2:], single[2:], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+# ---------------------------------------------------------------- the vote by weighted median
 
 
 def some_votes(rng: np.random.Generator, n: int, voters: int, shared: bool) -> tuple[np.ndarray, ...]:
@@ -1130,3 +1220,73 @@ def test_best_window(rng: np.random.Generator, n: int, eps: float) -> None:
     first, last = found[0]
     middle = targets[first] + 0.5 * (targets[last] - targets[first])
     assert np.all(np.abs(targets[first : last + 1] - middle) <= eps)
+
+
+@few_cases
+@given(rng=generators, n_labels=st.integers(1, 9), is_right=st.booleans(), at=st.sampled_from([0.0, 2.0**20]))
+def test_distance_edge(rng: np.random.Generator, n_labels: int, is_right: bool, at: float) -> None:
+    targets = some_earning(rng, n_labels)[1] + at
+    totals = rng.choice(np.array([0, 1, 4, 9]), n_labels)
+    left = rng.integers(0, totals + 1)
+    side = totals - left if is_right else left
+    sums = int(side.sum()), float(side @ targets)
+    edges = [twin.distance_edge(totals, left, is_right, *sums, targets, 0.25) for twin in TWINS]
+    assert edges[0] == edges[1]
+
+
+@few_cases
+@given(table=sums_of_tables, limit=limits, abstains=st.booleans(), rng=generators)
+def test_best_distance_threshold(table: Sums, limit: int | None, abstains: bool, rng: np.random.Generator) -> None:
+    targets = some_earning(rng, len(table.totals))[1]
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7, dtype=np.int64)
+        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), targets, 0.25, abstains)
+        seen.append((twin.best_distance_threshold(*given, found), *found.tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(table=two_labels, limit=limits)
+def test_best_mean_threshold(table: Sums, limit: int | None) -> None:
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7, dtype=np.int64)
+        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit))
+        seen.append((twin.best_mean_threshold(*given, found), *found.tolist()))
+    assert seen[0] == seen[1]
+
+
+# ---------------------------------------------------------------- all labels at once
+
+
+@few_cases
+@given(rng=generators, n=row_counts, groups=st.integers(1, 3), n_labels=st.integers(1, 6))
+def test_histograms8(rng: np.random.Generator, n: int, groups: int, n_labels: int) -> None:
+    codes, grid = rng.integers(0, 2**32, (groups, n), dtype=np.uint32), rng.integers(0, 2**40, n)
+    starts = some_starts(rng, n, n_labels)
+    order = rng.permutation(n).astype(np.uint32)
+    low = int(rng.integers(0, n + 1))
+    inside = some_starts(rng, n - low, n_labels)
+    whole, part = (np.zeros((2, n_labels, 4 * groups, 256), dtype=np.int64) for _ in range(2))
+    for twin, sums, some in zip(TWINS, whole, part, strict=True):
+        twin.histograms8(codes, grid, starts, sums)
+        twin.histograms8_of(codes, grid, order, low, inside, some)
+    np.testing.assert_array_equal(*whole)
+    np.testing.assert_array_equal(*part)
+    assert np.all(whole[0].sum(axis=(0, 2)) == grid.sum())
+    assert np.all(part[0].sum(axis=(0, 2)) == grid[order[low:]].sum())
+
+
+@few_cases
+@given(rng=generators, n=row_counts)
+def test_sum_signs_and_tell(rng: np.random.Generator, n: int) -> None:
+    grid, award = rng.integers(0, 2**40, n), rng.choice([-1.0, -0.5, 0.0, 1.0], n)
+    sums = [tuple(map(int, twin.sum_signs(grid, award))) for twin in TWINS]
+    assert sums[0] == sums[1]
+    order, low, high = rng.permutation(n).astype(np.uint32), n // 3, n // 2
+    said = [np.zeros(n), np.zeros(n)]
+    for twin, out in zip(TWINS, said, strict=True):
+        twin.tell(order, low, high, 2.5, out)
+    np.testing.assert_array_equal(*said)
+    assert said[0].sum() == 2.5 * (high - low)

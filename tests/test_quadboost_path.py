@@ -1,5 +1,6 @@
 """QuadBoost's paths, its choice by cross-validation, and its regressor."""
 
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,16 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from training_cases import noisy
 
-from electorate import Columns, Pool, QuadBoostClassifier, QuadBoostClassifierCV, QuadBoostRegressor
+from electorate import (
+    Checkpoint,
+    Columns,
+    Pool,
+    ProgressBar,
+    QuadBoostClassifier,
+    QuadBoostClassifierCV,
+    QuadBoostRegressor,
+    TimeLimit,
+)
 
 
 def signs(n: int = 200, columns: int = 25, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -116,12 +126,55 @@ def test_errors_are_those_of_models_fitted_fold_by_fold(more: dict[str, Any], cl
     assert chooser.best_estimator_.digest_ == chooser.best_estimator_.fit(X, y).digest_
 
 
-def test_folds_in_parallel_choose_the_same(capsys: Any) -> None:
+def test_folds_in_parallel_choose_the_same() -> None:
     X, y = noisy(2, 150)
-    one, two = (QuadBoostClassifierCV(rounds=[1, 10, 50], n_jobs=n, verbose=1).fit(X, y) for n in (1, 2))
+    bars = [io.StringIO(), io.StringIO()]
+    one, two = (
+        QuadBoostClassifierCV(rounds=[1, 10, 50], n_jobs=n + 1).set_callbacks(ProgressBar(bar, every=0)).fit(X, y)
+        for n, bar in enumerate(bars)
+    )
     np.testing.assert_array_equal(one.cv_results_["errors"], two.cv_results_["errors"])
     assert one.best_estimator_.digest_ == two.best_estimator_.digest_
-    assert "fold 5/5" in capsys.readouterr().err
+    assert one.stop_reason_ == two.stop_reason_ == "folds"
+    for bar in bars:
+        told = bar.getvalue()
+        assert [f"fold {k}/5" in told for k in range(1, 7)] == [True] * 5 + [False]
+        assert told.endswith("\n")
+        assert f"error {one.cv_results_['mean_error'].min():.4f}" in told
+
+
+class Counts:
+    """A callback of scikit-learn's protocol that stops after some folds."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.seen = most, []
+
+    def setup(self, estimator: Any, context: Any) -> None: ...
+
+    def teardown(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        self.seen.append(context.task_name)
+        return len(self.seen) >= self.most
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_callback_can_end_the_choice(jobs: int) -> None:
+    """It is then by the folds that were done."""
+    X, y = noisy(2, 150)
+    make = lambda: QuadBoostClassifierCV(rounds=[1, 10, 50], n_jobs=jobs)  # noqa: E731
+    whole, counts = make().fit(X, y), Counts(2)
+    some = make().set_callbacks(counts).fit(X, y)
+    assert counts.seen[:2] == ["fold", "fold"]
+    assert some.stop_reason_ == "callback"
+    np.testing.assert_array_equal(some.cv_results_["errors"], whole.cv_results_["errors"][:, :2])
+    at_once = make().set_callbacks(TimeLimit(0)).fit(X, y)
+    assert at_once.stop_reason_ == "time_limit"
+    assert at_once.cv_results_["errors"].shape == (3, 1)
+    with pytest.raises(TypeError, match="Checkpoint"):
+        make().set_callbacks(Checkpoint("nowhere")).fit(X, y)
 
 
 def test_the_grids_are_the_papers() -> None:

@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 import electorate
 from electorate import Columns, Trees, thin
 from electorate.boosting.reweigh import Normal, Said, lasso
+from electorate.engines.gram import PoolState
 
 ROOT = Path(__file__).parent.parent
 MODELS = {
@@ -166,7 +167,7 @@ def test_the_lasso_is_scikit_learns(seed: int) -> None:
     y = np.sign(said[0] + said[1] + rng.normal(size=120))
     examples = Said.of(said, y > 0, np.ones(120, dtype=np.int64), 120.0)
     path = (0.3, 0.05, 0.001)
-    for lam, ours in zip(path, lasso(Normal.of(examples), path, 0.0), strict=True):
+    for lam, ours in zip(path, lasso(PoolState(Normal.of(examples)), path, 0.0), strict=True):
         theirs = Lasso(alpha=lam, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(said.T, y).coef_
         np.testing.assert_allclose(ours, theirs, atol=1e-7)
 

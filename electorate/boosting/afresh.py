@@ -7,7 +7,7 @@ re-weighted by their exact correlations with the residual, which every round beg
 import math
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -88,7 +88,7 @@ class AfreshRounds:
         weights = past.weights(len(voters))
         self.searcher.apply([(j, 0.0, float(w)) for j, w in enumerate(weights)])
         self.weights = weights.tolist()
-        self._begin(past)
+        self._begin(replace(past, power=self.run.power))
         self.started -= float(past.seconds[-1]) if len(past.seconds) else 0.0
         if self.rules.mode == 0:  # the correlations would cost a pass for every voter
             now = self.searcher.error

@@ -1,18 +1,18 @@
 """Rounds of QuadBoost on a finite pool of voters: correlations move by one row of the Gram matrix, whatever the rows.
 
-The pool is known by mu, eta and its Gram rows only. Moves are recorded as arrays: round, voter, new weight.
+The pool is known by mu, eta and its Gram rows only, which its state in the engine keeps. Moves are recorded as arrays:
+round, voter, new weight.
 """
 
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from typing import Any, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate import kernels
 from electorate.boosting.grid import LONGEST
 from electorate.boosting.loop import OTHER_DATA, Row
 from electorate.boosting.quadboost import MODES, Penalty
@@ -20,8 +20,7 @@ from electorate.voters.means import Pool
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]  # [move]: round, voter
-REASONS = {0: None, 2: "converged", 3: "no_edge", 4: "max_voters"}
-WANTS_ROW = 1
+REASONS = {0: None, 1: None, 2: "converged", 3: "no_edge", 4: "max_voters"}
 WORK_AT_ONCE = 20_000_000  # voters looked at in one call: far under 0.2 s
 
 
@@ -148,37 +147,38 @@ class Growing:
         return self.room[: self.n]
 
 
-class Gram:
-    """The rows of the Gram matrix asked for so far, as one array: row `slot[j]` is voter j's, -1 where not there."""
+class State(Protocol):
+    """Where the voters of a pool stand: their weights, and c, their correlations with the residual."""
 
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
-        self.slot = np.full(len(pool.mu), -1, dtype=np.int64)
-        self.rows = np.empty((0, len(pool.mu)))
-        self.held = 0
+    @property
+    def pool(self) -> Pool: ...
 
-    def load(self, j: int) -> None:
-        if self.slot[j] >= 0:
-            return
-        if self.held == len(self.rows):
-            more = np.empty((max(16, 2 * self.held), len(self.slot)))
-            more[: self.held] = self.rows
-            self.rows = more
-        self.rows[self.held] = self.pool.row(j)
-        self.slot[j] = self.held
-        self.held += 1
+    @property
+    def c(self) -> Floats: ...
+
+    @property
+    def weight(self) -> Floats: ...
+
+    def afresh(self) -> Self: ...
+
+    def copy(self) -> Self: ...
+
+    def gap(self, numbers: tuple[int, float, float]) -> float: ...
+
+    def rounds(
+        self, rules: tuple[int, float, float, int, float, int], first: int, last: int, most_moves: int
+    ) -> tuple[int, list[tuple[Places, Floats]]]: ...
+
+    def replay(self, kind: int, lam: float, mode: int, places: Places, moves: Floats) -> None: ...
 
 
 class PoolRounds:
     """The weights of a pool and its correlations with the residual, round by round."""
 
-    def __init__(self, pool: Pool, rules: Rules, gram: Gram | None = None) -> None:
-        self.pool = pool
+    def __init__(self, state: State, rules: Rules) -> None:
+        self.state = state
         self.rules = rules
-        self.gram = Gram(pool) if gram is None else gram
-        self.c = np.array(pool.mu)
-        self.weight = np.zeros(len(pool.mu))
-        self._begin(Run(pool.power))
+        self._begin(Run(state.pool.power))
         self.started = time.perf_counter()
 
     def _begin(self, run: Run) -> None:
@@ -188,18 +188,20 @@ class PoolRounds:
     @property
     def gap(self) -> float:
         """A bound on how far the objective is above the least over this pool."""
-        return float(kernels.quad_gap(*self.rules.numbers, self.pool.power, self.c, self.pool.mu, self.weight))
+        return self.state.gap(self.rules.numbers)
+
+    @property
+    def weight(self) -> Floats:
+        """Of every voter of the pool."""
+        return self.state.weight
 
     def replay(self, past: Run, objective: Floats) -> None:
         """Go through the moves of a run again; refuse if they do not lower the objective as they did."""
         if len(past.places) and int(past.places[:, 1].max()) >= len(self.weight):
             raise ValueError(OTHER_DATA.format("their voters differ"))
-        for j in np.unique(past.places[:, 1]).tolist():
-            self.gram.load(j)
         moves = np.array(past.moves)
         kind, lam, _ = self.rules.numbers
-        state = (self.c, self.pool.eta, self.weight, self.gram.rows, self.gram.slot)
-        kernels.quad_replay(kind, lam, self.rules.mode, past.places, moves, *state)
+        self.state.replay(kind, lam, self.rules.mode, past.places, moves)
         self._begin(replace(past, power=self.run.power, moves=moves, done=False, stop_reason="n_estimators"))
         self.started -= float(past.seconds[-1]) if len(past.seconds) else 0.0
         now = self.run.history()["objective"]
@@ -208,8 +210,7 @@ class PoolRounds:
 
     def go_on(self, rules: Rules) -> "PoolRounds":
         """The same weights under other rules, for a path of penalties: rounds are counted anew."""
-        there = PoolRounds(self.pool, rules, self.gram)
-        there.c, there.weight = self.c.copy(), self.weight.copy()
+        there = PoolRounds(self.state.copy(), rules)
         there.run.power = self.risk + math.fsum(map(rules.penalty.cost, self.weight[self.weight != 0].tolist()))
         return there
 
@@ -217,8 +218,9 @@ class PoolRounds:
     def risk(self) -> float:
         """The mean of (y - f)^2, from the correlations."""
         used = np.flatnonzero(self.weight)
-        terms = self.weight[used] * (self.pool.mu[used] + self.c[used])
-        return max(self.pool.power - math.fsum(terms.tolist()), 0.0)
+        pool = self.state.pool
+        terms = self.weight[used] * (pool.mu[used] + self.state.c[used])
+        return max(pool.power - math.fsum(terms.tolist()), 0.0)
 
     def advance(self, rounds: int, after: Callable[[Run], str | None] | None = None) -> Run:
         """Go on until there are so many rounds, or fewer with a reason. after: looks at every round, and may stop."""
@@ -242,22 +244,10 @@ class PoolRounds:
         """Rounds first..last, as far as they come."""
         held = int(np.count_nonzero(self.weight))
         room = (last - first + 1) * (1 if self.rules.reweight != "cyclic" else held + 2) + held + 2
-        places, moves, info = np.empty((room, 2), dtype=np.int64), np.empty((room, 5)), np.zeros(4, dtype=np.int64)
         most = len(self.weight) if self.rules.max_voters is None else self.rules.max_voters
-        parts = []
-        while first <= last:
-            state = (self.c, self.pool.mu, self.pool.eta, self.weight, self.gram.rows, self.gram.slot)
-            first = kernels.quad_rounds(
-                *self.rules.numbers, self.rules.mode, self.rules.tol, most, self.pool.power, *state,
-                first, last, places, moves, info,
-            )  # fmt: skip
-            made = int(info[0])
-            parts.append((places[:made].copy(), moves[:made].copy()))
-            if info[1] != WANTS_ROW:
-                break
-            self.gram.load(int(info[2]))
+        why, parts = self.state.rounds((*self.rules.numbers, self.rules.mode, self.rules.tol, most), first, last, room)
         self._record(parts)
-        return REASONS[int(info[1])] if info[1] != WANTS_ROW else None
+        return REASONS[why]
 
     def _record(self, parts: list[tuple[Places, Floats]]) -> None:
         run = self.run

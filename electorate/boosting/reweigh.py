@@ -25,9 +25,9 @@ from electorate.boosting.lpboost import (
     master_of,
     solve_quadratic,
 )
-from electorate.boosting.pool_rounds import PoolRounds, Rules
+from electorate.boosting.pool_rounds import PoolRounds, Rules, State
 from electorate.boosting.quadboost import L1
-from electorate.engines.distinct import group_rows, keys_of, mass_of
+from electorate.data.alike import group_rows, keys_of, mass_of
 
 Floats = NDArray[np.float64]
 NO_OUTPUTS = np.empty((0, 1))
@@ -181,9 +181,9 @@ class Normal:
         return np.asarray(self.gram[k])
 
 
-def lasso(normal: Normal, strengths: Iterable[float], tol: float = 1e-9) -> Iterator[Floats]:
+def lasso(state: State, strengths: Iterable[float], tol: float = 1e-9) -> Iterator[Floats]:
     """min mean (y - f)^2 + 2 lam |alpha|_1 for each lam in turn: QuadBoost-L1 on these voters, to a gap of tol."""
-    rounds = PoolRounds(normal, Rules(L1(0.0)))
+    rounds = PoolRounds(state, Rules(L1(0.0)))
     for lam in strengths:
         rounds = rounds.go_on(Rules(L1(lam), "cyclic", tol))
         rounds.advance(MOST_ROUNDS)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.data.alike import group_rows, keys_of, keys_of_table, mass_of
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.messages import Change, Sums
@@ -16,7 +17,6 @@ from electorate.engines.rows import Rows
 from electorate.engines.shard import NOTHING, Examples, Shard, build_shard, counts_of
 
 GRID = 2.0**44  # units of all weights together
-EVERY = np.empty(0, dtype=np.int64)
 Floats = NDArray[np.float64]
 
 
@@ -32,7 +32,7 @@ class DistinctBins:
         starts = np.searchsorted(labels[kept], np.arange(len(shard.starts))).astype(np.int64)
         rows = _add(shard.weights.rows, place, len(kept))
         weights = Weights(rows, None, shard.weights.bits, shard.weights.given)
-        self.shard = Shard(np.ascontiguousarray(shard.codes[:, kept]), starts, weights, bins.width)
+        self.shard = Shard(np.ascontiguousarray(shard.codes[:, kept]), starts, weights, bins.width, shard.bundles)
         self.shard.counts = _add(counts if len(counts) else np.ones(len(place), dtype=np.int64), place, len(kept))
         self.n_counted = shard.weights.n_counted
         self.mass = mass_of(self.shard.counts, shard.weights.given)
@@ -49,7 +49,7 @@ class DistinctBins:
         shard.grid[:] = on_weight_grid(weights)
         shard.growth = None
         shard.root_histogram = shard.histogram(shard.grid)
-        return Sums(shard.root_histogram, group_totals(shard), 0)
+        return Sums(shard.by_column(shard.root_histogram), group_totals(shard), 0)
 
     def outputs(self, voter: Any, outputs: Floats) -> Floats:
         """What a voter with these outputs[leaf, 1] says of every example."""
@@ -103,44 +103,7 @@ def signs_of(shard: Shard) -> Floats:
     return np.where(np.repeat(shard.group, np.diff(shard.starts)) > 0, 1.0, -1.0)
 
 
-def mass_of(counts: NDArray[np.int64], given: float) -> Floats:
-    """Sample weights as given, from whole numbers in proportion to them."""
-    return np.asarray(counts * (given / int(counts.sum())))
-
-
-# ---------------------------------------------------------------- telling rows apart
-
-
-def keys_of(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows of numbers as one comparable thing each."""
-    rows = np.ascontiguousarray(rows)
-    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-
-
-def group_rows(keys: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A row of every distinct (label, key), by label and then by key; and the place among them of every row."""
-    kept, place, found = [EVERY], np.empty(len(labels), dtype=np.int64), 0
-    for label in np.unique(labels):
-        rows = np.flatnonzero(labels == label)
-        _, first, where = np.unique(keys[rows], return_index=True, return_inverse=True)
-        kept.append(rows[first])
-        place[rows] = found + where.ravel()
-        found += len(first)
-    return np.concatenate(kept), place
-
-
-def keys_of_table(X: Any) -> NDArray[Any]:
-    """Keys of the rows of an array or sparse matrix; of what is no numbers, the row's place: all are distinct."""
-    if hasattr(X, "tocsr"):
-        X = X.tocsr().sorted_indices()
-        X.sum_duplicates()
-        ends = zip(X.indptr, X.indptr[1:], strict=False)
-        return np.array([X.indices[a:b].tobytes() + b"|" + X.data[a:b].tobytes() for a, b in ends], dtype=object)
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
-        return np.arange(X.shape[0])
-    values = X.astype(np.float64) + 0.0  # -0.0 is 0.0
-    values[np.isnan(values)] = np.nan
-    return keys_of(values)
+# ---------------------------------------------------------------- which rows to keep
 
 
 def distinct_rows(

@@ -124,7 +124,7 @@ def _meta(model: Any) -> dict[str, Any]:
 
 def _out(value: Any) -> Any:
     """A parameter as JSON: families by name, arrays as lists; a random generator is not kept."""
-    if hasattr(value, "best") and hasattr(value, "get_params"):
+    if hasattr(value, "get_params") and (hasattr(value, "best") or type(value).__name__ in FAMILIES):
         own = {name: _out(given) for name, given in value.get_params(deep=False).items()}
         return {"family": type(value).__name__, "parameters": own}
     if isinstance(value, dict):
@@ -171,10 +171,12 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
 
     families: classes of voters that are not electorate's own; a file names them, and only those given here are made.
     """
-    from electorate.estimators import regression_files
+    from electorate.estimators import quad_files, regression_files
 
     contents = modelfile.read(path)
     try:
+        if contents.kind == quad_files.KIND:
+            return quad_files.rebuild(contents, {family.__name__: family for family in families})
         if contents.kind in regression_files.ESTIMATORS:
             return regression_files.rebuild(contents)
         _expect(contents.kind in ESTIMATORS, f"no estimator is called {contents.kind!r:.60}")

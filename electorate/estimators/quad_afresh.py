@@ -25,7 +25,7 @@ from electorate.data.weights import Weights
 from electorate.engines.messages import Change
 from electorate.engines.threads import Threads
 from electorate.ensemble import casts_of, from_casts
-from electorate.estimators.quad_pools import NOBODY, Case, Listener, Past, error_of
+from electorate.estimators.quad_pools import NOBODY, Case, Listener, Past, error_of, mean_square
 from electorate.estimators.training import no_bins
 from electorate.estimators.words import column_names
 from electorate.moves import in_units
@@ -39,17 +39,23 @@ Floats = NDArray[np.float64]
 
 
 class Shown:
-    """What the voters found so far say of some rows: columns, made when asked for."""
+    """What the voters found so far say of some rows: columns, made when asked for.
 
-    def __init__(self, target: Floats, weights: Weights, say: Any) -> None:
+    keep: all that were made, for voters that are weighted again and again; else only the last.
+    """
+
+    def __init__(self, target: Floats, weights: Weights, say: Any, keep: bool = True) -> None:
         self.target = target
         self.say = say  # of a voter's number: what it says of every row
+        self.keep = keep
         self.sums = means.Sums(RealColumns(np.empty((len(target), 0))), weights)
-        self.columns: list[Floats] = []
+        self.columns: dict[int, Floats] = {}
 
     def column(self, number: int) -> Floats:
-        while len(self.columns) <= number:
-            self.columns.append(self.say(len(self.columns)))
+        if number not in self.columns:
+            if not self.keep:
+                self.columns.clear()
+            self.columns[number] = self.say(number)
         return self.columns[number]
 
     def votes(self, number: int, weight: float) -> NDArray[np.int64]:
@@ -83,7 +89,7 @@ class BinSearcher:
     def shown(self) -> Shown:
         """Needed only where voters are re-weighted."""
         if self._shown is None:
-            self._shown = shown_in_shards(self.engine, self.found, self.group)
+            self._shown = shown_in_shards(self.engine, self.found, self.group, keep=True)
         return self._shown
 
     @property
@@ -159,20 +165,25 @@ def key_of(voter: Voter, outputs: Floats) -> Hashable:
     return tuple(asked), tuple(said)
 
 
-def shown_in_shards(engine: Threads, found: list[Found], group: NDArray[np.int64] | None) -> Shown:
+def shown_in_shards(engine: Threads, found: list[Found], group: NDArray[np.int64] | None, keep: bool) -> Shown:
     shards = engine.shards
     labels = np.concatenate([np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts)) for shard in shards])
     target = (2 * (labels if group is None else group[labels]) - 1).astype(np.float64)
-    weights = shards[0].weights
-    times = np.concatenate([shard.weights.times for shard in shards])
-    real = None if weights.real is None else np.concatenate([shard.weights.real for shard in shards])
 
     def say(number: int) -> Floats:
         cast = found[number].voter
         leaf = [shard.leaf_of_rows(cast.voter.questions, cast.voter.leaves) for shard in shards]
         return np.asarray(cast.outputs[np.concatenate(leaf), 0])
 
-    return Shown(target, replace(weights, times=times, real=real), say)
+    return Shown(target, weights_in_shards(shards), say, keep)
+
+
+def weights_in_shards(shards: list[Any]) -> Weights:
+    """Of all rows, shard by shard."""
+    weights: Weights = shards[0].weights
+    times = np.concatenate([shard.weights.times for shard in shards])
+    real = None if weights.real is None else np.concatenate([shard.weights.real for shard in shards])
+    return replace(weights, times=times, real=real)
 
 
 class BinVoters:
@@ -198,8 +209,8 @@ class BinVoters:
     def listener(self, model: Any, group: Any, number: int) -> Listener | None:
         if self.judge is None:
             return None
-        shown = shown_in_shards(self.judge, self.searchers[-1].found, group)
-        return Listener(shown, model.scoring, model.tol, model.n_iter_no_change)
+        shown = shown_in_shards(self.judge, self.searchers[-1].found, group, model.reweight != "never")
+        return Listener(shown, model._patience)
 
     def finish(self, rounds: AfreshRounds) -> None:
         """Every round has told its error."""
@@ -227,13 +238,24 @@ class Scaled:
         return np.clip(np.asarray(self.fitted.predict(X), dtype=np.float64).ravel() / self.scale, -1.0, 1.0)
 
 
-class RowSearcher:
-    """Rows, their residuals, and the voters so far. One run."""
+@dataclass(frozen=True)
+class RowSet:
+    """The rows of a run that count: what is to be learnt of them, labels as -1 and 1 or numbers, and their weights."""
 
-    def __init__(self, search: Any, X: Any, target: Floats, weights: Weights) -> None:
-        self.search, self.X = search, X
+    X: Any
+    target: Floats
+    weights: Weights
+    labelled: bool
+
+
+class RowSearcher:
+    """Rows, their residuals, and the voters so far. One run. keep: what voters say, for them to be re-weighted."""
+
+    def __init__(self, search: Any, rows: RowSet, keep: bool) -> None:
+        self.search, self.X, self.labelled = search, rows.X, rows.labelled
         self.found: list[Found] = []
-        self.shown = Shown(target, weights, lambda number: self.found[number].voter.outputs(X))
+        target, weights = rows.target, rows.weights
+        self.shown = Shown(target, weights, lambda number: self.found[number].voter.outputs(rows.X), keep)
         self.votes = np.zeros(len(target), dtype=np.int64)
         self._best: tuple[Found | None] | None = None
 
@@ -247,6 +269,9 @@ class RowSearcher:
 
     @property
     def error(self) -> float:
+        """Of numbers, the mean of (y - f)^2."""
+        if not self.labelled:
+            return mean_square(self.shown.sums, self.residual)
         return error_of(self.shown, self.votes)
 
     @property
@@ -255,11 +280,9 @@ class RowSearcher:
 
     def best(self) -> Found | None:
         if self._best is None:
-            heavier = self.shown.sums.mean(self.shown.target)
-            if not self.found and 1 - abs(heavier) < 2 * ALMOST_NOTHING:
-                voter = Always(1)
-            else:
-                voter = self.search(self.X, self.residual, self.shown.sums)
+            one_sided = self.labelled and 1 - abs(self.shown.sums.mean(self.shown.target)) < 2 * ALMOST_NOTHING
+            first = Always(1) if one_sided and not self.found else None
+            voter = first or self.search(self.X, self.residual, self.shown.sums)
             self._best = (None if voter is None else self._found(voter),)
         return self._best[0]
 
@@ -272,7 +295,8 @@ class RowSearcher:
         return Found(self.key(voter), voter, sums.mean_of(self.residual, said), sums.mean_of(said, said))
 
     def key(self, voter: Any) -> Hashable:
-        return voter if isinstance(voter, Section | Always) else id(voter)
+        own = getattr(voter, "key", None)
+        return own if own is not None else voter if isinstance(voter, Section | Always) else id(voter)
 
     def known(self, voter: Any) -> Found:
         """One that is there already."""
@@ -306,11 +330,11 @@ class RowVoters:
         self.searchers: list[RowSearcher] = []
 
     def start(self, model: Any, group: Any, number: int, past: Past) -> AfreshRounds:
-        target, weights = target_of(self.case, self.kept, group)
+        rows = RowSet(self.X, *target_of(self.case, self.kept, group), self.case.target is None)
         search = self._by_family(type(model).__name__) if self.by_rows else self._by_regressor
-        searcher = RowSearcher(search, self.X, target, weights)
+        searcher = RowSearcher(search, rows, model.reweight != "never")
         self.searchers.append(searcher)
-        rounds = AfreshRounds(searcher, model._rules(weights.given, 1))
+        rounds = AfreshRounds(searcher, model._rules(rows.weights.given, 1))
         voters = []
         if past.model is not None:
             ensemble = past.model.ensemble_
@@ -357,8 +381,8 @@ class RowVoters:
         there = np.flatnonzero(heard.examples.weights.times)
         target, weights = target_of(heard, there, group)
         rows, found = _safe_indexing(heard.examples.table, there), self.searchers[-1].found
-        shown = Shown(target, weights, lambda number: found[number].voter.outputs(rows))
-        return Listener(shown, model.scoring, model.tol, model.n_iter_no_change)
+        shown = Shown(target, weights, lambda number: found[number].voter.outputs(rows), model.reweight != "never")
+        return Listener(shown, model._patience)
 
     def finish(self, rounds: AfreshRounds) -> None:
         """Every round has told its error."""

@@ -3,9 +3,8 @@
 In a fold all points of the grid share bins, voters and the Gram matrix, and one run gives every number of rounds.
 """
 
-import sys
-import threading
-from numbers import Integral
+import warnings
+from collections.abc import Generator
 from typing import Any, Self
 
 import joblib
@@ -13,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.estimators.callbacks import Callback
 from electorate.estimators.certified import Certified
 from electorate.estimators.quad_path import Opened, Point
 from electorate.estimators.quadboost import QuadBoostClassifier
@@ -28,7 +28,7 @@ ALPHAS = np.logspace(-4, -1, 10)
 ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf": (0, 5)}  # powers of ten
 
 
-class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
+class QuadBoostClassifierCV(CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
     """QuadBoost on a pool, with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
 
     Parameters
@@ -44,8 +44,6 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
     cv : int or splitter, default=5
     n_jobs : int or None, default=None
         Folds at a time, in threads. Never changes the result.
-    verbose : int, default=0
-        1: a line on stderr that tells how many folds are done.
 
     Attributes
     ----------
@@ -56,6 +54,13 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
         Of every point: lam, alpha_max, n_estimators, the errors of the folds, and their mean.
     best_estimator_ : QuadBoostClassifier
         Fitted anew to all rows.
+    stop_reason_ : str
+        ``folds``: all were done; ``time_limit`` or ``callback``: the choice is by those that were.
+
+    Notes
+    -----
+    Callbacks are told of every fold: ``model.set_callbacks(ProgressBar())`` shows how many are done, and a
+    ``TimeLimit`` ends the choice after the fold in which the time has passed.
 
     Examples
     --------
@@ -77,7 +82,6 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
         "values": ["array-like", None],
         "rounds": ["array-like", None],
         "cv": ["cv_object"],
-        "verbose": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
@@ -96,7 +100,6 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.penalty = penalty
@@ -111,7 +114,6 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -124,10 +126,13 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
         rows = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
         points = self._points()
         splits = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
-        told = _Told(len(splits), bool(self.verbose))
-        jobs = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")
-        tasks = (joblib.delayed(self._fold)(rows, labels, weight, split, points, told) for split in splits)
-        errors = np.array(list(jobs(tasks))).T
+        context = self._init_callback_context(max_subtasks=len(splits))
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        jobs = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        tasks = jobs(joblib.delayed(self._fold)(rows, labels, weight, split, points) for split in splits)
+        with Folds(self, context, (X, y), len(splits)) as folds:
+            errors = np.array(folds.listen(tasks)).T
+        self.stop_reason_ = folds.stop_reason
         mean = errors.mean(axis=1)
         best = points[int(np.argmin(mean))]
         self.cv_results_ = {
@@ -143,6 +148,7 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _model(self) -> QuadBoostClassifier:
@@ -166,7 +172,7 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
         values = LAMS[self.penalty] if self.values is None else np.asarray(self.values, dtype=np.float64)
         return [Point(value, None, t) for value in np.sort(values)[::-1].tolist() for t in rounds]
 
-    def _fold(self, X: Any, labels: Any, weight: Any, split: Any, points: list[Point], told: "_Told") -> Any:
+    def _fold(self, X: Any, labels: Any, weight: Any, split: Any, points: list[Point]) -> Any:
         """The weighted error of every point on the rows of one fold."""
         train, test = split
         parts = [(_safe_indexing(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
@@ -180,7 +186,6 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
             f = opened.decisions(points)
             chosen = (f[:, :, 0] > 0).astype(np.int64) if f.shape[2] == 1 else np.argmax(f, axis=2)
         wrong = opened.classes[chosen] != parts[1][1]
-        told.one_more()
         total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)
         return (wrong * parts[1][2]).sum(axis=1) / total
 
@@ -205,17 +210,55 @@ class QuadBoostClassifierCV(Certified, ClassifierMixin, BaseEstimator):
         return tags
 
 
-class _Told:
-    """A line that is rewritten: folds done."""
+class Folds:
+    """What callbacks get to see of a cross-validation: a row per fold that is done."""
 
-    def __init__(self, total: int, wanted: bool) -> None:
-        self.total, self.wanted, self.done = total, wanted, 0
-        self.lock = threading.Lock()
+    n_runs = 1
+    finished: tuple[Any, ...] = ()
 
-    def one_more(self) -> None:
-        with self.lock:
-            self.done += 1
-            if self.wanted:
-                bar = "#" * (24 * self.done // self.total)
-                end = "\n" if self.done == self.total else ""
-                print(f"\r[{bar:.<24}] fold {self.done}/{self.total} ", end=end, file=sys.stderr, flush=True)
+    def __init__(self, model: Any, context: Any, data: tuple[Any, Any], total: int) -> None:
+        self.model, self.context, self.data, self.total = model, context, data, total
+        self.rows: list[dict[str, float]] = []
+        self.stop_reason = "folds"
+
+    @property
+    def callbacks(self) -> list[Any]:
+        return getattr(self.model, "_skl_callbacks", [])
+
+    def listen(self, tasks: Generator[Any]) -> list[Any]:
+        """The errors of the folds, as they come, until all are done or a callback says stop."""
+        errors = []
+        for found in tasks:
+            errors.append(found)
+            self.rows.append({"validation": float(np.mean(errors, axis=0).min())})
+            if self._told_to_stop():
+                reasons = (getattr(callback, "stop_reason", None) for callback in self.callbacks)
+                self.stop_reason = next(filter(None, reasons), "callback")
+                break
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of folds that nobody waits for any more
+            tasks.close()
+        return errors
+
+    def _told_to_stop(self) -> bool:
+        X, y = self.data
+        task = self.context.subcontext(task_name="fold")
+        task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
+        return bool(task.call_on_fit_task_end(estimator=self.model, X=X, y=y)) and len(self.rows) < self.total
+
+    def line(self, passed: float) -> str:
+        """For a progress bar."""
+        done = len(self.rows)
+        left = passed / done * (self.total - done)
+        bar = "#" * (24 * done // self.total)
+        return f"[{bar:.<24}] fold {done}/{self.total}  error {self.rows[-1]['validation']:.4f}  {left:.0f} s left "
+
+    def __enter__(self) -> "Folds":
+        self.model._hooks = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for callback in self.callbacks:
+            if isinstance(callback, Callback):
+                callback.leave(self)  # type: ignore[arg-type]
+        self.model.__dict__.pop("_hooks", None)

@@ -74,14 +74,12 @@ class Opened:
         """Runs of every label, point by point; between points of one penalty and more rounds a run goes on."""
         for number, group in enumerate(self.groups):
             voters, silent = self.pool.voters(self.pool.said.about(group), self.model)
-            gram = self.pool.grams.get(silent)
             rounds: PoolRounds | None = None
             last: Point | None = None
             for point in points:
                 rules = rules_of(self.model, point)
                 if rounds is None or (last is not None and self._anew(last, point)):
-                    rounds = PoolRounds(voters, rules, gram)
-                    gram = self.pool.grams[silent] = rounds.gram
+                    rounds = PoolRounds(self.pool.state(voters, silent), rules)
                 elif last is not None and (point.lam, point.alpha_max) != (last.lam, last.alpha_max):
                     rounds = rounds.go_on(rules)
                 if rounds.run.stop_reason == "n_estimators":

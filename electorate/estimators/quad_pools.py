@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from electorate.boosting.booster import Step
 from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import ALMOST_NOTHING, Cast
-from electorate.boosting.pool_rounds import Gram, PoolRounds, Run
+from electorate.boosting.pool_rounds import PoolRounds, Run
 from electorate.council import Council
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
+from electorate.engines.gram import Gram, PoolState
 from electorate.engines.messages import ROOT, Question
 from electorate.engines.shard import Examples, counts_of, sort_by_label
 from electorate.engines.threads import Threads
@@ -85,14 +86,33 @@ class Said:
         return np.asarray(in_units(weight * sign, self.columns.column(number % n)))
 
 
+@dataclass(frozen=True)
+class Patience:
+    """When to stop: by which score, which improvement of it counts, for how many rounds to wait for one."""
+
+    scoring: str
+    tol: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Centring:
+    """A constant that is the best one at any time: the mean of the target less what the voters say on average."""
+
+    target: float
+    said: Floats  # [voter]
+
+    def constant(self, weight: dict[int, float]) -> float:
+        return self.target - math.fsum(w * float(self.said[j]) for j, w in weight.items())
+
+
 class Listener:
     """Rows to stop by: after every round the mean of (y - f)^2, or the error; exact, for any order of the rows."""
 
-    def __init__(self, said: Any, scoring: str, tol: float, patience: int) -> None:
+    def __init__(self, said: Any, patience: Patience, centring: Centring | None = None) -> None:
         self.said = said
-        self.scoring = scoring
-        self.tol = tol
         self.patience = patience
+        self.centring = centring
         self.votes = np.zeros(len(said.target), dtype=np.int64)
         self.weight: dict[int, float] = {}
         self.heard = 0
@@ -103,10 +123,10 @@ class Listener:
         for number in range(len(run.validation) + 1, run.n_rounds + 1):
             score = self._score(run, number)
             run.validation.append(score)
-            if score < self.best - self.tol or self.best_round == 0:
+            if score < self.best - self.patience.tol or self.best_round == 0:
                 self.best, self.best_round = score, number
             run.best_round = self.best_round
-            if number - self.best_round >= self.patience:
+            if number - self.best_round >= self.patience.rounds:
                 return "validation"
         return None
 
@@ -117,11 +137,17 @@ class Listener:
             self.votes += self.said.votes(voter, weight) - self.said.votes(voter, self.weight.get(voter, 0.0))
             self.weight[voter] = weight
         self.heard = high
-        if self.scoring == "error":
+        if self.patience.scoring == "error":
             return error_of(self.said, self.votes)
-        apart = (self.said.target - self.votes / UNITS) ** 2
-        scale = 2.0 ** math.ceil(math.log2(max(float(apart.max(initial=0.0)), 1.0)))
-        return self.said.sums.mean(apart / scale) * scale
+        constant = 0.0 if self.centring is None else self.centring.constant(self.weight)
+        return mean_square(self.said.sums, self.said.target - constant - self.votes / UNITS)
+
+
+def mean_square(sums: means.Sums, apart: Floats) -> float:
+    """The weighted mean of squares of any size."""
+    square = apart**2
+    scale = 2.0 ** math.ceil(math.log2(max(float(square.max(initial=0.0)), 1.0)))
+    return sums.mean(square / scale) * scale
 
 
 def error_of(said: Any, votes: NDArray[np.int64]) -> float:
@@ -162,16 +188,28 @@ class FinitePool:
         said = self.said.about(group)
         whole, silent = self.voters(said, model)
         rules = model._rules(said.weights.given, said.columns.n_columns)
-        rounds = PoolRounds(whole, rules, self.grams.get(silent))
-        self.grams[silent] = rounds.gram
+        rounds = PoolRounds(self.state(whole, silent), rules)
         rounds.replay(past.run, past.objective)
         self.runs.append((said, rounds))
         return rounds
 
+    def state(self, whole: means.Pool, silent: int | None) -> PoolState:
+        """Before any round; runs with the same voters share their Gram rows."""
+        state = PoolState(whole, self.grams.get(silent))
+        self.grams[silent] = state.gram
+        return state
+
     def listener(self, model: Any, group: Any, number: int) -> Listener | None:
         if self.heard is None:
             return None
-        return Listener(self.heard.about(group), model.scoring, model.tol, model.n_iter_no_change)
+        return Listener(self.heard.about(group), model._patience, self.centring(model))
+
+    def centring(self, model: Any) -> Centring | None:
+        """Of a regressor with an intercept."""
+        if not getattr(model, "fit_intercept", False):
+            return None
+        spoken = self.said.sums.correlate(np.ones(len(self.said.target)))
+        return Centring(self.said.sums.mean(self.said.target), np.concatenate([spoken, -spoken]))
 
     def finish(self, rounds: PoolRounds) -> None:
         """The training error and the gap of what is kept."""
@@ -183,7 +221,7 @@ class FinitePool:
                 votes += said.votes(number, weight)
             run.train_error = error_of(said, votes)
         if kept.n_rounds < run.n_rounds:
-            again = PoolRounds(rounds.pool, rounds.rules, rounds.gram)
+            again = PoolRounds(rounds.state.afresh(), rounds.rules)
             again.replay(kept, kept.history()["objective"])
             run.gap = again.gap
 
@@ -237,7 +275,7 @@ class StumpPool(FinitePool):
         bits = np.full((len(self.tests.column) + self.constant, -(-n_rows // 8)), 255, dtype=np.uint8)
         for number in range(len(self.tests.column)):
             question = self._question(number)
-            right = [~question.on_left[shard.column(question.column)] for shard in shards]
+            right = [~shard.left(question) for shard in shards]
             bits[number] = np.packbits(np.concatenate(right), bitorder="little")
         weights = case.examples.weights
         times = np.concatenate([shard.weights.times for shard in shards])

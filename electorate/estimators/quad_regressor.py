@@ -4,33 +4,42 @@ Targets are brought to -1..1 by a shift and a power of two before training, and 
 exact.
 """
 
+import copy
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, is_regressor
+from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from electorate import kernels
 from electorate.boosting.grid import UNITS
+from electorate.boosting.loop import OTHER_DATA
 from electorate.boosting.pool_rounds import Rules
 from electorate.boosting.quadboost import PENALTIES
 from electorate.data.agree import alone
 from electorate.data.bins import finding_bins
+from electorate.data.split import draw, hash_rows
 from electorate.data.weights import Weights, read_weights
 from electorate.engines.pool import Pool as ThreadPool
 from electorate.engines.pool import count_jobs
+from electorate.engines.residuals import Residuals
 from electorate.engines.shard import Examples
 from electorate.engines.threads import Threads
-from electorate.estimators import inputs
+from electorate.estimators import inputs, quad_files, training
 from electorate.estimators.base import BoostedClassifier
 from electorate.estimators.certified import Certified
 from electorate.estimators.quad_afresh import RowVoters
-from electorate.estimators.quad_pools import Case, ColumnPool, StumpPool
-from electorate.estimators.quad_training import Fitting, train
+from electorate.estimators.quad_pools import Case, ColumnPool, FinitePool, Patience, StumpPool
+from electorate.estimators.quad_training import Fitting, going_on_from, train
+from electorate.estimators.quad_trees import TreeVoters
 from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.estimators.room import Outline
 from electorate.estimators.seen import seen_of
@@ -38,8 +47,55 @@ from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
 from electorate.voters.kernel_sections import KernelSections
 from electorate.voters.pool import Pool
+from electorate.voters.regression_trees import RegressionTrees
 
 Floats = NDArray[np.float64]
+NOBODY = np.arange(2)  # there are no classes; runs of two labels are those of numbers too
+SCALED = {"step": 1, "edge": 1, "objective": 2, "train_error": 2, "validation": 2}  # powers of the scale of y
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Targets as training sees them: ((y - shift) / scale - first) / parts, from -1 to 1; scale and parts are exact."""
+
+    shift: float
+    scale: float
+    first: float = 0.0
+    parts: float = 1.0
+
+    def inside(self, y: Floats) -> Floats:
+        return np.asarray(((y - self.shift) / self.scale - self.first) / self.parts)
+
+    @property
+    def unit(self) -> float:
+        """Of y, what is 1 inside."""
+        return self.scale * self.parts
+
+    @property
+    def middle(self) -> float:
+        """Of y, what is 0 inside."""
+        return self.shift + self.scale * self.first
+
+
+@dataclass(frozen=True)
+class Given:
+    """Rows of a fit with their targets and weights; heard: the weights of rows to stop by."""
+
+    table: Any
+    y: Floats
+    weights: Weights
+    heard: Weights | None
+
+    def examples(self, weights: Weights) -> Examples:
+        return Examples(self.table, np.zeros(len(self.y), dtype=np.int64), 1, weights)
+
+    def case(self, frame: Frame) -> Case:
+        heard = None if self.heard is None else self._case(self.heard, frame, None)
+        return self._case(self.weights, frame, heard)
+
+    def _case(self, weights: Weights, frame: Frame, heard: Case | None) -> Case:
+        target = np.where(weights.times > 0, frame.inside(self.y), 0.0)
+        return Case(self.examples(weights), NOBODY[:1], heard, target)
 
 
 class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
@@ -47,9 +103,9 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : Pool, Columns, KernelSections, a regressor or None, default=None
-        What votes: None means :class:`Pool`. Voters say numbers from -1 to 1; a regressor is fitted to the residuals of
-        every round and divided by the largest it says.
+    estimator : Pool, Columns, RegressionTrees, KernelSections, a regressor or None, default=None
+        What votes: None means :class:`Pool`. Voters say numbers from -1 to 1: trees, grown by least squares, and any
+        regressor are fitted to the residuals of every round and divided by the largest they say.
     penalty, lam, alpha_max, reweight, n_estimators, max_voters, tol
         As in :class:`QuadBoostClassifier`, for the mean of (y - f)^2 in the units of y.
     fit_intercept : bool, default=True
@@ -57,14 +113,19 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         scikit-learn's Lasso and Ridge; for voters searched afresh it is the mean of y.
     max_bins, categorical_features, n_jobs, random_state
         As in :class:`QuadBoostClassifier`.
+    early_stopping, validation_fraction, n_iter_no_change, warm_start
+        As in :class:`QuadBoostClassifier`; the score to stop by is the mean of (y - f)^2, and ``tol`` is in its units.
 
     Attributes
     ----------
     steps_ : ndarray
         The weight of each distinct voter.
     intercept_ : float
-    gap_, history_, stop_reason_, moves_
-        As in :class:`QuadBoostClassifier`. Without train_error; ``moves_`` is in units of ``scale_``.
+        ``start_``, the mean of y, less the steps times ``centres_``: what each voter says on average where the
+        intercept is free, else 0.
+    gap_, history_, stop_reason_, moves_, best_round_
+        As in :class:`QuadBoostClassifier`. train_error is the mean of (y - f)^2, and only there where voters are
+        searched afresh; ``moves_`` is in units of ``scale_``.
 
     Examples
     --------
@@ -76,7 +137,7 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), RegressionTrees, None],
         "penalty": [StrOptions({"l1", "l2", "linf"}), None],
         "lam": [Interval(Real, 0, None, closed="left")],
         "alpha_max": [Interval(Real, 0, None, closed="neither"), None],
@@ -87,6 +148,10 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        **{
+            name: BoostedClassifier._parameter_constraints[name]
+            for name in ("early_stopping", "validation_fraction", "n_iter_no_change", "warm_start")
+        },
         "n_jobs": BoostedClassifier._parameter_constraints["n_jobs"],
         "random_state": ["random_state"],
     }
@@ -105,6 +170,10 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         fit_intercept: bool = True,
         max_bins: int | str = 255,
         categorical_features: Any = "from_dtype",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -119,100 +188,155 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    warm_start = False
     _n_shards: int | None = None
-    _knows_errors = False
     # what a model of votes is asked for, as in the classifiers
-    _is_native = BoostedClassifier._is_native
     _by_rows = BoostedClassifier._by_rows
     _check_rows = BoostedClassifier._check_rows
     _family = BoostedClassifier._family
     _votes = BoostedClassifier._votes
     _reader = BoostedClassifier._reader
+    _restore = BoostedClassifier._restore
     _stages = QuadBoostClassifier._stages
     _alone = QuadBoostClassifier._alone
 
     def _default_family(self) -> Pool:
         return Pool()
 
+    @property
+    def _is_native(self) -> bool:
+        return isinstance(self._family(), Pool | RegressionTrees)
+
+    @property
+    def _is_finite(self) -> bool:
+        return isinstance(self._family(), Pool | Columns)
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X with numbers y; a whole weight k is the row k times."""
-        self._refuse_family()
-        table = self._check_rows(X, reset=True)
+        self._validate_family()
+        before = dict(self.__dict__)
+        try:
+            given = self._given(X, y, sample_weight)
+            frame = self._frame(given)
+            fitted = self._train(given, frame, (X, y))
+        except BaseException:
+            self._restore(before)
+            raise
+        seen = seen_of([(given.table, given.y, inputs.check_weight(sample_weight, len(given.y)))])
+        going_on = self.warm_start and "ensemble_" in before
+        self.seen_ = seen.and_also(before.get("seen_")) if going_on else seen
+        self.__dict__.pop("best_round_", None)
+        self.__dict__.update(fitted)
+        return self
+
+    def _validate_family(self) -> None:
+        family = self._family()
+        if isinstance(family, Pool | KernelSections | RegressionTrees):
+            family._validate_params()
+        elif not (isinstance(family, Columns) or (hasattr(family, "fit") and is_regressor(family))):
+            raise ValueError(
+                f"QuadBoostRegressor cannot boost {type(family).__name__}: use Pool, Columns, RegressionTrees, "
+                "KernelSections, a regressor"
+            )
+        if getattr(family, "criterion", "") == "edge" and isinstance(family, RegressionTrees):
+            raise ValueError("QuadBoostRegressor grows trees by least squares: use RegressionTrees(criterion='auto')")
+
+    def _given(self, X: Any, y: Any, sample_weight: Any) -> Given:
+        table = self._check_rows(X, reset=not (self.warm_start and hasattr(self, "ensemble_")))
         n_rows = table.n_rows if self._is_native else table.shape[0]
         target = check_target(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)
         weights = read_weights(weight)
-        counting = target[weights.times > 0]
+        if not self.early_stopping:
+            return Given(table, target, weights, None)
+        aside = set_aside(table, target, weights, self.validation_fraction, training.validation_seed(self))
+        share = aside / np.maximum(weights.rows, 1)
+        return Given(table, target, read_weights(weight * (1 - share)), read_weights(weight * share))
+
+    def _frame(self, given: Given) -> Frame:
+        """Targets that count come to lie from -1 to 1; for voters searched afresh, around their mean."""
+        counting = given.y[given.weights.times > 0]
         low, high = float(counting.min()), float(counting.max())
         shift = low + (high - low) / 2 if self.fit_intercept else 0.0
         reach = max(high - shift, shift - low)
-        self.scale_ = 2.0 ** math.ceil(math.log2(reach)) if reach > 0 else 1.0
-        scaled = np.where(weights.times > 0, (target - shift) / self.scale_, 0.0)
-        examples = Examples(table, np.zeros(n_rows, dtype=np.int64), 1, weights)
-        self._fit(examples, scaled, shift, (X, y))
-        self.seen_ = seen_of([(table, target, weight)])
-        return self
+        frame = Frame(shift, 2.0 ** math.ceil(math.log2(reach)) if reach > 0 else 1.0)
+        if self._is_finite or not self.fit_intercept:
+            return frame
+        inside = np.where(given.weights.times > 0, frame.inside(given.y), 0.0)
+        return Frame(frame.shift, frame.scale, mean_of(inside, given.weights), 2.0)
 
-    def _refuse_family(self) -> None:
-        family = self._family()
-        if isinstance(family, Pool | KernelSections):
-            family._validate_params()
-        elif not (isinstance(family, Columns) or (hasattr(family, "fit") and is_regressor(family))):
-            name = type(family).__name__
-            raise ValueError(f"QuadBoostRegressor cannot boost {name}: use Pool, Columns, KernelSections, a regressor")
+    def _train(self, given: Given, frame: Frame, data: tuple[Any, Any]) -> dict[str, Any]:
+        """The attributes of the fitted model."""
+        before = going_on_from(self)
+        past = None if before is None else as_trained(before, frame)
+        inner = copy.copy(self)
+        inner.scale_ = frame.unit
+        cells = len(given.y) * self.n_features_in_
+        with ThreadPool(count_jobs(self.n_jobs, cells)) as threads:
+            pool = self._pool(inner, given, frame, threads)
+            if past is not None and not before.bins_.same_as(pool.made([[]], inner, NOBODY)["bins_"]):
+                raise ValueError(OTHER_DATA.format("their bins differ"))
+            outline = Outline(NOBODY, given.heard is not None, given.weights.n_counted)
+            try:
+                train(pool, [(None, None)], inner, outline, past, Fitting(None, data))
+            except Exception:
+                if inner.__dict__.get("_rescued"):  # the rounds before the one that failed
+                    self.__dict__.update(self._in_units(inner.__dict__, pool, frame), _rescued=True)
+                raise
+        return self._in_units(inner.__dict__, pool, frame)
 
-    def _fit(self, examples: Examples, target: Floats, shift: float, data: tuple[Any, Any]) -> None:
-        nobody = np.arange(2)
-        finite = isinstance(self._family(), Pool | Columns)
-        first = 0.0
-        if self.fit_intercept and not finite:
-            first = mean_of(target, examples.weights)
-            target = (target - first) / 2
-            self.scale_ *= 2
-        case = Case(examples, nobody[:1], None, target)
-        n_counted = examples.weights.n_counted
-        pool = self._pool(case)
-        train(pool, [(None, None)], self, Outline(nobody, False, n_counted), None, Fitting(None, data))
-        for name in ("classes_", "n_classes_"):
-            del self.__dict__[name]
-        self.history_.pop("train_error", None)
-        for name, power in (("step", 1), ("edge", 1), ("objective", 2)):
-            self.history_[name] = self.history_[name] * self.scale_**power
-        self.gap_ *= self.scale_**2
-        self.intercept_ = shift + self.scale_ * (self._constant(pool) if finite else first / 2)
-
-    def _pool(self, case: Case) -> Any:
+    def _pool(self, inner: Any, given: Given, frame: Frame, threads: ThreadPool) -> Any:
+        case = given.case(frame)
         if isinstance(self._family(), Columns):
             return ColumnPool(case)
         if not self._is_native:
-            return RowVoters(self, case)
-        table: Any = case.examples.table
-        with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as threads:
-            columns = inputs.category_columns(table, self.categorical_features, table.category_columns())
-            bins = alone(finding_bins(table, case.examples.weights.whole, columns, self.max_bins, threads))
-            engine = Threads(case.examples, bins, threads, self._n_shards or threads.n_jobs)
-            return StumpPool(self, case, bins, engine, None)
+            return RowVoters(inner, case)
+        columns = inputs.category_columns(given.table, self.categorical_features, given.table.category_columns())
+        bins = alone(finding_bins(given.table, given.weights.whole, columns, self.max_bins, threads))
+        n_shards = self._n_shards or threads.n_jobs
+        cases = [case] if case.validation is None else [case, case.validation]
+        if isinstance(self._family(), Pool):
+            engines = [Threads(one.examples, bins, threads, n_shards) for one in cases]
+            return StumpPool(inner, case, bins, engines[0], engines[1] if len(cases) > 1 else None)
+        rows = [Residuals(c.examples, c.target, bins, threads, n_shards) for c in cases if c.target is not None]
+        return TreeVoters(inner, bins, rows[0], rows[1] if len(cases) > 1 else None)
 
-    def _constant(self, pool: Any) -> float:
-        """What is left of the mean of the target when the voters have spoken."""
-        said, rounds = pool.runs[-1]
-        if not self.fit_intercept:
-            return 0.0
-        spoken = said.sums.correlate(np.ones(len(said.target)))
-        both = np.concatenate([spoken, -spoken])
-        return float(said.sums.mean(said.target) - math.fsum((rounds.weight * both[: len(rounds.weight)]).tolist()))
+    def _in_units(self, inner: dict[str, Any], pool: Any, frame: Frame) -> dict[str, Any]:
+        """What training left, in the units of y."""
+        wanted = ("moves_", "ensemble_", "bins_", "stop_reason_", "estimator_", "best_round_")
+        fitted = {name: inner[name] for name in wanted if name in inner}
+        names = [name for name in inner["history_"] if self._knows_errors or name != "train_error"]
+        fitted["history_"] = {name: inner["history_"][name] * frame.unit ** SCALED.get(name, 0) for name in names}
+        fitted["gap_"] = inner["gap_"] * frame.unit**2
+        fitted["scale_"] = frame.unit
+        centring = pool.centring(self) if isinstance(pool, FinitePool) else None
+        numbers = fitted["moves_"].voters(None)
+        fitted["start_"] = frame.middle if centring is None else frame.middle + frame.unit * centring.target
+        fitted["centres_"] = np.zeros(len(numbers)) if centring is None else centring.said[numbers]
+        return fitted
+
+    @property
+    def _knows_errors(self) -> bool:
+        """Whether every round knows its training error."""
+        return not self._is_finite
+
+    @property
+    def _patience(self) -> Patience:
+        return Patience("loss", self.tol / self.scale_**2, self.n_iter_no_change)
 
     def _rules(self, n: float, n_voters: int) -> Rules:
         """In units of the scaled target."""
-        lam = self.lam / self.scale_ if self.penalty == "l1" else float(self.lam)
-        most = math.inf if self.alpha_max is None else self.alpha_max / self.scale_
-        penalty = PENALTIES[self.penalty](lam, most)
-        return Rules(penalty, self.reweight, self.tol / self.scale_**2, self.max_voters)
+        unit = self.scale_
+        lam = self.lam / unit if self.penalty == "l1" else float(self.lam)
+        most = math.inf if self.alpha_max is None else self.alpha_max / unit
+        return Rules(PENALTIES[self.penalty](lam, most), self.reweight, self.tol / unit**2, self.max_voters)
 
     # ------------------------------------------------------------ the fitted model
 
@@ -221,19 +345,73 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         """The weight of each distinct voter."""
         return np.asarray(self.ensemble_.steps * self.scale_)
 
+    @property
+    def intercept_(self) -> float:
+        return self.start_ - math.fsum((self.steps_ * self.centres_).tolist())
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The share of the steps that rests on each column."""
+        check_is_fitted(self, "ensemble_")
+        return np.asarray(self.ensemble_.importances())
+
+    @property
+    def digest_(self) -> str:
+        """SHA-256 of the model: equal digests are equal models."""
+        check_is_fitted(self, "ensemble_")
+        return quad_files.digest(self)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
+        check_is_fitted(self, "ensemble_")
+        quad_files.save(self, path)
+
     def predict(self, X: Any) -> Floats:
         check_is_fitted(self, "ensemble_")
         return np.asarray(self.intercept_ + self.scale_ * (self._votes(X)[0] / UNITS))
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """After every round; with the intercept of the last one."""
+        """After every round, as a model of so many rounds would."""
         check_is_fitted(self, "ensemble_")
-        for votes in self._stages(X):
-            yield self.intercept_ + self.scale_ * (votes[0] / UNITS)
+        weight: dict[int, float] = {}
+        for votes, turn in zip(self._stages(X), self.moves_.changes(), strict=True):
+            weight |= {place: new for place, _, new in turn}
+            said = math.fsum(new * self.scale_ * float(self.centres_[place]) for place, new in weight.items())
+            yield (self.start_ - said) + self.scale_ * (votes[0] / UNITS)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """R squared after every round."""
+        for predicted in self.staged_predict(X):
+            yield float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "ensemble_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         return with_voters(tags, self._family())
+
+
+def as_trained(before: Any, frame: Frame) -> SimpleNamespace:
+    """A fitted model as training knows it, to go on from; refused if it was made of other targets."""
+    if before.scale_ != frame.unit:
+        raise ValueError(OTHER_DATA.format(f"the targets were in units of {before.scale_:g}, now {frame.unit:g}"))
+    history = {name: column / frame.unit ** SCALED.get(name, 0) for name, column in before.history_.items()}
+    return SimpleNamespace(
+        moves_=before.moves_, ensemble_=before.ensemble_, history_=history, _knows_errors=before._knows_errors
+    )
+
+
+def set_aside(table: Any, y: Floats, weights: Weights, part: float, seed: int) -> NDArray[np.int64]:
+    """How many of the rows that each stands for to stop by: drawn by what they hold, whatever their order."""
+    hashes = hash_rows(table, seed)
+    kernels.fold(y, hashes)
+    if not weights.counts_rows:
+        kernels.fold(weights.shares, hashes)
+    aside = draw(hashes, weights.rows, part)
+    if not aside.any() or not np.any(weights.rows > aside):
+        raise ValueError("too few rows to set some aside: early_stopping=True needs more than one sample")
+    return aside
 
 
 def check_target(model: Any, y: Any, n_rows: int) -> Floats:

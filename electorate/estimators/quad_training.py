@@ -38,7 +38,7 @@ class PoolHooks(Hooks):
 
 def run(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model by a pool, or by a family that is searched afresh each round."""
-    before = _before(model)
+    before = going_on_from(model)
     case = case_of(place.room, outline) if hasattr(place, "room") else None
     pool = _pool(model, place, case, outline, before)
     groups = training._groups(model, outline.classes)
@@ -119,7 +119,7 @@ def _all(watchers: list[Callable[[Run], str | None]]) -> Callable[[Run], str | N
     return lambda run: next(filter(None, [watcher(run) for watcher in watchers]), None)
 
 
-def _before(model: Any) -> Any:
+def going_on_from(model: Any) -> Any:
     """The model to go on from: a checkpoint's, the fitted one for a warm start, or None."""
     before = getattr(model, "_resume", None)
     if before is None and model.warm_start and hasattr(model, "ensemble_"):

@@ -24,12 +24,14 @@ from electorate.engines.pool import Pool as ThreadPool
 from electorate.estimators import quad_training
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.estimators.quad_path import Opened, Path, Point, largest_lam, path_of
+from electorate.estimators.quad_pools import Patience
 from electorate.estimators.room import Outline
 from electorate.modelfile import Contents, require
 from electorate.moves import Moves, in_units
 from electorate.theory.complexity import massart
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
+from electorate.voters.regression_trees import RegressionTrees
 
 
 class QuadBoostClassifier(BoostedClassifier):
@@ -223,6 +225,10 @@ n_jobs, random_state
         return [Point(lam, None, int(value)) for value in np.sort(along).tolist()]
 
     @property
+    def _patience(self) -> Patience:
+        return Patience(self.scoring, float(self.tol), self.n_iter_no_change)
+
+    @property
     def _knows_errors(self) -> bool:
         """Whether every round knows its training error: on pools it would cost a pass over the rows."""
         return not isinstance(self._family(), Pool | Columns)
@@ -296,7 +302,8 @@ n_jobs, random_state
 
 def with_voters(tags: Any, family: Any) -> Any:
     """A wrapped regressor takes what it takes; our own families take missing values and sparse matrices."""
-    theirs = None if hasattr(family, "best") else get_tags(family).input_tags
+    ours = hasattr(family, "best") or isinstance(family, RegressionTrees)
+    theirs = None if ours else get_tags(family).input_tags
     tags.input_tags.sparse = theirs is None or theirs.sparse
     tags.input_tags.allow_nan = theirs is None or theirs.allow_nan
     return tags

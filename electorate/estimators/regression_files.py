@@ -94,6 +94,7 @@ def _meta(model: Any) -> dict[str, Any]:
         "n_features": int(model.n_features_in_),
         "stop_reason": model.stop_reason_,
         "best_round": getattr(model, "best_round_", None),
+        "validation_seed": getattr(model, "_validation_seed", None),
     }
 
 

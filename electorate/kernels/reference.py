@@ -95,6 +95,20 @@ def encode(block, edges, depths, missing, dest, out, scratch):
         out[j // per_group, dest[kept], j % per_group] = codes[kept]
 
 
+def join(codes, missing, place, stride, dest, out):
+    per_group = out.shape[2]
+    kept = dest >= 0
+    for j, stored in enumerate(place):
+        code = codes[j // per_group, : len(dest), j % per_group][kept].astype(np.int64)
+        digit = np.where(code == 255, missing[j], code)
+        out[stored // per_group, dest[kept], stored % per_group] += (stride[j] * digit).astype(np.uint8)
+
+
+def spread(sums, place, used, bin_of, out):
+    for j, stored in enumerate(place):
+        np.add.at(out[j], bin_of[j, : used[j]], sums[stored, : used[j]])
+
+
 # ---------------------------------------------------------------- a round in a shard
 
 
@@ -145,6 +159,25 @@ def histogram8_of(codes, picked, order, low, high, sums):
 
 def histogram16_of(codes, picked, order, low, high, sums):
     histogram16(codes[:, order[low:high]], picked, 0, high - low, sums)
+
+
+def histograms8(codes, grid, starts, sums):
+    for label in range(len(starts) - 1):
+        histogram8(codes, grid, starts[label], starts[label + 1], sums[label])
+
+
+def histograms8_of(codes, grid, order, low, starts, sums):
+    for label in range(len(starts) - 1):
+        first, last = low + starts[label], low + starts[label + 1]
+        histogram8_of(codes, grid[order[first:last]], order, first, last, sums[label])
+
+
+def sum_signs(grid, award):
+    return grid[award > 0].sum(), grid[award < 0].sum()
+
+
+def tell(order, low, high, value, said):
+    said[order[low:high]] = value
 
 
 def add_gains_of(order, low, starts, gains, state):
@@ -361,6 +394,31 @@ def walk_ordered(cells, offsets, depths, place, low, cut, kids, units, votes, sc
         below(root, np.arange(cells.shape[1]))
 
 
+def cross_out(cells, first, last, tests, planes, leaf):
+    kept = np.ones((cells.shape[1], 8 * tests.keep.shape[1]), dtype=np.bool_)
+    for q in range(first, last):
+        cell = cells[tests.place[q]]
+        if tests.table[q] >= 0:
+            left = tests.tables[tests.table[q]][cell] == 1
+        else:
+            left = (cell.astype(np.int64) + tests.shift[q]) % 256 <= tests.cut[q]
+        right_keeps, left_keeps = np.unpackbits(tests.keep[q], axis=0, bitorder="little").astype(np.bool_).T
+        kept &= np.where(left[:, None], left_keeps, right_keeps)
+    leaf[:] = np.argmax(kept, axis=1)
+
+
+def vote(cells, offsets, leaves, tests, units, votes, planes, leaf):
+    for t, (first, last) in enumerate(pairwise(offsets)):
+        cross_out(cells, first, last, tests, planes, leaf)
+        votes += units[:, leaves[t] + leaf]
+
+
+def say(cells, offsets, leaves, tests, values, said, planes, leaf):
+    for t, (first, last) in enumerate(pairwise(offsets)):
+        cross_out(cells, first, last, tests, planes, leaf)
+        said[:, :, t] = values[:, leaves[t] + leaf]
+
+
 # ---------------------------------------------------------------- voters as columns
 
 
@@ -444,17 +502,29 @@ def quad_rounds(
     made = 0
 
     def move(number, at):
+        """False where its row is wanted and not there."""
         nonlocal made
         old = 0.0 if mode == 0 else weight[at]
         pull = c[at] + old * eta[at]
         new = quad_weight(kind, lam, most, pull, eta[at])
         drop = quad_drop(kind, lam, c[at], eta[at], old, new)
         if new != old and drop > 0:
+            if slot[at] < 0:
+                return False
             c[:] -= (new - old) * gram[slot[at]]
             weight[at] += new - old
             places[made] = number, at
             moves[made] = weight[at], new, pull, drop, np.count_nonzero(weight)
             made += 1
+        return True
+
+    def sweep(number, start, before):
+        """All that have a weight, from `start` on; False if it was left for want of a row."""
+        for k in range(start, len(weight)):
+            if weight[k] != 0 and not move(number, k):
+                info[[1, 2, 4, 5]] = 1, k, k + 1, made > before
+                return False
+        return True
 
     def why(number, j, largest):
         within = (mode == 1 or number % 16 == 1) and (kind == 1 or np.any(weight))
@@ -470,18 +540,18 @@ def quad_rounds(
     info[1:3] = 0, -1
     number = first
     while number <= last and made + np.count_nonzero(weight) + 2 <= len(places):
-        full = np.count_nonzero(weight) >= most_voters
-        j, _, largest = quad_best(kind, lam, most, mode, full, c, eta, weight)
-        info[1] = why(number, j, largest)
-        if info[1]:
+        start, before = int(info[4]) - 1, made - int(info[5])
+        info[4:6] = 0
+        if start < 0:
+            full = np.count_nonzero(weight) >= most_voters
+            j, _, largest = quad_best(kind, lam, most, mode, full, c, eta, weight)
+            info[1] = why(number, j, largest)
+            if info[1]:
+                break
+            if j >= 0:
+                move(number, j)
+        if mode == 1 and not sweep(number, max(start, 0), before):
             break
-        before = made
-        if j >= 0:
-            move(number, j)
-        if mode == 1:
-            for k in range(len(weight)):
-                if weight[k] != 0:
-                    move(number, k)
         if made == before:
             info[1] = 3
             break
@@ -501,15 +571,6 @@ def quad_replay(kind, lam, mode, places, moves, c, eta, weight, gram, slot):
 
 
 # ---------------------------------------------------------------- the vote by weighted median
-
-
-def walk_each(cells, offsets, depths, place, low, cut, kids, value, said, scratch):
-    for t, root in enumerate(offsets[:-1]):
-        for i in range(cells.shape[1]):
-            node = root
-            while kids[node, 0] != node:
-                node = kids[node, int(low[node] <= cells[place[node], i] <= cut[node])]
-            said[:, i, t] = value[node]
 
 
 def vote_quantiles(values, weights, needs, sign, out):
@@ -554,6 +615,18 @@ def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_
     )
 
 
+def distance_edge(totals, left, is_right, weight, moment, targets, rate):
+    side = totals - left if is_right else left
+    return side_edge(1, side, np.zeros(0), targets, rate, np.zeros((0, 0)))
+
+
+def best_distance_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, targets, rate, abstains, found):
+    layout, nothing = (n_bins, has_missing, ordered), np.zeros((0, 0))
+    return best_target_threshold(
+        sums, totals, *layout, rows, min_rows, 1, nothing, targets, rate, nothing, abstains, found
+    )
+
+
 def best_target_threshold(
     sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, rate, table, abstains, found
 ):
@@ -583,3 +656,18 @@ def best_window(targets, weights, eps):
         if weights[first : last + 1].sum() > most:
             best, most = (first, last), weights[first : last + 1].sum()
     return best
+
+
+def best_mean_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, found):
+    most = -np.inf
+    for test in _thresholds(n_bins, has_missing, ordered):
+        column, cut, _ = test
+        left = _left(sums, *test)
+        right = totals - left
+        if not sums[:, column, cut].any() or left[0] <= 0 or right[0] <= 0:
+            continue
+        score = float(left[1]) ** 2 / float(left[0]) + float(right[1]) ** 2 / float(right[0])
+        if score > most and _enough(rows, test, min_rows):
+            most = score
+            found[:3] = test
+    return most

@@ -3,6 +3,8 @@
 The family that QuadBoost's and LPBoost's experiments search: every voter says +1 on one side and -1 on the other.
 """
 
+import threading
+import weakref
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
@@ -53,6 +55,20 @@ class Candidates:
         return np.where(self.cut < 0, histogram[:, self.column, self.bin], below + missing)
 
 
+_LATEST = threading.local()
+
+
+def candidates(bins: Bins, counts: NDArray[np.int64], per_feature: int) -> Candidates:
+    """`Candidates.of`, made once for all rounds of a fit, which share the array of counts."""
+    known = getattr(_LATEST, "found", None)
+    if known is not None and known[0]() is counts and known[1] == per_feature:
+        found: Candidates = known[2]
+        return found
+    found = Candidates.of(bins, counts, per_feature)
+    _LATEST.found = (weakref.ref(counts), per_feature, found)
+    return found
+
+
 class Pool(BaseEstimator):
     """A finite pool of stumps that say +1 and -1, fixed by the bins before training.
 
@@ -91,7 +107,7 @@ class Pool(BaseEstimator):
 
     def best(self, search: Search) -> Voter:
         histogram = search.sums.histogram[:, : len(search.bins.n_bins)]
-        tests = Candidates.of(search.bins, search.counts, self.per_feature)
+        tests = candidates(search.bins, search.counts, self.per_feature)
         if not len(tests.column):
             return constant(search)
         left = tests.left(histogram)

@@ -1,0 +1,49 @@
+"""Rows that cannot be told apart, as one: keys of rows, groups of equal ones, and what they weigh together.
+
+Groups come by label and then by key, so that nothing made of them depends on the order of the rows.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+EVERY = np.empty(0, dtype=np.int64)
+Floats = NDArray[np.float64]
+
+
+def mass_of(counts: NDArray[np.int64], given: float) -> Floats:
+    """Sample weights as given, from whole numbers in proportion to them."""
+    return np.asarray(counts * (given / int(counts.sum())))
+
+
+def keys_of(rows: NDArray[Any]) -> NDArray[Any]:
+    """Rows of numbers as one comparable thing each."""
+    rows = np.ascontiguousarray(rows)
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+
+
+def group_rows(keys: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A row of every distinct (label, key), by label and then by key; and the place among them of every row."""
+    kept, place, found = [EVERY], np.empty(len(labels), dtype=np.int64), 0
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        _, first, where = np.unique(keys[rows], return_index=True, return_inverse=True)
+        kept.append(rows[first])
+        place[rows] = found + where.ravel()
+        found += len(first)
+    return np.concatenate(kept), place
+
+
+def keys_of_table(X: Any) -> NDArray[Any]:
+    """Keys of the rows of an array or sparse matrix; of what is no numbers, the row's place: all are distinct."""
+    if hasattr(X, "tocsr"):
+        X = X.tocsr().sorted_indices()
+        X.sum_duplicates()
+        ends = zip(X.indptr, X.indptr[1:], strict=False)
+        return np.array([X.indices[a:b].tobytes() + b"|" + X.data[a:b].tobytes() for a, b in ends], dtype=object)
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
+        return np.arange(X.shape[0])
+    values = X.astype(np.float64) + 0.0  # -0.0 is 0.0
+    values[np.isnan(values)] = np.nan
+    return keys_of(values)

@@ -1,0 +1,101 @@
+"""QuadBoost's regressors to files and back, by the same format and the same checks as classifiers.
+
+Beside the voters, their moves and the history a file holds what turns votes into numbers: scale, start, centres.
+"""
+
+import hashlib
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import modelfile
+from electorate.council import Council
+from electorate.estimators import files
+from electorate.modelfile import Contents, meta_value, require
+from electorate.moves import Moves
+
+KIND = "QuadBoostRegressor"
+NEEDED = frozenset({"step", "edge", "objective", "n_voters", "seconds"})
+TWO = np.arange(2)  # classes, as the checks of the arrays of a vote want them
+
+
+def save(model: Any, path: Any) -> None:
+    arrays = _arrays(model) | model.moves_.arrays() | {"gap": np.array([model.gap_])}
+    arrays |= {files.HISTORY + name: column for name, column in model.history_.items()}
+    modelfile.write(path, KIND, _meta(model), arrays)
+
+
+def digest(model: Any) -> str:
+    """SHA-256 over the voters, what turns votes into numbers, the categories and the edges."""
+    digest = hashlib.sha256()
+    for name, array in _arrays(model).items():
+        digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(json.dumps(files._categories_out(model.bins_.categories), sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _arrays(model: Any) -> dict[str, NDArray[Any]]:
+    files._refuse_wrapped(model)
+    frame = {"frame": np.array([model.scale_, model.start_]), "centres": model.centres_}
+    return {**model.ensemble_.arrays(), **files._bin_arrays(model.bins_), **frame}
+
+
+def _meta(model: Any) -> dict[str, Any]:
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "parameters": {name: files._out(value) for name, value in model.get_params(deep=False).items()},
+        "categories": files._categories_out(model.bins_.categories),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": int(model.n_features_in_),
+        "stop_reason": model.stop_reason_,
+        "best_round": getattr(model, "best_round_", None),
+        "validation_seed": getattr(model, "_validation_seed", None),
+    }
+
+
+def rebuild(contents: Contents, families: dict[str, type]) -> Any:
+    from electorate.estimators.quad_regressor import QuadBoostRegressor
+
+    expect = files._expect
+    given = meta_value(contents, "parameters", dict)
+    known = set(QuadBoostRegressor().get_params(deep=False))
+    expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
+    model = QuadBoostRegressor(**{name: files._in(value, families) for name, value in given.items()})
+    model._validate_params()
+    model._validate_family()
+    model.n_features_in_ = meta_value(contents, "n_features", int)
+    expect(1 <= model.n_features_in_ < 2**31, "n_features is out of range")
+    files._read_names(contents, model)
+    model.bins_ = files._read_bins(contents, model.n_features_in_)
+    _read_voters(contents, model)
+    model.moves_ = Moves.read(contents, model.ensemble_)
+    model.history_ = files._read_history(contents, int(model.moves_.round.max(initial=0)), NEEDED)
+    model.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
+    model.stop_reason_ = meta_value(contents, "stop_reason", str)
+    files._read_validation(contents, model)
+    _read_frame(contents, model)
+    model.estimator_ = model._family()
+    return model
+
+
+def _read_voters(contents: Contents, model: Any) -> None:
+    if model._is_native:
+        model.ensemble_ = files._read_ensemble(contents, model.n_features_in_)
+        files._check_ensemble(model.ensemble_, model.bins_, len(TWO))
+        return
+    files._expect(hasattr(model._family(), "pack"), "its voters have no place in a file")
+    files._expect(not model.bins_.categories, "voters by rows know no categories")
+    model.ensemble_ = Council.read(contents, model._family(), TWO, model.n_features_in_)
+
+
+def _read_frame(contents: Contents, model: Any) -> None:
+    expect = files._expect
+    scale, start = (float(number) for number in require(contents, "frame", "<f8", (2,)))
+    expect(0 < scale < math.inf and math.isfinite(start), "the scale of the target is out of range")
+    centres = np.array(require(contents, "centres", "<f8", (model.ensemble_.n_voters,)))
+    expect(bool(np.all(np.abs(centres) <= 1)), "a voter says more than 1 on average")
+    model.scale_, model.start_, model.centres_ = scale, start, centres

@@ -1,0 +1,251 @@
+"""QuadBoost for real targets: trees against scikit-learn's, stages, files, going on, stopping, and the same bits."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+
+import electorate
+from electorate import Columns, KernelSections, Pool, QuadBoostRegressor, RegressionTrees
+from electorate.modelfile import ModelFormatError
+
+FAMILIES = {"pool": Pool(5), "columns": Columns(), "trees": RegressionTrees(2), "kernels": KernelSections()}
+WAYS = {
+    "vanilla": {},
+    "l1-never": {"penalty": "l1", "lam": 0.1},
+    "l2-cyclic": {"penalty": "l2", "lam": 0.3, "reweight": "cyclic"},
+    "linf-greedy": {"penalty": "linf", "alpha_max": 20.0, "reweight": "greedy"},
+}
+EVERY = [pytest.param(family, way, id=f"{family}-{way}") for family in FAMILIES for way in WAYS]
+
+
+def numbers(n: int = 120, columns: int = 6, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, columns)).round(2)
+    return X, 1000 + 50 * X[:, 0] - 20 * np.sign(X[:, 1]) * X[:, 2] + 5 * rng.normal(size=n)
+
+
+def model(family: str, way: str, **more: Any) -> QuadBoostRegressor:
+    return QuadBoostRegressor(FAMILIES[family], **{"n_estimators": 12, "tol": 0.0, **WAYS[way], **more})
+
+
+def paid(fitted: QuadBoostRegressor) -> float:
+    """The penalty; without re-weighting copies count apart."""
+    apart = fitted.moves_.told[:, 1] * fitted.scale_ if fitted.reweight == "never" else fitted.steps_
+    return {
+        None: 0.0,
+        "l1": 2 * fitted.lam * np.abs(apart).sum(),
+        "l2": fitted.lam * (apart**2).sum(),
+        "linf": 0.0,
+    }[fitted.penalty]
+
+
+# ---------------------------------------------------------------- trees
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_trees_are_l2_boosting_by_scikit_learns(depth: int, weighted: bool, intercept: bool) -> None:
+    """Without a penalty every step is the tree itself, fitted to the residuals."""
+    X, y = numbers()
+    y = y if intercept else y - 1000
+    weight = np.random.default_rng(0).random(len(y)) if weighted else np.ones(len(y))
+    fitted = QuadBoostRegressor(RegressionTrees(depth), n_estimators=5, fit_intercept=intercept).fit(X, y, weight)
+    f = np.full(len(y), np.average(y, weights=weight) if intercept else 0.0)
+    for staged, error in zip(fitted.staged_predict(X), fitted.history_["train_error"], strict=True):
+        f += DecisionTreeRegressor(max_depth=depth).fit(X, y - f, weight).predict(X)
+        np.testing.assert_allclose(staged, f, rtol=1e-8)
+        assert error == pytest.approx(np.average((y - f) ** 2, weights=weight), rel=1e-8)
+
+
+def test_trees_take_missing_values_and_categories() -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(5)
+    color = rng.choice(["red", "green", "blue"], 200)
+    x = rng.normal(size=200)
+    y = np.where(color == "red", 5.0, 0.0) + np.where(np.isnan(np.where(x > 1, np.nan, x)), 3.0, 0.0)
+    frame = pd.DataFrame({"color": pd.Categorical(color), "x": np.where(x > 1, np.nan, x)})
+    fitted = QuadBoostRegressor(RegressionTrees(2), n_estimators=5).fit(frame, y)
+    np.testing.assert_allclose(fitted.predict(frame), y, atol=1e-6)
+    unseen = pd.DataFrame({"color": ["yellow"], "x": [np.nan]})
+    assert np.isfinite(fitted.predict(unseen)).all()
+
+
+def test_least_squares_only() -> None:
+    X, y = numbers()
+    with pytest.raises(ValueError, match="least squares"):
+        QuadBoostRegressor(RegressionTrees(criterion="edge")).fit(X, y)
+    with pytest.raises(ValueError, match="RegressionTrees"):
+        QuadBoostRegressor(electorate.Stumps()).fit(X, y)
+
+
+# ---------------------------------------------------------------- stages, files, going on
+
+
+@pytest.mark.parametrize(("family", "way"), EVERY)
+def test_objective_stages_files_and_going_on(family: str, way: str, tmp_path: Any) -> None:
+    X, y = numbers()
+    weight = np.random.default_rng(1).integers(0, 3, len(y))
+    whole = model(family, way).fit(X, y, weight)
+    risk = np.average((y - whole.predict(X)) ** 2, weights=weight)
+    assert whole.history_["objective"][-1] == pytest.approx(risk + paid(whole), rel=1e-9)
+    assert np.all(np.diff(whole.history_["objective"]) <= 0)
+    stages = [staged.copy() for staged in whole.staged_predict(X)]
+    np.testing.assert_array_equal(stages[-1], whole.predict(X))
+    half = model(family, way, n_estimators=3).fit(X, y, weight)
+    np.testing.assert_array_equal(half.predict(X), stages[2])
+    half.save(tmp_path / "model")
+    read = electorate.load(tmp_path / "model")
+    assert read.digest_ == half.digest_ != whole.digest_
+    assert read.get_params(deep=False).keys() == half.get_params(deep=False).keys()
+    assert repr(read.estimator) == repr(half.estimator)
+    np.testing.assert_array_equal(read.predict(X), half.predict(X))
+    going = read.set_params(warm_start=True, n_estimators=12).fit(X, y, weight)
+    assert going.digest_ == whole.digest_
+    np.testing.assert_array_equal(going.history_["objective"], whole.history_["objective"])
+    with pytest.raises(ValueError, match="warm start"):
+        going.set_params(n_estimators=2).fit(X, y, weight)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_warm_start_refuses_other_targets(family: str) -> None:
+    X, y = numbers()
+    fitted = model(family, "vanilla", warm_start=True, n_estimators=3).fit(X, y)
+    before = fitted.digest_
+    for other in (y * 100, np.where(np.arange(len(y)) % 2, y, y[::-1])):
+        with pytest.raises(ValueError, match="not those the model was fitted on"):
+            fitted.set_params(n_estimators=5).fit(X, other)
+    assert fitted.digest_ == before
+
+
+def test_a_model_of_wrapped_regressors_has_no_file(tmp_path: Any) -> None:
+    X, y = numbers()
+    fitted = QuadBoostRegressor(Ridge(), n_estimators=3).fit(X, y)
+    with pytest.raises(TypeError, match="no file format"):
+        fitted.save(tmp_path / "model")
+    going = QuadBoostRegressor(Ridge(), n_estimators=2, warm_start=True).fit(X, y).set_params(n_estimators=3).fit(X, y)
+    np.testing.assert_array_equal(going.predict(X), fitted.predict(X))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_damaged_files_are_refused(family: str, tmp_path: Any) -> None:
+    X, y = numbers()
+    path = tmp_path / "model"
+    model(family, "l2-cyclic", n_estimators=4).fit(X, y).save(path)
+    whole = path.read_bytes()
+    for place in np.linspace(0, len(whole) - 1, 60).astype(int).tolist():
+        path.write_bytes(whole[:place])
+        with pytest.raises(ModelFormatError):
+            electorate.load(path)
+        flipped = bytearray(whole)
+        flipped[place] ^= 0x10
+        path.write_bytes(bytes(flipped))
+        with pytest.raises(ModelFormatError):
+            electorate.load(path)
+
+
+@pytest.mark.parametrize("change", [{"frame": [np.inf, 0.0]}, {"frame": [-1.0, 0.0]}, {"centres": 2.0}, {"steps": 3.0}])
+def test_files_that_say_what_cannot_be(change: dict[str, Any], tmp_path: Any) -> None:
+    from electorate import modelfile
+
+    X, y = numbers()
+    path = tmp_path / "model"
+    model("pool", "vanilla").fit(X, y).save(path)
+    contents = modelfile.read(path)
+    arrays = {name: np.array(array) for name, array in contents.arrays.items()}
+    for name, value in change.items():
+        arrays[name] = np.array(value) if name == "frame" else np.full_like(arrays[name], value)
+    modelfile.write(path, contents.kind, contents.meta, arrays)
+    with pytest.raises(ModelFormatError):
+        electorate.load(path)
+
+
+class Fails(RegressorMixin, BaseEstimator):
+    """A regressor that fails in its third fit."""
+
+    fits = 0
+
+    def fit(self, X: Any, y: Any) -> "Fails":
+        Fails.fits += 1
+        if Fails.fits == 3:
+            raise RuntimeError("no more")
+        self.tree_ = DecisionTreeRegressor(max_depth=1).fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.tree_.predict(X)
+
+
+def test_a_regressor_that_fails_leaves_the_rounds_before() -> None:
+    X, y = numbers()
+    Fails.fits = 0
+    fitted = QuadBoostRegressor(Fails(), n_estimators=5)
+    with pytest.raises(RuntimeError, match="no more") as caught:
+        fitted.fit(X, y)
+    assert "in round 3" in caught.value.__notes__[0]
+    two = QuadBoostRegressor(DecisionTreeRegressor(max_depth=1), n_estimators=2).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict(X), two.predict(X))
+
+
+# ---------------------------------------------------------------- stopping
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("way", ["vanilla", "l2-cyclic"])
+def test_early_stopping(family: str, way: str) -> None:
+    X, y = numbers(200)
+    make = lambda **more: model(  # noqa: E731
+        family,
+        way,
+        **{"n_estimators": 150, "early_stopping": True, "validation_fraction": 0.3, "random_state": 0, **more},
+    )
+    fitted = make().fit(X, y)
+    scores = fitted.history_["validation"]
+    assert fitted.best_round_ == int(np.argmin(scores)) + 1 == int(fitted.moves_.round.max())
+    if fitted.stop_reason_ == "validation":
+        assert len(scores) == fitted.best_round_ + 10
+    order = np.random.default_rng(2).permutation(len(y))
+    mixed = make().fit(X[order], y[order])
+    assert mixed.digest_ == fitted.digest_
+    np.testing.assert_array_equal(mixed.history_["validation"], scores)
+    short = make(n_estimators=4, warm_start=True).fit(X, y)
+    assert short.set_params(n_estimators=150).fit(X, y).digest_ == fitted.digest_
+
+
+def test_the_score_to_stop_by_is_that_of_the_rows_set_aside() -> None:
+    """Recomputed: the rows are those that a model without them does not know; found by their number and score."""
+    from electorate.data.weights import read_weights
+    from electorate.estimators.quad_regressor import set_aside
+
+    X, y = numbers(150)
+    fitted = QuadBoostRegressor(
+        Pool(5), n_estimators=20, early_stopping=True, validation_fraction=0.2, n_iter_no_change=50, random_state=0
+    ).fit(X, y)
+    table = fitted._check_rows(X, reset=False)
+    aside = set_aside(table, y, read_weights(np.ones(len(y))), 0.2, fitted._validation_seed) > 0
+    assert abs(int(aside.sum()) - 30) <= 1
+    alone = QuadBoostRegressor(Pool(5), n_estimators=20).fit(X[~aside], y[~aside])
+    expected = [np.mean((y[aside] - staged[aside]) ** 2) for staged in alone.staged_predict(X)]
+    np.testing.assert_allclose(fitted.history_["validation"], expected, rtol=1e-9)
+
+
+# ---------------------------------------------------------------- the same bits
+
+
+@pytest.mark.parametrize(("family", "way"), EVERY)
+def test_weights_are_rows_in_any_order_and_any_parts(family: str, way: str) -> None:
+    X, y = numbers()
+    times = np.random.default_rng(1).integers(0, 3, len(y))
+    rows = np.repeat(np.arange(len(y)), times)
+    np.random.default_rng(2).shuffle(rows)
+    digest = model(family, way, n_estimators=6).fit(X, y, times).digest_
+    assert model(family, way, n_estimators=6).fit(X[rows], y[rows]).digest_ == digest
+    assert model(family, way, n_estimators=6).fit(X, y, np.ldexp(times.astype(float), -40)).digest_ == digest
+    for jobs, shards in ((1, 5), (2, 1), (3, 7), (1, 200)):
+        other = model(family, way, n_estimators=6, n_jobs=jobs)
+        other._n_shards = shards
+        assert other.fit(X, y, times).digest_ == digest
