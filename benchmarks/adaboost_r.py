@@ -17,6 +17,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules
+from electorate.simulate import XD6, Bits, LEDEven
 
 ROUNDS = (10, 50)
 MODELS: dict[str, Callable[[int], Any]] = {
@@ -77,7 +78,7 @@ def read(name: str) -> tuple[pd.DataFrame, Any]:
     """The table of a domain and its labels: of two classes, or one against the rest."""
     domain = DOMAINS[name]
     if not domain.files:
-        return GENERATED[name](np.random.default_rng(0))
+        return GENERATED[name]()
     known = {entry["name"]: entry for entry in json.loads((data_folder() / "DATASETS.json").read_text())["datasets"]}
     table = pd.concat([pd.read_csv(data_folder() / known[file]["file"]) for file in domain.files], ignore_index=True)
     y = table["target"].astype(str).to_numpy()
@@ -86,25 +87,15 @@ def read(name: str) -> tuple[pd.DataFrame, Any]:
     return X, y if domain.first is None else np.where(y == domain.first, domain.first, "rest")
 
 
-def led(rng: np.random.Generator, irrelevant: int = 0) -> tuple[pd.DataFrame, Any]:
-    """Digits by seven segments, each inverted with probability 0.1; even or odd. 410 rows."""
-    segments = (119, 18, 93, 91, 58, 107, 111, 82, 127, 123)  # as bits, the first segment highest
-    digit = rng.integers(0, 10, 410)
-    lit = (np.array(segments)[digit, None] >> np.arange(6, -1, -1)) & 1 ^ (rng.random((410, 7)) < 0.1)
-    return pd.DataFrame(np.hstack([lit, rng.integers(0, 2, (410, irrelevant))])).add_prefix("s"), digit % 2
+def drawn(problem: Bits, rows: int, prefix: str) -> tuple[pd.DataFrame, Any]:
+    X, y = problem.sample(rows, 0)
+    return pd.DataFrame(X).add_prefix(prefix), y
 
 
-def xd6(rng: np.random.Generator) -> tuple[pd.DataFrame, Any]:
-    """x0 x1 x2 or x3 x4 x5 or x6 x7 x8, one irrelevant bit, a tenth of the labels inverted. 610 rows."""
-    bits = rng.integers(0, 2, (610, 10))
-    y = np.any(np.all(bits[:, :9].reshape(-1, 3, 3), axis=2), axis=1) ^ (rng.random(610) < 0.1)
-    return pd.DataFrame(bits).add_prefix("x"), y.astype(int)
-
-
-GENERATED: dict[str, Callable[[np.random.Generator], tuple[pd.DataFrame, Any]]] = {
-    "LEDeven": led,
-    "LEDeven+17": lambda rng: led(rng, 17),
-    "XD6": xd6,
+GENERATED: dict[str, Callable[[], tuple[pd.DataFrame, Any]]] = {
+    "LEDeven": lambda: drawn(LEDEven(), 410, "s"),
+    "LEDeven+17": lambda: drawn(LEDEven(irrelevant=17), 410, "s"),
+    "XD6": lambda: drawn(XD6(), 610, "x"),
 }
 
 

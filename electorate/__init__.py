@@ -12,16 +12,21 @@ _HOMES = {
     "AdaBoostClassifier": "electorate.estimators.classifiers",
     "AdaBoostRClassifier": "electorate.estimators.classifiers",
     "AdaBoostRegressor": "electorate.estimators.regressors",
+    "BoundDisplay": "electorate.report.round_displays",
     "Checkpoint": "electorate.estimators.callbacks",
     "Columns": "electorate.voters.columns",
+    "CostDisplay": "electorate.report.round_displays",
+    "CumulativeMarginsDisplay": "electorate.report.margin_displays",
     "DeepBoostClassifier": "electorate.estimators.deepboost",
     "EBBoostClassifier": "electorate.estimators.penalised",
     "KernelSections": "electorate.voters.kernel_sections",
     "LPBoostClassifier": "electorate.estimators.lpboost",
     "LocMedBoostRegressor": "electorate.estimators.regressors",
+    "MarginDisplay": "electorate.report.margin_displays",
     "MedBoostRegressor": "electorate.estimators.regressors",
     "ModelFormatError": "electorate.modelfile",
     "PairedStumps": "electorate.voters.paired_stumps",
+    "PathDisplay": "electorate.report.path_display",
     "Pool": "electorate.voters.pool",
     "ProgressBar": "electorate.estimators.callbacks",
     "QuadBoostClassifier": "electorate.estimators.quadboost",
@@ -32,19 +37,29 @@ _HOMES = {
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "RegressionTrees": "electorate.voters.regression_trees",
     "Resampled": "electorate.voters.wrapped",
+    "RobustErrorDisplay": "electorate.report.robust_error",
     "Rules": "electorate.voters.rules",
+    "ShapeDisplay": "electorate.report.shape_display",
     "Stumps": "electorate.voters.trees",
     "ThinnedClassifier": "electorate.thin",
     "TimeLimit": "electorate.estimators.callbacks",
+    "TreeSizesDisplay": "electorate.report.tree_sizes",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
     "VadaBoostClassifier": "electorate.estimators.penalised",
     "WorkerLostError": "electorate.engines.messages",
+    "certificate": "electorate.estimators.certificates",
     "compare": "electorate.comparison.compare",
+    "compare_over": "electorate.comparison.over_tables",
     "complexity_of": "electorate.estimators.family_complexity",
+    "convergence": "electorate.estimators.convergence",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
+    "margin_table": "electorate.estimators.model_margins",
+    "margins": "electorate.estimators.model_margins",
     "rule_table": "electorate.estimators.rule_table",
+    "shape_functions": "electorate.estimators.shapes",
+    "staged_margins": "electorate.estimators.model_margins",
     "thin": "electorate.thin",
 }
 
@@ -52,16 +67,21 @@ __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRClassifier",
     "AdaBoostRegressor",
+    "BoundDisplay",
     "Checkpoint",
     "Columns",
+    "CostDisplay",
+    "CumulativeMarginsDisplay",
     "DeepBoostClassifier",
     "EBBoostClassifier",
     "KernelSections",
     "LPBoostClassifier",
     "LocMedBoostRegressor",
+    "MarginDisplay",
     "MedBoostRegressor",
     "ModelFormatError",
     "PairedStumps",
+    "PathDisplay",
     "Pool",
     "ProgressBar",
     "QuadBoostClassifier",
@@ -72,36 +92,50 @@ __all__ = [
     "RealAdaBoostClassifier",
     "RegressionTrees",
     "Resampled",
+    "RobustErrorDisplay",
     "Rules",
+    "ShapeDisplay",
     "Stumps",
     "ThinnedClassifier",
     "TimeLimit",
+    "TreeSizesDisplay",
     "Trees",
     "Union",
     "VadaBoostClassifier",
     "WorkerLostError",
     "__version__",
+    "certificate",
     "compare",
+    "compare_over",
     "complexity_of",
+    "convergence",
     "empirical_rademacher",
     "load",
+    "margin_table",
+    "margins",
     "rule_table",
+    "shape_functions",
+    "staged_margins",
     "thin",
 ]
 
 if TYPE_CHECKING:
     from electorate.comparison.compare import compare
+    from electorate.comparison.over_tables import compare_over
     from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
+    from electorate.estimators.certificates import certificate
     from electorate.estimators.classifiers import (
         AdaBoostClassifier,
         AdaBoostRClassifier,
         RealAdaBoostClassifier,
     )
+    from electorate.estimators.convergence import convergence
     from electorate.estimators.deepboost import DeepBoostClassifier
     from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
     from electorate.estimators.files import load
     from electorate.estimators.lpboost import LPBoostClassifier
+    from electorate.estimators.model_margins import margin_table, margins, staged_margins
     from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
     from electorate.estimators.quad_cv import QuadBoostClassifierCV
     from electorate.estimators.quad_regressor import QuadBoostRegressor
@@ -109,7 +143,14 @@ if TYPE_CHECKING:
     from electorate.estimators.regressors import AdaBoostRegressor, LocMedBoostRegressor, MedBoostRegressor
     from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
     from electorate.estimators.rule_table import rule_table
+    from electorate.estimators.shapes import shape_functions
     from electorate.modelfile import ModelFormatError
+    from electorate.report.margin_displays import CumulativeMarginsDisplay, MarginDisplay
+    from electorate.report.path_display import PathDisplay
+    from electorate.report.robust_error import RobustErrorDisplay
+    from electorate.report.round_displays import BoundDisplay, CostDisplay
+    from electorate.report.shape_display import ShapeDisplay
+    from electorate.report.tree_sizes import TreeSizesDisplay
     from electorate.thin import ThinnedClassifier, thin
     from electorate.voters.columns import Columns
     from electorate.voters.kernel_sections import KernelSections

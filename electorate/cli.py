@@ -1,4 +1,4 @@
-"""The command `electorate`: compare, fit, predict, verify, reproduce, data, warmup.
+"""The command `electorate`: compare, fit, predict, certify, verify, reproduce, data, warmup.
 
 Results go to standard output, everything else to standard error. Exit codes: 0 done; 1 the data, the model or the
 disk does not allow it; 2 the command line is wrong; 130 interrupted; 141 nobody reads the output any more.
@@ -18,6 +18,7 @@ COMMANDS = {
     "compare": "which boosting to use on a table, and how good it is",
     "fit": "train one algorithm on a table",
     "predict": "predict the rows of a table, of any size, with a model",
+    "certify": "say what is proved of a model: bounds on its risk, and why they hold",
     "verify": "check a model file and say what it holds",
     "reproduce": "make a table or a figure of the papers again",
     "data": "list the papers' data sets, or fetch one",
@@ -96,6 +97,7 @@ def add_table_options(one: argparse.ArgumentParser) -> None:
 
 def add_training_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    one.add_argument("--weights", metavar="COLUMN", help="the column that says how much each row counts")
     one.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out")
     one.add_argument(
         "--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help="number or text, not guessed"

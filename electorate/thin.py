@@ -23,7 +23,9 @@ from electorate.engines.pool import Pool
 from electorate.engines.shard import counts_of
 from electorate.ensemble import Ensemble
 from electorate.estimators import inputs
+from electorate.estimators.certified import Certified
 from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
+from electorate.estimators.seen import seen_of
 from electorate.voices import Picks, Voices, rows_of, voices_of
 
 Floats = NDArray[np.float64]
@@ -142,7 +144,10 @@ def thin(
     search = _Search(runs, labels, WEIGHERS[by], max_voters)
     choice = search.choose(validation_fraction, check_random_state(random_state))
     alphas = [search.weigh(run, [choice.strength])[0] for run in runs]
-    return _thinned(model, voices, alphas, by, search.tried, choice)
+    thinned = _thinned(model, voices, alphas, by, search.tried, choice)
+    marked = (rows, inputs.check_labels(thinned, y, n_rows), inputs.check_weight(sample_weight, n_rows))
+    thinned.seen_ = seen_of([marked]).and_also(getattr(model, "seen_", None))
+    return thinned
 
 
 def _refuse(model: Any, by: str, max_voters: int | None, fraction: float, X: Any) -> None:
@@ -269,7 +274,7 @@ def _door_of(model: Any) -> Any:
     return door
 
 
-class ThinnedClassifier(ClassifierMixin, BaseEstimator):
+class ThinnedClassifier(Certified, ClassifierMixin, BaseEstimator):
     """What `thin` returns: the voters that stay, with weights of their own. It is fitted already, and only predicts.
 
     Attributes
@@ -290,6 +295,7 @@ class ThinnedClassifier(ClassifierMixin, BaseEstimator):
     tried_: list[Choice]
     summary_: str
     _door: Any
+    seen_: Any
 
     def fit(self, X: Any, y: Any) -> "ThinnedClassifier":
         raise TypeError("a thinned ensemble is made by thin(model, X, y): it is fitted already")

@@ -111,6 +111,40 @@ def test_fit_is_the_estimator_with_its_options(there, capsys):
     assert capsys.readouterr().out.strip() == model.digest_
 
 
+def test_weights_are_a_column(there, capsys):
+    frame = pd.read_csv("t.csv")
+    frame["w"] = np.arange(len(frame)) % 4
+    frame.to_csv("w.csv", index=False)
+    assert main(["fit", "w.csv", "--target", "y", "--weights", "w", "--out", "m", "--set", "n_estimators=5"]) == 0
+    model = AdaBoostClassifier(n_estimators=5).fit(frame[["x", "c", "n"]], frame["y"], sample_weight=frame["w"])
+    assert capsys.readouterr().out.strip() == model.digest_
+    few = ["--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees", "--quiet"]
+    assert main(["compare", "w.csv", "--target", "y", "--weights", "w", *few]) == 0
+    assert "does not apply to rows of different weights" in capsys.readouterr().out
+    assert main(["verify", "w.compare/winner-without-locked-rows.model"]) == 0
+    assert "no bound" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "weights", "message"),
+    [
+        ("a,w,y\n1,1,u\n2,-1,v\n", "w", "line 3: the weight 'w' is -1"),
+        ("a,w,y\n1,1,u\n2,,v\n", "w", "line 3: the weight 'w' is missing"),
+        ("a,w,y\n1,p,u\n2,q,v\n", "w", "holds no numbers"),
+        ("a,w,y\n1,0,u\n2,0,v\n", "w", "all weights in 'w' are 0"),
+        ("a,w,y\n1,1,u\n2,2,v\n", "weight", "no column is called 'weight'; it has"),
+        ("a,w,y\n1,1,u\n2,2,v\n", "y", "cannot be both target and weights"),
+        ("w,y\n1,u\n2,v\n", "w", "no column beside the target and the weights"),
+    ],
+)
+def test_weights_are_blamed_by_line(tmp_path, monkeypatch, capsys, text, weights, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(text)
+    assert main(["fit", "t.csv", "--target", "y", "--weights", weights, "--out", "m"]) == 1
+    assert message in capsys.readouterr().err
+    assert files(tmp_path) == {"t.csv"}
+
+
 def test_fit_lists_and_refuses(there, capsys):
     assert main(["fit", "--list"]) == 0
     assert "RealAdaBoost: " in capsys.readouterr().out
@@ -200,7 +234,7 @@ def test_exit_codes(there, capsys):
     assert "nowhere" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["compare", "fit", "predict", "verify", "data", "warmup"])
+@pytest.mark.parametrize("command", ["compare", "fit", "predict", "certify", "verify", "data", "warmup"])
 def test_every_command_has_an_example(command, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])
@@ -490,7 +524,7 @@ DESCRIPTION = {
     "data_set_description": {
         "id": "15",
         "description": "a toy",
-        "name": "toy",
+        "name": "breast-w",
         "version": "1",
         "format": "ARFF",
         "url": "https://api.openml.org/data/v1/download/9/toy.arff",
@@ -542,6 +576,9 @@ def test_data_from_openml_by_a_recorded_reply(there, monkeypatch, capsys):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(there / "cache"))
     assert main(["data", "breast_w", "--out", "b.csv"]) == 0, capsys.readouterr().err
     assert (there / "b.csv").read_text() == "size,colour,target\n1,red,good\n2.5,blue,bad\n,red,good\n"
+    assert main(["data", "titanic", "--out", "t2.csv"]) == 1  # it bears another name
+    assert "is 'breast-w', not 'Titanic'" in capsys.readouterr().err
+    assert not (there / "t2.csv").exists()
 
 
 def test_no_network_is_said(there, monkeypatch, capsys):

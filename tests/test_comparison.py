@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from electorate.comparison import cells, folds, statistics
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, Algorithm, Facts, applicable
 from electorate.comparison.cells import Cell, Protocol, in_order
 from electorate.comparison.journal import Failed, Journal
-from electorate.comparison.ranking import best_setting, nest, rank
+from electorate.comparison.ranking import baseline, best_setting, nest, rank
 from electorate.comparison.rows import Rows, guess_task, read_rows, restore, store
 
 TIMES = ("fit_seconds", "predict_ms_per_1000")
@@ -451,6 +452,85 @@ def test_the_task_is_read_off_the_target(y, task):
     assert guess_task(y) == task
 
 
+# ---------------------------------------------------------------- weights
+
+
+def weights(n: int) -> np.ndarray:
+    return np.random.default_rng(1).integers(1, 5, n).astype(float)
+
+
+def test_equal_weights_change_nothing_but_different_ones_do():
+    X, y = small()
+    plain = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2)
+    equal = electorate.compare(X, y, sample_weight=np.ones(len(y)), algorithms=two_algorithms(), n_jobs=1, folds=2)
+    assert equal.columns["error"] == pytest.approx(plain.columns["error"])
+    assert equal.columns["standard_error"] == pytest.approx(plain.columns["standard_error"])
+    assert equal.bound == plain.bound
+    assert equal.model.digest_ == plain.model.digest_
+
+
+def test_weighted_errors_are_those_of_weighted_models():
+    X, y = small()
+    weight = weights(len(y))
+    found = electorate.compare(X, y, sample_weight=weight, algorithms=two_algorithms()[1:], n_jobs=1, folds=3)
+    opened, locked = folds.lock(y, 0.2, 0)
+    part = folds.outer(y[opened], 3, 0)
+    lost = np.empty(len(opened))
+    for fold in range(3):
+        into, out = opened[part != fold], opened[part == fold]
+        model = AdaBoostClassifier(Trees(2), n_estimators=2).fit(X[into], y[into], sample_weight=weight[into])
+        lost[part == fold] = model.predict(X[out]) != y[out]
+    assert found.columns["error"][0] == pytest.approx(np.average(lost, weights=weight[opened]))
+    model = AdaBoostClassifier(Trees(2), n_estimators=2).fit(X[opened], y[opened], sample_weight=weight[opened])
+    assert found.model_without_locked.digest_ == model.digest_
+    wrong = model.predict(X[locked]) != y[locked]
+    held_out = found.model_without_locked.held_out_
+    assert held_out["error"] == pytest.approx(np.average(wrong, weights=weight[locked]))
+    assert held_out["bound"] is None
+    assert "does not apply" in held_out["why"]
+    assert np.isnan(found.bound)
+    assert "does not apply" in str(found)
+    assert "errors are weighted" in str(found)
+
+
+def test_rows_of_weight_0_are_not_there_and_processes_know_the_weights():
+    X, y = small()
+    weight = weights(len(y))
+    weight[::5] = 0
+    kept = weight > 0
+    some = electorate.compare(X, y, sample_weight=weight, algorithms=SOME[:1], n_jobs=2, folds=2)
+    same = electorate.compare(X[kept], y[kept], sample_weight=weight[kept], algorithms=SOME[:1], n_jobs=1, folds=2)
+    assert without_times(some.columns) == without_times(same.columns)
+
+
+def test_weighted_posterior_is_centred_and_as_wide_as_the_standard_error():
+    rng = np.random.default_rng(0)
+    losses, weight = rng.exponential(size=(2, 500)), rng.exponential(size=500)
+    means = statistics.posterior_means(losses, 0, weight=weight)
+    assert means.mean(axis=0) == pytest.approx(np.average(losses, axis=1, weights=weight), rel=0.03)
+    assert means[:, 0].std() == pytest.approx(statistics.standard_error(losses[0], weight), rel=0.1)
+    plain = statistics.posterior_means(losses, 0)
+    assert statistics.posterior_means(losses, 0, weight=np.full(500, 3.0)) == pytest.approx(plain)
+
+
+def test_the_baseline_is_weighted():
+    target, weight = np.array([0, 0, 1]), np.array([1.0, 1.0, 6.0])
+    assert baseline(target, 2, weight) == pytest.approx(0.25)
+    repeated = np.repeat([3.0, 1.0, 9.0], [2, 4, 1])
+    wanted = baseline(repeated, 0)
+    assert baseline(np.array([3.0, 1.0, 9.0]), 0, np.array([2.0, 4.0, 1.0])) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(lambda w: w[:-1], "shape"), (lambda w: -w, "row 0 is"), (lambda w: 0 * w, "all weights are 0")],
+)
+def test_weights_are_checked(change, message):
+    X, y = small()
+    with pytest.raises(ValueError, match=message):
+        electorate.compare(X, y, sample_weight=change(weights(len(y))), n_jobs=1)
+
+
 # ---------------------------------------------------------------- inputs
 
 
@@ -514,6 +594,51 @@ def test_every_algorithm_of_the_list_can_be_made():
     assert "LPBoost, stumps" not in names
     assert [a.name for a in applicable("binary", ["lpboost, stumps"], n_rows=10**6)] == ["LPBoost, stumps"]
     assert all(REGRESSION not in a.tasks for a in applicable("multiclass"))
+
+
+def test_no_two_settings_of_an_algorithm_make_the_same_model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    quantity = X[:, 0] * X[:, 1] + rng.normal(size=150)
+    for algorithm in OURS:
+        target = quantity if REGRESSION in algorithm.tasks else quantity > 0
+        models = [algorithm.build(setting, Facts([], 0)) for setting in algorithm.grid]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = [model.fit(X, target) for model in models]
+        said = {getattr(model, "predict_proba", model.predict)(X).tobytes() for model in fitted}
+        assert len(said) == len(models), algorithm.name
+
+
+def test_every_estimator_is_in_the_list():
+    """But for the one that is another with its penalty chosen, and what is made from a fitted ensemble."""
+    endings = ("Classifier", "Regressor")
+    ours = {name for name in electorate.__all__ if name.endswith(endings)} - {"ThinnedClassifier"}
+    assert {a.make.estimator for a in OURS} == ours
+
+
+def test_classes_count_as_rows_where_time_is_short():
+    X, y = load_iris(return_X_y=True)
+    X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)  # 3,000 rows of 3 classes: 9,000
+    found = electorate.compare(X, y, n_jobs=1, time_limit=1e-9)
+    names = [a.name for a in found.setup.algorithms]
+    assert "LPBoost, stumps" not in names
+    assert "RLPBoost, stumps" in names
+
+
+@pytest.mark.parametrize("name", [a.name for a in OURS if REGRESSION in a.tasks])
+def test_regressors_are_compared_and_stored(name, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    found = electorate.compare(
+        X, X[:, 0] + 0.1 * rng.normal(size=80), algorithms=[name], n_jobs=1, folds=2, folder=tmp_path / "c"
+    )
+    assert not found.failed
+    assert found.columns["error"][0] < 0.6
+    if hasattr(found.model, "save"):
+        stored = electorate.load(tmp_path / "c" / "winner.model")
+        assert stored.digest_ == found.model.digest_
+    assert "for classes, not for a quantity" in str(found)
 
 
 def test_a_damaged_plan_is_said_to_be_damaged(tmp_path):

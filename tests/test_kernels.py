@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from electorate.data.bins import pad_edges
+from electorate.data.bins import Bins, pad_edges
+from electorate.engines.bundles import Bundles
 from electorate.kernels import fast, reference
 from electorate.masks import Masks
 
@@ -174,6 +175,37 @@ def test_encode(code: type, missing: int, rng: np.random.Generator, n: int, n_co
         out = np.zeros((-(-n_columns // per_group), n, per_group), dtype=code)
         twin.encode(block, edges, depths, missing, dest, out, np.empty(n + 3, dtype=np.int32))
         outs.append(out)
+    np.testing.assert_array_equal(*outs)
+
+
+@few_cases
+@given(rng=generators, n=row_counts, n_columns=st.integers(1, 30))
+def test_join_and_spread(rng: np.random.Generator, n: int, n_columns: int) -> None:
+    """Twins agree; sums over joint codes, spread, are sums over the codes themselves."""
+    n_bins = rng.choice([0, 1, 2, 2, 2, 3, 9, 15, 255], n_columns)
+    bins = Bins([np.arange(k - 0.5) for k in n_bins], {}, np.zeros(n_columns, dtype=np.bool_), n_bins)
+    bundles = Bundles.of(bins)
+    if bundles is None:
+        return
+    codes = np.zeros((-(-n_columns // 4), n, 4), dtype=np.uint8)
+    for j, k in enumerate(n_bins):
+        codes[j // 4, :, j % 4] = np.where(rng.random(n) < 0.1, 255, rng.integers(0, max(k, 1), n))
+    dest = np.where(rng.random(n) < 0.8, rng.permutation(n), -1)
+    grid = rng.integers(-(2**40), 2**40, n)
+    outs = []
+    for twin in TWINS:
+        out = np.zeros((-(-bundles.n_stored // 4), n, 4), dtype=np.uint8)
+        twin.join(codes, bundles.missing, bundles.place, bundles.stride, dest, out)
+        outs.append(out)
+        sums = np.zeros((4 * out.shape[0], 256), dtype=np.int64)
+        found = np.zeros((n_columns, 256), dtype=np.int64)
+        for p in range(bundles.n_stored):
+            np.add.at(sums[p], out[p // 4, dest[dest >= 0], p % 4], grid[dest >= 0])
+        twin.spread(sums, bundles.place, bundles.used, bundles.bin_of, found)
+        for j in range(n_columns):
+            single = np.zeros(256, dtype=np.int64)
+            np.add.at(single, codes[j // 4, :, j % 4][dest >= 0], grid[dest >= 0])
+            np.testing.assert_array_equal(found[j], single)
     np.testing.assert_array_equal(*outs)
 
 
@@ -874,6 +906,10 @@ def test_vote_and_say(rng: np.random.Generator, n: int, n_voters: int, n_outputs
         said = np.empty((n_outputs, n, last - first))
         twin.say(cells, *ends, masks.tests, units.astype(np.float64), said, *masks.scratch(n))
         np.testing.assert_array_equal(before + said.sum(axis=2), walked)
+        for t in range(n_voters):
+            planes, leaf = masks.scratch(n)
+            twin.cross_out(cells, masks.offsets[t], masks.offsets[t + 1], masks.tests, planes, leaf)
+            assert leaf.max(initial=0) < masks.leaves[t + 1] - masks.leaves[t]
 
 
 def test_trees_too_large_for_masks() -> None:
@@ -1184,3 +1220,73 @@ def test_best_window(rng: np.random.Generator, n: int, eps: float) -> None:
     first, last = found[0]
     middle = targets[first] + 0.5 * (targets[last] - targets[first])
     assert np.all(np.abs(targets[first : last + 1] - middle) <= eps)
+
+
+@few_cases
+@given(rng=generators, n_labels=st.integers(1, 9), is_right=st.booleans(), at=st.sampled_from([0.0, 2.0**20]))
+def test_distance_edge(rng: np.random.Generator, n_labels: int, is_right: bool, at: float) -> None:
+    targets = some_earning(rng, n_labels)[1] + at
+    totals = rng.choice(np.array([0, 1, 4, 9]), n_labels)
+    left = rng.integers(0, totals + 1)
+    side = totals - left if is_right else left
+    sums = int(side.sum()), float(side @ targets)
+    edges = [twin.distance_edge(totals, left, is_right, *sums, targets, 0.25) for twin in TWINS]
+    assert edges[0] == edges[1]
+
+
+@few_cases
+@given(table=sums_of_tables, limit=limits, abstains=st.booleans(), rng=generators)
+def test_best_distance_threshold(table: Sums, limit: int | None, abstains: bool, rng: np.random.Generator) -> None:
+    targets = some_earning(rng, len(table.totals))[1]
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7, dtype=np.int64)
+        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), targets, 0.25, abstains)
+        seen.append((twin.best_distance_threshold(*given, found), *found.tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(table=two_labels, limit=limits)
+def test_best_mean_threshold(table: Sums, limit: int | None) -> None:
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7, dtype=np.int64)
+        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit))
+        seen.append((twin.best_mean_threshold(*given, found), *found.tolist()))
+    assert seen[0] == seen[1]
+
+
+# ---------------------------------------------------------------- all labels at once
+
+
+@few_cases
+@given(rng=generators, n=row_counts, groups=st.integers(1, 3), n_labels=st.integers(1, 6))
+def test_histograms8(rng: np.random.Generator, n: int, groups: int, n_labels: int) -> None:
+    codes, grid = rng.integers(0, 2**32, (groups, n), dtype=np.uint32), rng.integers(0, 2**40, n)
+    starts = some_starts(rng, n, n_labels)
+    order = rng.permutation(n).astype(np.uint32)
+    low = int(rng.integers(0, n + 1))
+    inside = some_starts(rng, n - low, n_labels)
+    whole, part = (np.zeros((2, n_labels, 4 * groups, 256), dtype=np.int64) for _ in range(2))
+    for twin, sums, some in zip(TWINS, whole, part, strict=True):
+        twin.histograms8(codes, grid, starts, sums)
+        twin.histograms8_of(codes, grid, order, low, inside, some)
+    np.testing.assert_array_equal(*whole)
+    np.testing.assert_array_equal(*part)
+    assert np.all(whole[0].sum(axis=(0, 2)) == grid.sum())
+    assert np.all(part[0].sum(axis=(0, 2)) == grid[order[low:]].sum())
+
+
+@few_cases
+@given(rng=generators, n=row_counts)
+def test_sum_signs_and_tell(rng: np.random.Generator, n: int) -> None:
+    grid, award = rng.integers(0, 2**40, n), rng.choice([-1.0, -0.5, 0.0, 1.0], n)
+    sums = [tuple(map(int, twin.sum_signs(grid, award))) for twin in TWINS]
+    assert sums[0] == sums[1]
+    order, low, high = rng.permutation(n).astype(np.uint32), n // 3, n // 2
+    said = [np.zeros(n), np.zeros(n)]
+    for twin, out in zip(TWINS, said, strict=True):
+        twin.tell(order, low, high, 2.5, out)
+    np.testing.assert_array_equal(*said)
+    assert said[0].sum() == 2.5 * (high - low)

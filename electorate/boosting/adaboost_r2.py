@@ -4,7 +4,6 @@ The arithmetic is scikit-learn's. A voter earns 1 - loss on an example, and its 
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,24 +14,32 @@ from electorate.boosting.grid import on_grid
 from electorate.boosting.medboost import MedStep
 
 Array = NDArray[np.float64]
-LOSSES: dict[str, Callable[[Array], Array]] = {
-    "linear": lambda share: share,
-    "square": lambda share: share * share,
-    "exponential": lambda share: 1.0 - np.exp(-share),
-}
+
+
+@dataclass(frozen=True)
+class Award:
+    """1 less the loss of a distance, as a share of the largest one."""
+
+    loss: str
+    largest: float
+
+    def __call__(self, said: Array, y: Array) -> Array:
+        share = np.abs(said - y) / self.largest
+        if self.loss == "linear":
+            return 1.0 - share
+        return 1.0 - (share * share if self.loss == "square" else 1.0 - np.exp(-share))
 
 
 @dataclass(frozen=True)
 class R2:
-    """loss: of the distance, as a share of the largest one."""
-
     loss: str
     learning_rate: float
 
-    def step(self, engine: Any, farthest: float) -> MedStep:
-        loss = LOSSES[self.loss]
-        largest = farthest if farthest > 0 else 1.0
-        engine.reward(lambda said, y: 1.0 - loss(np.abs(said - y) / largest))
+    def award(self, farthest: float) -> Award:
+        return Award(self.loss, farthest if farthest > 0 else 1.0)
+
+    def step(self, engine: Any) -> MedStep:
+        """From the awards of the voter that was heard."""
         error = 1.0 - engine.moments(0.0, 1.0).mean
         if error <= 0:
             return MedStep(1.0, 1.0, 0.0, 0.0, "perfect_voter")

@@ -23,8 +23,6 @@ CLOSE = 1e-13  # of a step, relative
 class Passes(Protocol):
     """What a step asks of the engine: exact sums over the awards of the voter that was heard."""
 
-    def reward(self, rewarding: Callable[[Array, Array], Array]) -> tuple[float, float]: ...
-
     def moments(self, alpha: float, most: float) -> Moments: ...
 
 
@@ -84,6 +82,9 @@ class Adaptive:
     def __call__(self, edge: float, lowest: float) -> float:
         return _in_range(edge - self.nu, edge, lowest)
 
+    def resume(self, edges: list[float]) -> None:
+        """Go on after rounds with these edges."""
+
 
 @dataclass
 class LowestEdge:
@@ -96,6 +97,9 @@ class LowestEdge:
         self.least = min(self.least, edge)
         return _in_range(self.least - self.nu, edge, lowest)
 
+    def resume(self, edges: list[float]) -> None:
+        self.least = min(edges, default=math.inf)
+
 
 @dataclass
 class Constant:
@@ -105,6 +109,9 @@ class Constant:
 
     def __call__(self, edge: float, lowest: float) -> float:
         return self.rho
+
+    def resume(self, edges: list[float]) -> None:
+        pass
 
 
 def _in_range(rho: float, edge: float, lowest: float) -> float:
@@ -133,9 +140,9 @@ class MedStep:
     infinite: bool = False
 
 
-def med_step(engine: Passes, award: Callable[[Array, Array], Array], rule: Callable[[float, float], float]) -> MedStep:
-    """Lines 5 to 11 of Figure 1."""
-    lowest, highest = engine.reward(award)
+def med_step(engine: Passes, ends: tuple[float, float], rule: Callable[[float, float], float]) -> MedStep:
+    """Lines 7 to 11 of Figure 1. ends: the lowest and the highest award of the voter."""
+    lowest, highest = ends
     most = max(abs(lowest), abs(highest))
     if most == 0:
         return MedStep(0.0, 0.0, 0.0, 0.0, "no_edge")  # it abstains everywhere

@@ -11,13 +11,17 @@ EXAMPLES = """examples:
   electorate compare                                    a built-in data set, for a first look
   electorate compare adult.csv.gz --target income
   electorate compare adult.csv.gz --target income --time 60 --with hgb
+  electorate compare adult.csv.gz:income titanic.csv:survived wine.csv --target class
+several tables end with tests over all of them; FILE:COLUMN names the target of one.
 stopped by Ctrl-C or a crash? The same command goes on where it was."""
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
     from electorate.cli import add_training_options
 
-    one.add_argument("table", nargs="?", help="CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input")
+    one.add_argument(
+        "tables", nargs="*", metavar="TABLE", help="CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input"
+    )
     add_training_options(one)
     one.add_argument(
         "--task", choices=("auto", "classification", "regression"), default="auto", help="what the target is"
@@ -34,52 +38,81 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if len(options.tables) > 1:
+        from electorate.commands.several import run_all
+
+        return run_all(options)
+    one = with_target(options, options.tables[0] if options.tables else None)
+    X, y, weight, folder = _data(one)
+    found = compare_table(one, (X, y, weight), folder, options.time)
+    print(found)
+    if not found.ranking.lines:
+        return 1
+    for line in _next_steps(one, found, folder):
+        print(line, file=sys.stderr)
+    return 0
+
+
+def with_target(options: argparse.Namespace, table: str | None) -> argparse.Namespace:
+    """Options for one table; FILE:COLUMN says its target, unless there is a file of that very name."""
+    target = options.target
+    if table is not None and not os.path.exists(table):
+        path, sign, column = table.rpartition(":")
+        if sign and path and column and os.path.exists(path):
+            table, target = path, column
+    return argparse.Namespace(**{**vars(options), "table": table, "target": target})
+
+
+def compare_table(options: argparse.Namespace, data: tuple[Any, Any, Any], folder: str, seconds: float | None) -> Any:
     from electorate.comparison.compare import compare
 
-    X, y, folder = _data(options)
-    found = compare(
+    X, y, weight = data
+    return compare(
         X,
         y,
+        sample_weight=weight,
         algorithms=options.algorithm,
         peers=options.peers,
         folds=options.folds,
         locked=options.locked,
-        time_limit=options.time,
+        time_limit=seconds,
         task=options.task,
         n_jobs=options.jobs,
         seed=options.seed,
         folder=folder,
         progress=not options.quiet,
     )
-    print(found)
-    if not found.ranking.lines:
-        return 1
-    for line in _next_steps(options, found, folder):
-        print(line, file=sys.stderr)
-    return 0
 
 
-def _data(options: argparse.Namespace) -> tuple[Any, Any, str]:
+def read(options: argparse.Namespace) -> tuple[Any, Any, Any]:
+    """The columns, the target and the weights of a table."""
+    from electorate.cli import source_of
+    from electorate.tables.reading import read_weighted_table
+
+    if options.target is None:
+        raise ValueError("which column is to be predicted? Say --target COLUMN")
+    return read_weighted_table(source_of(options), options.target, options.weights)
+
+
+def _data(options: argparse.Namespace) -> tuple[Any, Any, Any, str]:
     if options.table is None:
         from sklearn.datasets import load_breast_cancer
 
         data = load_breast_cancer()
         print("no table given: comparing on breast cancer, a data set of scikit-learn", file=sys.stderr)
-        return data.data, data.target_names[data.target], options.out or "breast-cancer.compare"
-    from electorate.cli import source_of
-    from electorate.tables.reading import read_table
-
-    if options.target is None:
-        raise ValueError("which column is to be predicted? Say --target COLUMN")
-    X, y = read_table(source_of(options), options.target)
-    return X, y, options.out or _folder_of(options.table)
+        return data.data, data.target_names[data.target], None, options.out or "breast-cancer.compare"
+    return (*read(options), options.out or folder_of(options.table))
 
 
-def _folder_of(table: str) -> str:
+def name_of(table: str) -> str:
+    """Of a table: its file's, without endings."""
     if table == "-":
-        return "stdin.compare"
-    base = os.path.basename(table).removesuffix(".gz")
-    return os.path.splitext(base)[0] + ".compare"
+        return "stdin"
+    return os.path.splitext(os.path.basename(table).removesuffix(".gz"))[0]
+
+
+def folder_of(table: str) -> str:
+    return name_of(table) + ".compare"
 
 
 def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[str]:
@@ -89,8 +122,9 @@ def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[st
     lines = [f"\n{shown}/{RESULTS}: the table"]
     if os.path.exists(os.path.join(folder, FINAL)):
         name = literal(found.stored)
+        about = "the bound is about this model" if found.bounds else "tested on them"
         lines += [
-            f"{shown}/{BOUNDED}: {name}, trained without the locked rows; the bound is about this model",
+            f"{shown}/{BOUNDED}: {name}, trained without the locked rows; {about}",
             f"{shown}/{FINAL}: {name}, refitted on all rows; it carries no bound",
         ]
         if options.table is not None:

@@ -14,42 +14,44 @@ EXAMPLES = """examples:
   electorate data letter --out letter.csv --folder /srv/data
 A folder holds NAME.csv.gz or NAME.csv; ELECTORATE_DATA names one for good."""
 
-# name: number at OpenML. The version of each that has the papers' rows and classes, as far as there is one.
+# name: number and name at OpenML, of the version that has the papers' rows and classes, as far as there is one. What is
+# fetched must bear that name, so a wrong number does no harm.
 SETS = {
-    "abalone": 183,
-    "adult": 1590,
-    "australian": 40981,
-    "balance_scale": 11,
-    "breast_w": 15,
-    "bupa": 8,
-    "car": 40975,
-    "cmc": 23,
-    "covtype": 1596,
-    "credit_crx": 29,
-    "ecoli": 39,
-    "german": 31,
-    "glass": 41,
-    "heart_statlog": 53,
-    "hepatitis": 55,
-    "house_votes": 56,
-    "ionosphere": 59,
-    "letter": 6,
-    "mnist": 554,
-    "monks1": 333,
-    "monks2": 334,
-    "monks3": 335,
-    "mushroom": 24,
-    "optdigits": 28,
-    "pima": 37,
-    "ringnorm": 1496,
-    "segment": 36,
-    "spambase": 44,
-    "splice": 46,
-    "tic_tac_toe": 50,
-    "titanic": 40704,
-    "twonorm": 1507,
-    "vehicle": 54,
+    "abalone": (183, "abalone"),
+    "adult": (1590, "adult"),
+    "australian": (40981, "Australian"),
+    "balance_scale": (11, "balance-scale"),
+    "breast_w": (15, "breast-w"),
+    "bupa": (8, "liver-disorders"),
+    "car": (40975, "car"),
+    "cmc": (23, "cmc"),
+    "covtype": (1596, "covertype"),
+    "credit_crx": (29, "credit-approval"),
+    "ecoli": (39, "ecoli"),
+    "german": (31, "credit-g"),
+    "glass": (41, "glass"),
+    "heart_statlog": (53, "heart-statlog"),
+    "hepatitis": (55, "hepatitis"),
+    "house_votes": (56, "vote"),
+    "ionosphere": (59, "ionosphere"),
+    "letter": (6, "letter"),
+    "mnist": (554, "mnist_784"),
+    "monks1": (333, "monks-problems-1"),
+    "monks2": (334, "monks-problems-2"),
+    "monks3": (335, "monks-problems-3"),
+    "mushroom": (24, "mushroom"),
+    "optdigits": (28, "optdigits"),
+    "pima": (37, "diabetes"),
+    "ringnorm": (1496, "ringnorm"),
+    "segment": (36, "segment"),
+    "spambase": (44, "spambase"),
+    "splice": (46, "splice"),
+    "tic_tac_toe": (50, "tic-tac-toe"),
+    "titanic": (40704, "Titanic"),
+    "twonorm": (1507, "twonorm"),
+    "vehicle": (54, "vehicle"),
 }
+UNCONFIRMED = ("bupa", "titanic")  # numbers that no independent list has shown us
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     if path is not None:
         _copy(path, options.out)
     elif options.name in SETS:
-        _write(options.out, _fetch(SETS[options.name]))
+        _write(options.out, _fetch(*SETS[options.name]))
     else:
         raise ValueError(f"no data set is called {literal(options.name)!r}: electorate data lists them")
     print(literal(options.out), file=sys.stderr)
@@ -81,9 +83,14 @@ def _listed(folder: str | None) -> list[str]:
         there = {name.split(".")[0] for name in os.listdir(folder) if name.endswith((".csv", ".csv.gz"))}
     lines = []
     for name in sorted({*SETS, *there}):
-        homes = (["folder"] if name in there else []) + ([f"OpenML {SETS[name]}"] if name in SETS else [])
+        homes = (["folder"] if name in there else []) + ([_at_openml(name)] if name in SETS else [])
         lines.append(f"{literal(name)}\t{', '.join(homes)}")
     return lines
+
+
+def _at_openml(name: str) -> str:
+    number, called = SETS[name]
+    return f"OpenML {number} ({called}{', unconfirmed' if name in UNCONFIRMED else ''})"
 
 
 def _local(folder: str | None, name: str) -> str | None:
@@ -108,13 +115,16 @@ def _copy(path: str, out: str) -> None:
             os.remove(passing)
 
 
-def _fetch(number: int) -> tuple[list[str], Any, Any]:
+def _fetch(number: int, name: str) -> tuple[list[str], Any, Any]:
     from sklearn.datasets import fetch_openml
 
     try:
         data = fetch_openml(data_id=number, as_frame=False, parser="liac-arff")
     except OSError as error:
         raise OSError(f"OpenML cannot be reached ({error}): use --folder with a folder that has the data") from None
+    found = str(data.details.get("name", ""))
+    if found.casefold() != name.casefold():
+        raise ValueError(f"OpenML {number} is {literal(found)!r}, not {name!r}: nothing is written; use --folder")
     return [*data.feature_names, "target"], data, data.target
 
 

@@ -41,12 +41,12 @@ def run(options: argparse.Namespace) -> int:
     model = _build(options)
     from electorate import ProgressBar
     from electorate.cli import source_of
-    from electorate.tables.reading import read_table
+    from electorate.tables.reading import read_weighted_table
 
-    X, y = read_table(source_of(options), options.target)
+    X, y, weight = read_weighted_table(source_of(options), options.target, options.weights)
     if not options.quiet and sys.stderr.isatty():
         model.set_callbacks(ProgressBar())
-    model.fit(X, y)
+    model.fit(X, y, sample_weight=weight)
     model.save(options.out)
     errors = model.history_.get("train_error")
     trained = "" if errors is None else f", training error {float(errors[-1]):.4f}"
@@ -67,6 +67,8 @@ def _build(options: argparse.Namespace) -> Any:
         raise ValueError("options of the voters were set, but not which voters: add --voters Trees")
     for name, value in options.set:
         _set(model, name, value)
+    if not hasattr(model, "save"):
+        raise ValueError(f"{type(model).__name__} has no file format: use it from Python")
     return model
 
 

@@ -31,7 +31,7 @@ class Algorithm:
     make: Callable[[Facts], Any]
     grid: tuple[Setting, ...]
     peer: bool = False
-    most_rows: int | None = None  # with more it takes too long to be tried unasked
+    most_rows: int | None = None  # with more, times the classes beyond two, it takes too long to be tried unasked
 
     def build(self, setting: Setting, facts: Facts) -> Any:
         return self.make(facts).set_params(**setting)
@@ -126,22 +126,60 @@ OURS = (
         tuple({"n_estimators": 100, "estimator__max_depth": d, "lam": lam} for d, lam in ((3, 1e-3), (5, 1e-3))),
     ),
     Algorithm(
-        "QuadBoost",
+        "QuadBoost, pool",
         CLASSIFICATION,
         Ours("QuadBoostClassifier"),
-        tuple({"n_estimators": 300, "alpha_max": most} for most in (0.1, None)),
+        (
+            {"n_estimators": 300, "penalty": "l1", "lam": 0.003, "reweight": "cyclic"},
+            {"n_estimators": 300, "penalty": "linf", "alpha_max": 0.1},
+        ),
+    ),
+    Algorithm(
+        "QuadBoost, stumps",
+        CLASSIFICATION,
+        Ours("QuadBoostClassifier", "Stumps"),
+        (
+            {"n_estimators": 100, "penalty": "linf", "alpha_max": 0.1},
+            {"n_estimators": 200, "penalty": "l2", "lam": 1.0},
+        ),
     ),
     Algorithm(
         "LPBoost, stumps",
         CLASSIFICATION,
         Ours("LPBoostClassifier"),
-        tuple({"n_estimators": 100, "nu": nu} for nu in (0.3, 0.1)),
+        tuple({"n_estimators": 100, "nu": nu} for nu in (0.2, 0.1, 0.5)),
         most_rows=5_000,
+    ),
+    Algorithm(
+        "RLPBoost, stumps",
+        CLASSIFICATION,
+        Ours("RLPBoostClassifier"),
+        tuple({"n_estimators": 100, "nu": nu} for nu in (0.2, 0.1, 0.5)),
+        most_rows=10_000,
+    ),
+    Algorithm(
+        "RQPBoost, stumps",
+        CLASSIFICATION,
+        Ours("RQPBoostClassifier"),
+        tuple({"n_estimators": 100, "C": price} for price in (0.1, 0.01, 1.0)),
+        most_rows=20_000,
+    ),
+    Algorithm(
+        "AdaBoost.R2, trees",
+        (REGRESSION,),
+        Ours("AdaBoostRegressor", "RegressionTrees"),
+        (_trees(6, 100, 0.5), _trees(3, 100, 1.0)),
     ),
     Algorithm(
         "MedBoost, trees",
         (REGRESSION,),
         Ours("MedBoostRegressor", "RegressionTrees"),
+        tuple({"n_estimators": 100, "estimator__max_depth": depth} for depth in (3, 5)),
+    ),
+    Algorithm(
+        "LocMedBoost, trees",
+        (REGRESSION,),
+        Ours("LocMedBoostRegressor", "RegressionTrees"),
         tuple({"n_estimators": 100, "estimator__max_depth": depth} for depth in (3, 5)),
     ),
     Algorithm(
@@ -199,7 +237,7 @@ def applicable(
 ) -> list[Algorithm]:
     """The algorithms for a task, ours first; wanted: names to keep; peers: short names of those that join.
 
-    n_rows: those that are slow with so many are tried only if they are named.
+    n_rows: those that are slow with so many (times the classes, if more than two) are tried only if they are named.
     """
     ours = [a for a in OURS if task in a.tasks and (not isinstance(a.make, Ours) or a.make.is_here)]
     if wanted is None:

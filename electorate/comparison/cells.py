@@ -75,7 +75,8 @@ def _run(cell: Cell, rows: Rows, protocol: Protocol) -> Tested:
     inner = []
     for learn, decide in folds.inner(training.target, cell.fold, protocol.seed):
         model = _fit(cell, training.take(learn), protocol)
-        inner.append(float(np.mean(_losses(model, training.take(decide), protocol.n_classes)[0])))
+        deciding = training.take(decide)
+        inner.append(float(np.average(_losses(model, deciding, protocol.n_classes)[0], weights=deciding.weight)))
     started = time.perf_counter()
     model = _fit(cell, training, protocol)
     fitted = time.perf_counter()
@@ -99,10 +100,11 @@ def _fit(cell: Cell, raw: Rows, protocol: Protocol) -> Fitted:
     rows = coder(raw)
     facts = Facts(rows.categorical, protocol.seed, rows.widest)
     model = algorithm.build(algorithm.grid[cell.setting], facts)
+    weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
     if not protocol.n_classes:
-        return Fitted(model.fit(rows.matrix, rows.target), np.empty(0, dtype=np.int64), coder)
+        return Fitted(model.fit(rows.matrix, rows.target, **weighted), np.empty(0, dtype=np.int64), coder)
     present, codes = np.unique(rows.target, return_inverse=True)  # peers want 0 to K - 1, without gaps
-    return Fitted(model.fit(rows.matrix, codes) if len(present) > 1 else None, present, coder)
+    return Fitted(model.fit(rows.matrix, codes, **weighted) if len(present) > 1 else None, present, coder)
 
 
 def _losses(fitted: Fitted, raw: Rows, n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

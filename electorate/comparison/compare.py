@@ -22,11 +22,12 @@ from electorate.comparison import folds, report, statistics
 from electorate.comparison.algorithms import Algorithm, Facts, applicable
 from electorate.comparison.cells import Cell, Protocol, in_order
 from electorate.comparison.journal import Failed, Journal, Memory
+from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.peers import Coded
 from electorate.comparison.plan import listed, plan_of
 from electorate.comparison.progress import Progress, Silent
 from electorate.comparison.ranking import Line, Ranking, baseline, rank
-from electorate.comparison.rows import Rows, read_rows, task_of
+from electorate.comparison.rows import Rows, as_table, read_rows, read_weight, task_of
 from electorate.comparison.workers import run_here, run_there
 
 CONFIDENCE = 0.95
@@ -61,6 +62,7 @@ def compare(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
     algorithms: list[Any] | None = None,
     peers: list[str] | None = None,
     folds: int | None = None,
@@ -81,6 +83,10 @@ def compare(
         As the estimators take it: missing values and categories need no preparation.
     y : array-like
         Labels, or numbers to predict.
+    sample_weight : array-like, optional
+        How much each row counts: in training, and in every error of the table. A row is one row all the same where rows
+        are dealt into folds, and the exact binomial bound does not apply to rows of different weights. Rows of weight
+        0 are left out.
     algorithms : list of names or of :class:`Algorithm`, optional
         Those to try; all that apply by default. Ones of your own run in this process.
     peers : list of {"hgb", "xgboost", "lightgbm", "catboost"}, optional
@@ -119,10 +125,21 @@ def compare(
     """
     options = Options(folds, locked, seed, time_limit, n_jobs, task, categorical_features)
     options.check()
-    rows, classes = read_rows(X, y, task, categorical_features)
-    chosen = _choose(algorithms, peers, task_of(classes), rows.n_rows)
+    X, y, weight = _weighed(X, y, sample_weight)
+    rows, classes = read_rows(X, y, task, categorical_features, weight)
+    work = rows.n_rows * (len(classes) if len(classes) > 2 else 1)
+    chosen = _choose(algorithms, peers, task_of(classes), work)
     setup = Setup(X, y, rows, classes, options, chosen)
     return setup.compare(folder, Progress() if progress else Silent())
+
+
+def _weighed(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, NDArray[np.float64] | None]:
+    """Rows of weight 0 are not there."""
+    weight = read_weight(sample_weight, as_table(X).n_rows) if sample_weight is not None else None
+    if weight is None or np.all(weight):
+        return X, y, weight
+    kept = np.flatnonzero(weight)
+    return _safe_indexing(X, kept), _safe_indexing(y, kept), weight[kept]
 
 
 def _choose(algorithms: list[Any] | None, peers: list[str] | None, task: str, n_rows: int) -> list[Algorithm]:
@@ -195,7 +212,7 @@ class Setup:
         found = {cell: journal.get(number) for number, cell in enumerate(cells)}
         results = {cell: result for cell, result in found.items() if result is not None}
         results |= {cells[number]: Failed(why) for number, why in lost.items()}
-        ranking = rank(self.protocol, cells, results)
+        ranking = rank(self.protocol, cells, results, self._weights_by_fold)
         comparison = Comparison(self, ranking)
         if ranking.lines:
             comparison.settle()
@@ -225,6 +242,14 @@ class Setup:
             progress.end()
         return {}
 
+    @property
+    def _weights_by_fold(self) -> dict[int, NDArray[np.float64]] | None:
+        weight = self.open_rows.weight
+        if weight is None:
+            return None
+        part = folds.outer(self.open_rows.target, self.protocol.n_folds, self.options.seed)
+        return {fold: weight[part == fold] for fold in range(self.protocol.n_folds)}
+
     def build(self, line: Line) -> Any:
         """The estimator of a line, as the user would make it: with the columns' own types."""
         setting, seed = line.algorithm.grid[line.setting], self.options.seed
@@ -236,9 +261,9 @@ class Setup:
 
     def fit(self, line: Line, which: NDArray[np.int64] | None) -> Any:
         """On some rows, or all."""
-        if which is None:
-            return self.build(line).fit(self.X, self._y)
-        return self.build(line).fit(self._take(which), self._y[which])
+        rows = np.arange(self.rows.n_rows) if which is None else which
+        weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
+        return self.build(line).fit(self.X if which is None else self._take(rows), self._y[rows], **weighted)
 
     def _take(self, which: NDArray[np.int64]) -> Any:
         return _safe_indexing(self.X, which)
@@ -247,8 +272,10 @@ class Setup:
     def _y(self) -> NDArray[Any]:
         return self.classes[self.rows.target] if len(self.classes) else self.rows.target
 
-    def count_errors(self, model: Any, which: NDArray[np.int64]) -> int:
-        return int(np.sum(model.predict(self._take(which)) != self._y[which]))
+    def losses(self, model: Any, which: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Of these rows: wrong or not, or how far off."""
+        said, true = model.predict(self._take(which)), self._y[which]
+        return (said != true).astype(np.float64) if len(self.classes) else np.abs(said - true).astype(np.float64)
 
 
 @dataclass
@@ -269,7 +296,8 @@ class Comparison:
         The winner trained without the locked rows.
     bound : float
         With 95% confidence, an upper bound on the error of `model_without_locked` on rows like these (exact binomial,
-        Clopper and Pearson); NaN for a quantity.
+        Clopper and Pearson); NaN for a quantity, and for rows of different weights.
+    outcomes : losses of every algorithm on the rows tested, as `compare_over` takes them
     not_run, failed : what the table lacks
     """
 
@@ -279,7 +307,7 @@ class Comparison:
     models: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # by name: without the locked rows, with all
 
     def settle(self) -> None:
-        """Train the winner; where it is a peer, the best of ours too, which is the one that can be stored."""
+        """Train the winner; where it has no file format, the best that has one too, which is the one to be stored."""
         for line in self._settled:
             model = self.setup.fit(line, self.setup.parts[0])
             final = self.setup.fit(line, None)
@@ -289,18 +317,24 @@ class Comparison:
 
     @property
     def _settled(self) -> list[Line]:
-        ours = [line for line in self.ranking.lines if not line.algorithm.peer]
         first = self.ranking.lines[:1]
-        return first if not ours or not first[0].algorithm.peer else [*first, ours[0]]
+        stored = next((line for line in self.ranking.lines if hasattr(self.setup.build(line), "save")), None)
+        return first if stored is None or stored is first[0] else [*first, stored]
 
     def _test(self, model: Any, line: Line) -> dict[str, Any]:
         locked = self.setup.parts[1]
+        losses, weight = self.setup.losses(model, locked), self.setup.rows.weight
+        error = float(np.average(losses, weights=None if weight is None else weight[locked]))
+        said = {"rows": len(locked), "error": error}
         if not len(self.setup.classes):
-            return {"bound": None, "why": "an exact binomial bound is for classes, not for a quantity"}
-        errors = self.setup.count_errors(model, locked)
+            return said | {"bound": None, "why": "an exact binomial bound is for classes, not for a quantity"}
+        if weight is not None and np.ptp(weight):
+            why = "an exact binomial bound does not apply to rows of different weights"
+            return said | {"bound": None, "why": why}
+        errors = int(losses.sum())
         bound = statistics.binomial_bound(errors, len(locked), CONFIDENCE)
         self.bounds[line.algorithm.name] = bound
-        return {"rows": len(locked), "errors": errors, "bound": bound, "confidence": CONFIDENCE}
+        return said | {"errors": errors, "bound": bound, "confidence": CONFIDENCE}
 
     # ------------------------------------------------------------ what users look at
 
@@ -339,6 +373,11 @@ class Comparison:
     @property
     def columns(self) -> dict[str, list[Any]]:
         return report.columns(self.ranking, self.bounds)
+
+    @property
+    def outcomes(self) -> Outcomes:
+        names = [line.algorithm.name for line in self.ranking.lines]
+        return Outcomes(names, self.ranking.losses, self.ranking.weight)
 
     @property
     def not_run(self) -> list[Cell]:
@@ -384,9 +423,10 @@ class Comparison:
         opened, locked = self.setup.parts
         n_folds, used = self.setup.protocol.n_folds, len(self.ranking.folds)
         some = "" if used == n_folds else f", {used} of them run by all"
+        weighed = "" if self.setup.rows.weight is None else "; errors are weighted"
         return (
             f"{len(opened)} rows in {n_folds} folds{some}; {len(locked)} rows locked away for the winner's bound; "
-            f"seed {self.setup.options.seed}"
+            f"seed {self.setup.options.seed}{weighed}"
         )
 
     @property
@@ -395,9 +435,9 @@ class Comparison:
 
     @property
     def meaning(self) -> list[str]:
-        classes, target = self.setup.classes, self.setup.open_rows.target
+        n_classes, rows = len(self.setup.classes), self.setup.open_rows
         held_out = self.model_without_locked.held_out_
-        return report.meaning(self.ranking, baseline(target, len(classes)), held_out, not len(classes))
+        return report.meaning(self.ranking, baseline(rows.target, n_classes, rows.weight), held_out, not n_classes)
 
     def write(self, folder: str) -> None:
         """The table as CSV and the models of the winner, or of the best that has a file format."""

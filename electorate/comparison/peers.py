@@ -23,7 +23,7 @@ class Coded:
         self.seed = seed
         self.categorical_features = categorical_features
 
-    def fit(self, X: Any, y: NDArray[Any]) -> Self:
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None = None) -> Self:
         table = as_table(X)
         wanted = category_columns(table, self.categorical_features, table.category_columns())
         self.categories_ = {column: Categories(table.levels(column)) for column in wanted}
@@ -31,7 +31,8 @@ class Coded:
         model = self.algorithm.build(self.setting, Facts(wanted, self.seed, widest))
         self.classes_, codes = np.unique(y, return_inverse=True)
         is_label = "regression" not in self.algorithm.tasks
-        self.model_ = model.fit(read_matrix(X, table, self.categories_), codes if is_label else y)
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.model_ = model.fit(read_matrix(X, table, self.categories_), codes if is_label else y, **weighted)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

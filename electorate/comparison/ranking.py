@@ -45,9 +45,14 @@ class Ranking:
     not_run: list[Cell] = field(default_factory=list)
     failed: dict[Cell, str] = field(default_factory=dict)
     left_out: list[Algorithm] = field(default_factory=list)  # without a result
+    losses: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))  # [line, tested row]
+    weight: NDArray[np.float64] | None = None  # of those rows
 
 
-def rank(protocol: Protocol, cells: list[Cell], results: dict[Cell, Result]) -> Ranking:
+Weights = dict[int, NDArray[np.float64]]  # of the rows of each fold, in order
+
+
+def rank(protocol: Protocol, cells: list[Cell], results: dict[Cell, Result], weights: Weights | None = None) -> Ranking:
     tested = {cell: result for cell, result in results.items() if isinstance(result, Tested)}
     failed = {cell: result.message for cell, result in results.items() if isinstance(result, Failed)}
     not_run = [cell for cell in cells if cell not in results]
@@ -59,13 +64,16 @@ def rank(protocol: Protocol, cells: list[Cell], results: dict[Cell, Result]) -> 
         return Ranking([], [], 0, not_run, failed, list(protocol.algorithms))
     nested = {a: nest(a, common, tested) for a in there}
     losses = np.array([np.concatenate([t.losses for t in nested[a]]) for a in there])
-    means = statistics.posterior_means(losses, protocol.seed)
+    weight = None if weights is None else np.concatenate([weights[fold] for fold in common])
+    means = statistics.posterior_means(losses, protocol.seed, weight=weight)
     best = statistics.chance_of_best(means)
-    lines = [_line(protocol.algorithms[a], a, nested[a], common, tested) for a in there]
+    shown = {a: best_setting(a, common, tested, weights) for a in there}
+    runs = {a: len({cell.setting for cell in tested if cell.algorithm == a}) for a in there}
+    lines = [_line(protocol.algorithms[a], shown[a], nested[a], runs[a], weight) for a in there]
     order = sorted(range(len(there)), key=lambda i: (lines[i].error, _last(lines[i].log_loss), i))
     worse = statistics.chance_of_worse(means, order[0])
     judged = [_judge(lines[i], float(best[i]), float(worse[i])) for i in order]
-    return Ranking(judged, common, losses.shape[1], not_run, failed, left_out)
+    return Ranking(judged, common, losses.shape[1], not_run, failed, left_out, losses[order], weight)
 
 
 def _comparable(has: dict[int, set[int]]) -> tuple[list[int], list[int]]:
@@ -85,32 +93,36 @@ def nest(a: int, folds: list[int], tested: dict[Cell, Tested]) -> list[Tested]:
     return chosen
 
 
-def best_setting(a: int, folds: list[int], tested: dict[Cell, Tested]) -> int:
+def best_setting(a: int, folds: list[int], tested: dict[Cell, Tested], weights: Weights | None = None) -> int:
     """For a fit on all open rows: the least loss over all folds, of the settings run in each of them."""
     settings = {cell.setting for cell in tested if cell.algorithm == a}
     whole = [s for s in sorted(settings) if all(Cell(a, s, fold) in tested for fold in folds)]
     if not whole:  # no setting ran in every fold: the one that ran in most
         return max(sorted(settings), key=lambda s: sum(Cell(a, s, fold) in tested for fold in folds))
-    return min(whole, key=lambda s: (_mean_loss([tested[Cell(a, s, fold)] for fold in folds]), s))
+    weight = None if weights is None else np.concatenate([weights[fold] for fold in folds])
+
+    def loss(setting: int) -> float:
+        parts = [tested[Cell(a, setting, fold)].losses for fold in folds]
+        return float(np.average(np.concatenate(parts), weights=weight))
+
+    return min(whole, key=lambda s: (loss(s), s))
 
 
-def _mean_loss(parts: list[Tested]) -> float:
-    return float(np.mean(np.concatenate([t.losses for t in parts])))
-
-
-def _line(algorithm: Algorithm, a: int, nested: list[Tested], folds: list[int], tested: dict[Cell, Tested]) -> Line:
+def _line(
+    algorithm: Algorithm, setting: int, nested: list[Tested], settings_run: int, weight: NDArray[np.float64] | None
+) -> Line:
     losses = np.concatenate([t.losses for t in nested])
     log_losses = np.concatenate([t.log_losses for t in nested])
     return Line(
         algorithm,
-        best_setting(a, folds, tested),
-        float(np.mean(losses)),
-        statistics.standard_error(losses),
-        float(np.mean(log_losses)) if len(log_losses) else float("nan"),
+        setting,
+        float(np.average(losses, weights=weight)),
+        statistics.standard_error(losses, weight),
+        float(np.average(log_losses, weights=weight)) if len(log_losses) else float("nan"),
         float(np.mean([t.size for t in nested])),
         float(np.mean([t.fit_seconds for t in nested])),
         1000 * sum(t.predict_seconds for t in nested) / len(losses),
-        len({cell.setting for cell in tested if cell.algorithm == a}),
+        settings_run,
     )
 
 
@@ -122,8 +134,18 @@ def _last(log_loss: float) -> float:
     return np.inf if np.isnan(log_loss) else log_loss
 
 
-def baseline(target: NDArray[np.number], n_classes: int) -> float:
-    """The error of always saying the commonest label, or the median."""
+def baseline(target: NDArray[np.number], n_classes: int, weight: NDArray[np.float64] | None = None) -> float:
+    """The error of always saying the commonest label, or the median; both by weight, where rows have weights."""
     if not n_classes:
-        return float(np.mean(np.abs(target - np.median(target))))
-    return 1 - float(np.bincount(target.astype(np.int64)).max()) / len(target)
+        return float(np.average(np.abs(target - _median(target, weight)), weights=weight))
+    if weight is None:
+        return 1 - float(np.bincount(target.astype(np.int64)).max()) / len(target)
+    return 1 - float(np.bincount(target.astype(np.int64), weight).max() / weight.sum())
+
+
+def _median(target: NDArray[np.number], weight: NDArray[np.float64] | None) -> float:
+    if weight is None:
+        return float(np.median(target))
+    order = np.argsort(target, kind="stable")
+    below = np.cumsum(weight[order])
+    return float(target[order][np.searchsorted(below, below[-1] / 2)])

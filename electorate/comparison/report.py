@@ -62,7 +62,7 @@ def describe(setting: Setting) -> str:
 def as_csv(table: dict[str, list[Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table)
+    writer.writerow([safe(name) for name in table])
     for row in zip(*table.values(), strict=True):
         writer.writerow(["" if isinstance(v, float) and math.isnan(v) else _exact(v) for v in row])
     return out.getvalue()
@@ -81,12 +81,16 @@ def as_text(ranking: Ranking, bounds: dict[str, float], quantity: bool) -> str:
     """The table, aligned: a row per algorithm, the best first."""
     rows = [_shown(place, line, bounds) for place, line in enumerate(ranking.lines, 1)]
     heads = ["abs. error" if quantity and head == "error" else head for head in HEADS]
-    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
-    return "\n".join(_aligned(row, widths) for row in [heads, *rows])
+    return align([heads, *rows], {1, len(heads) - 1})
 
 
-def _aligned(row: list[str], widths: list[int]) -> str:
-    left = {1, len(row) - 1}
+def align(rows: list[list[str]], left: set[int]) -> str:
+    """Lines of cells in columns, to the right but for those named."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(_aligned(row, widths, left) for row in rows)
+
+
+def _aligned(row: list[str], widths: list[int], left: set[int]) -> str:
     parts = (text.ljust(w) if i in left else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True)))
     return "  ".join(parts).rstrip()
 
@@ -153,5 +157,10 @@ def meaning(ranking: Ranking, base: float, held_out: dict[str, Any], quantity: b
             f"{first.algorithm.name}, trained without the locked rows, errs on {held_out['errors']} of "
             f"{held_out['rows']}: with {held_out['confidence']:.0%} confidence "
             f"its error is at most {held_out['bound']:.4f}"
+        )
+    elif "error" in held_out:
+        lines.append(
+            f"{first.algorithm.name}, trained without the locked rows, has the error {held_out['error']:.4f} on "
+            f"{held_out['rows']} of them; {held_out['why']}"
         )
     return lines

@@ -24,19 +24,24 @@ MOST_WHOLE_LABELS = 20  # whole numbers of more distinct values are taken for a 
 
 @dataclass(frozen=True)
 class Rows:
-    """matrix: [row, column] of float64, or CSR. target: label numbers (int64) or a quantity (float64)."""
+    """matrix: [row, column] of float64, or CSR. target: label numbers (int64) or a quantity (float64).
+
+    weight: of the rows, all positive, or None.
+    """
 
     matrix: Any
     target: NDArray[Any]
     categorical: list[int]
     widest: int
+    weight: NDArray[np.float64] | None = None
 
     @property
     def n_rows(self) -> int:
         return len(self.target)
 
     def take(self, which: NDArray[np.int64]) -> "Rows":
-        return Rows(self.matrix[which], self.target[which], self.categorical, self.widest)
+        weight = None if self.weight is None else self.weight[which]
+        return Rows(self.matrix[which], self.target[which], self.categorical, self.widest, weight)
 
     def digest(self) -> str:
         digest = hashlib.sha256()
@@ -60,10 +65,12 @@ class Coder:
         matrix = np.array(rows.matrix)
         for j, known in self.known.items():
             matrix[:, j] = numeric_codes(matrix[:, j], Categories(known))
-        return Rows(matrix, rows.target, rows.categorical, max(map(len, self.known.values())))
+        return Rows(matrix, rows.target, rows.categorical, max(map(len, self.known.values())), rows.weight)
 
 
-def read_rows(X: Any, y: Any, task: str, categorical_features: Any) -> tuple[Rows, NDArray[Any]]:
+def read_rows(
+    X: Any, y: Any, task: str, categorical_features: Any, weight: NDArray[np.float64] | None = None
+) -> tuple[Rows, NDArray[Any]]:
     """The rows, and the classes their labels number (none for a quantity)."""
     table = as_table(X)
     target, classes = read_target(y, table.n_rows, task)
@@ -71,7 +78,25 @@ def read_rows(X: Any, y: Any, task: str, categorical_features: Any) -> tuple[Row
     categories = {column: Categories(table.levels(column)) for column in wanted}
     matrix = read_matrix(X, table, categories)
     widest = max((len(c.levels) for c in categories.values()), default=0)
-    return Rows(matrix, target, wanted, widest), classes
+    return Rows(matrix, target, wanted, widest, weight), classes
+
+
+def read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Weights that are numbers, none negative, not all 0."""
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.asarray(_array(sample_weight), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight holds texts: weights are numbers") from None
+    if weight.shape != (n_rows,):
+        raise ValueError(f"X has {n_rows} rows, sample_weight has the shape {weight.shape}")
+    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+    if bad.size:
+        raise ValueError(f"the weight of row {int(bad[0])} is {weight[bad[0]]}: weights are numbers from 0 on")
+    if not np.any(weight):
+        raise ValueError("all weights are 0")
+    return weight
 
 
 def as_table(X: Any) -> Table:
@@ -148,10 +173,11 @@ def task_of(classes: NDArray[Any]) -> str:
 
 
 def _arrays(rows: Rows) -> dict[str, NDArray[Any]]:
+    more = {"target": rows.target} | ({} if rows.weight is None else {"weight": rows.weight})
     if sparse.issparse(rows.matrix):
         parts = {name: np.asarray(getattr(rows.matrix, name)) for name in ("data", "indices", "indptr")}
-        return {**parts, "shape": np.array(rows.matrix.shape, dtype=np.int64), "target": rows.target}
-    return {"matrix": rows.matrix, "target": rows.target}
+        return {**parts, "shape": np.array(rows.matrix.shape, dtype=np.int64), **more}
+    return {"matrix": rows.matrix, **more}
 
 
 def store(rows: Rows, folder: str) -> None:
@@ -175,4 +201,5 @@ def restore(folder: str) -> Rows:
     else:
         parts = tuple(np.array(array(name)) for name in ("data", "indices", "indptr"))
         matrix = sparse.csr_array(parts, shape=tuple(array("shape").tolist()))
-    return Rows(matrix, np.array(array("target")), known["categorical"], known["widest"])
+    weight = np.array(array("weight")) if os.path.exists(os.path.join(folder, "weight.npy")) else None
+    return Rows(matrix, np.array(array("target")), known["categorical"], known["widest"], weight)

@@ -5,7 +5,10 @@ Nothing here trains. Outcomes are losses per row, paired: the same rows for ever
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
+
+from electorate.theory.binomial import binomial_bound
+
+__all__ = ["binomial_bound", "chance_of_best", "chance_of_worse", "posterior_means", "standard_error"]
 
 DRAWS = 4_000
 CELLS_AT_ONCE = 4_000_000
@@ -13,37 +16,38 @@ CELLS_AT_ONCE = 4_000_000
 Losses = NDArray[np.float64]  # [algorithm, row]
 
 
-def binomial_bound(errors: int, rows: int, confidence: float = 0.95) -> float:
-    """The largest error rate under which so few errors still happen with probability 1 - confidence.
-
-    Clopper and Pearson (1934), one-sided: exact for any number of rows drawn like those to come.
-    """
-    if not 0 <= errors <= rows or rows < 1:
-        raise ValueError(f"{errors} errors of {rows} rows")
-    return 1.0 if errors == rows else float(betaincinv(errors + 1, rows - errors, confidence))
+def standard_error(losses: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> float:
+    """Of the (weighted) mean over rows; what another choice of training rows would change is not in it."""
+    if weight is None:
+        return float(np.std(losses) / np.sqrt(len(losses)))
+    off = weight * (losses - np.average(losses, weights=weight))
+    return float(np.sqrt(np.sum(off**2)) / np.sum(weight))
 
 
-def standard_error(losses: NDArray[np.float64]) -> float:
-    """Of the mean over rows; what another choice of training rows would change is not in it."""
-    return float(np.std(losses) / np.sqrt(len(losses)))
-
-
-def posterior_means(losses: Losses, seed: int, draws: int = DRAWS) -> NDArray[np.float64]:
+def posterior_means(
+    losses: Losses, seed: int, draws: int = DRAWS, weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """[draw, algorithm] of mean losses under weights of the rows drawn from a Dirichlet(1, ..., 1).
 
     Rows with equal outcomes are one: their weights add up, and so do the parameters of the Dirichlet (Rubin 1981; as
     in Lacoste et al. 2012, "Bayesian comparison of machine learning algorithms on single and multiple datasets").
     Before any row is seen there is one for each algorithm that it alone gets wrong: of two algorithms, the share of
     the rows between them that the first gets wrong is then uniform. Without them one row would decide everything.
+    weight: of the rows; a drawn mean is then that of weight times loss over that of the weight.
     """
-    patterns, counts = np.unique(np.concatenate([losses.T, _imagined(losses)]), axis=0, return_counts=True)
+    seen = np.concatenate([losses.T, _imagined(losses)])
+    if weight is not None:
+        seen = np.column_stack([seen, np.append(weight / np.mean(weight), np.ones(len(losses)))])
+    patterns, counts = np.unique(seen, axis=0, return_counts=True)
+    of_row = np.ones(len(patterns)) if weight is None else patterns[:, -1]
+    lost = of_row[:, None] * patterns[:, : len(losses)]
     rng = np.random.default_rng([seed, 3])
     means = np.empty((draws, len(losses)))
     at_once = max(1, CELLS_AT_ONCE // len(patterns))
     for low in range(0, draws, at_once):
         high = min(draws, low + at_once)
-        weights = rng.standard_gamma(counts.astype(np.float64), size=(high - low, len(counts)))
-        means[low:high] = (weights @ patterns) / weights.sum(axis=1, keepdims=True)
+        drawn = rng.standard_gamma(counts.astype(np.float64), size=(high - low, len(counts)))
+        means[low:high] = (drawn @ lost) / (drawn @ of_row)[:, None]
     return means
 
 

@@ -1,8 +1,10 @@
 """Targets that are numbers: checked, put in at most 64 bins, their middle and their spread.
 
-All of it is a function of the multiset of (target, weight): the order of the rows does not matter.
+All of it is a function of the multiset of (target, weight), by steps that parts of the rows agree on: neither the order
+of the rows nor where they live matters.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,9 +13,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from electorate import kernels
+from electorate.data.agree import Ask, Most, Steps
+from electorate.data.bins import SKETCH_VALUES, Sketch
 
 Array = NDArray[np.float64]
 TARGET_BINS = 64
+DIGIT_BITS = 8
 
 
 def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
@@ -42,30 +47,65 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
     return targets
 
 
-def bin_targets(y: Array, weights: NDArray[np.int64], most: int = TARGET_BINS) -> tuple[NDArray[np.int64], Array]:
-    """The bin of every target, and what stands for each bin: the middle of its lowest and its highest target."""
-    counted = weights > 0
-    values, place = np.unique(y[counted], return_inverse=True)
-    totals = np.bincount(place, weights=weights[counted]).astype(np.int64)
-    last = kernels.cuts(np.maximum(totals, 1), most)
-    ends = values[last]
-    first = values[np.concatenate([[0], last[:-1] + 1])]
-    labels = np.minimum(np.searchsorted(ends, y), len(ends) - 1).astype(np.int64)
-    return labels, first + 0.5 * (ends - first)
+def binning(y: Array, weights: NDArray[np.int64], most: int = TARGET_BINS) -> Steps[tuple[NDArray[np.int64], Array]]:
+    """The bin of every target, and what stands for each bin: the middle of its lowest and its highest target.
+
+    From a sketch, as the bins of columns are: the same wherever the rows live.
+    """
+    sketch, counted = Sketch(SKETCH_VALUES), weights > 0
+    sketch.add(y[counted], weights[counted])
+    ends, values = yield Ask((sketch,), Cuts(most))
+    return np.minimum(np.searchsorted(ends, y), len(ends) - 1).astype(np.int64), values
 
 
-def middle(values: Array, weights: NDArray[np.int64]) -> float:
-    """The weighted median, of two the larger: f_0+ of eq. 7."""
-    order = np.argsort(values, kind="stable")
-    so_far = np.cumsum(weights[order])
-    return float(values[order[np.searchsorted(so_far, so_far[-1] // 2 + 1)]])
+@dataclass(frozen=True)
+class Cuts:
+    """Called with the sketch of all targets: the last target of every bin, and what stands for it."""
+
+    most: int
+
+    def __call__(self, facts: tuple[Sketch]) -> tuple[Array, Array]:
+        values, totals = facts[0].result()
+        last = kernels.cuts(np.maximum(totals, 1), self.most)
+        ends = values[last]
+        first = values[np.concatenate([[0], last[:-1] + 1])]
+        return ends, first + 0.5 * (ends - first)
 
 
-def spread(y: Array, weights: NDArray[np.int64]) -> float:
-    """The median distance from the median; where that is 0, a hundredth of the range; of equal targets, 1."""
-    distance = np.abs(y - middle(y, weights))
-    typical = middle(distance, weights)
+def middling(values: Array, weights: NDArray[np.int64]) -> Steps[float]:
+    """The weighted median, of two the larger: f_0+ of eq. 7.
+
+    Digit by digit of the numbers as integers in the same order, so that only counts are exchanged.
+    """
+    keys, weights = _in_order(values[weights > 0]), weights[weights > 0]
+    (total,) = yield Ask((int(weights.sum()),))
+    need, found = total // 2 + 1, 0
+    for shift in range(64 - DIGIT_BITS, -1, -DIGIT_BITS):
+        digits = ((keys >> np.uint64(shift)) & np.uint64(2**DIGIT_BITS - 1)).astype(np.int64)
+        here = np.zeros(2**DIGIT_BITS, dtype=np.int64)
+        np.add.at(here, digits, weights)
+        (counts,) = yield Ask((here,))
+        so_far = np.cumsum(counts)
+        digit = int(np.searchsorted(so_far, need))
+        need -= int(so_far[digit] - counts[digit])
+        found |= digit << shift
+        keys, weights = keys[digits == digit], weights[digits == digit]
+    bits = found ^ (1 << 63) if found >> 63 else found ^ (2**64 - 1)
+    return float(np.array([bits], dtype=np.uint64).view(np.float64)[0])
+
+
+def _in_order(values: Array) -> NDArray[np.uint64]:
+    """Integers in the order of the numbers."""
+    bits = np.ascontiguousarray(values).view(np.uint64)
+    negative = bits >> np.uint64(63) == 1
+    return np.where(negative, ~bits, bits | np.uint64(2**63))
+
+
+def spreading(y: Array, weights: NDArray[np.int64], centre: float) -> Steps[float]:
+    """The median distance from the centre; where that is 0, a hundredth of the largest; of equal targets, 1."""
+    distance = np.abs(y - centre)
+    typical = yield from middling(distance, weights)
+    (widest,) = yield Ask((Most(float(distance[weights > 0].max(initial=0.0))),))
     if typical > 0:
         return typical
-    widest = float(distance[weights > 0].max(initial=0.0))
-    return widest / 100 if widest > 0 else 1.0
+    return float(widest.value) / 100 if widest.value > 0 else 1.0

@@ -21,6 +21,8 @@ import numpy as np
 from distributed import Client, Future, get_client, get_worker, wait
 from distributed.actor import ProxyRPC
 from distributed.client import FutureCancelledError
+from distributed.comm import Comm, connect
+from distributed.core import send_recv
 from distributed.protocol import pickle
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 from numpy.typing import NDArray
@@ -35,6 +37,7 @@ SILENCE = 3.0  # seconds without an answer until a worker is asked whether it is
 PATIENCE = 4.0  # seconds it has to say so
 LOOK = 0.5  # seconds between two looks at who is there
 REACH = 4.0  # seconds in which a worker must be reached directly; else messages go through the scheduler
+SHORT = 0.1  # seconds: exchanges up to that long are computed where a worker hears its messages, waking no thread
 
 logger = logging.getLogger(__name__)
 
@@ -278,6 +281,9 @@ class Cluster:
         self.client = this_client()
         self.actors: list[Future] = []
         self.addresses: list[str] = []
+        self.rpcs: list[Any] = []
+        self.comms: list[Comm] = []
+        self.took: dict[str, float] = {}  # seconds of the last exchange, by what engines were asked
         self.boosters: list[Any] = []
         self.packing: Packing | None = None
         try:
@@ -295,31 +301,35 @@ class Cluster:
             self.actors.append(
                 self.client.submit(Seat, number, parts, actor=True, workers=[address], pure=False, retries=0)
             )
+        self.client.sync(self._reach)
         self._wait_for_seats()
-        self.rpcs = self.client.sync(self._reach)
 
     def _wait_for_seats(self) -> None:
-        """A seat takes no time; Dask itself would wait for ever for a worker that is gone."""
-        until = time.monotonic() + SILENCE + PATIENCE
-        while True:
+        """A seat takes no time, but a worker may be busy; Dask itself would wait for ever for one that is gone."""
+        heard, until = time.monotonic(), time.monotonic() + DEADLINE
+        while not all(actor.status == "finished" for actor in self.actors):
             with suppress(TimeoutError):
                 wait(self.actors, timeout=LOOK)
+            there, late = workers_of(self.client), time.monotonic() > until
             for address, actor in zip(self.addresses, self.actors, strict=True):
-                late = time.monotonic() > until or address not in workers_of(self.client)
-                if actor.status == "error" or (actor.status != "finished" and late):
+                if actor.status == "error" or (actor.status != "finished" and (late or address not in there)):
                     raise WorkerLostError(address, "was lost before it took its seat")
-            if all(actor.status == "finished" for actor in self.actors):
-                return
+            if time.monotonic() > heard + SILENCE:
+                self.client.sync(self._knock_all)
+                heard = time.monotonic()
 
-    async def _reach(self) -> list[Any]:
+    async def _reach(self) -> None:
         """Connections straight to the workers where there is a way, else through the scheduler."""
-        direct = [self.client.rpc(address) for address in self.addresses]
         try:
-            await asyncio.wait_for(asyncio.gather(*(rpc.identity() for rpc in direct)), REACH)
-            return direct
+            self.comms = await asyncio.wait_for(self._connected(), REACH)
+            self.rpcs = [self.client.rpc(address) for address in self.addresses]
         except (OSError, TimeoutError):
             logger.info("workers are not reached directly: messages go through the scheduler")
-            return [ProxyRPC(self.client.scheduler, address) for address in self.addresses]
+            self.rpcs = [ProxyRPC(self.client.scheduler, address) for address in self.addresses]
+
+    async def _connected(self) -> list[Comm]:
+        arguments = self.client.connection_args
+        return list(await asyncio.gather(*(connect(address, **arguments) for address in self.addresses)))
 
     def _refuse_mixed(self) -> None:
         mine = fingerprint().split(", exp")[0]
@@ -373,17 +383,19 @@ class Cluster:
 
     async def _ask(self, name: str, arguments: tuple[Any, ...]) -> list[Any]:
         message = pickle.dumps((name, arguments))  # once, for all
-        calls = [asyncio.ensure_future(self._call(seat, message)) for seat in range(len(self.actors))]
+        asked = arguments[1] if name == "call" else ""  # of rounds, which are alike; what comes before them is not
+        began = time.monotonic()
+        apart = not asked or self.took.get(asked, SHORT) >= SHORT
+        calls = [asyncio.ensure_future(self._call(seat, message, apart)) for seat in range(len(self.actors))]
         try:
-            return await asyncio.wait_for(self._answers(calls), DEADLINE)
-        except TimeoutError as error:
-            late = next(at for at, call in zip(self.addresses, calls, strict=True) if not call.done())
-            raise WorkerLostError(late, f"did not answer within {DEADLINE:g} s") from error
+            answers = await self._answers(calls, began + DEADLINE)
         finally:
             for call in calls:
                 call.cancel()
+        self.took[asked] = time.monotonic() - began
+        return answers
 
-    async def _answers(self, calls: Sequence["asyncio.Future[Any]"]) -> list[Any]:
+    async def _answers(self, calls: Sequence["asyncio.Future[Any]"], until: float) -> list[Any]:
         waiting = list(calls)
         while waiting:
             done, _ = await asyncio.wait(waiting, timeout=SILENCE, return_when=asyncio.FIRST_EXCEPTION)
@@ -392,14 +404,20 @@ class Cluster:
                 call.result()  # whatever went wrong
             if waiting:
                 silent = [seat for seat, call in enumerate(calls) if not call.done()]
+                if time.monotonic() > until:
+                    raise WorkerLostError(self.addresses[silent[0]], f"did not answer within {DEADLINE:g} s")
                 await asyncio.gather(*map(self._knock, silent))
         return [call.result() for call in calls]
 
-    async def _call(self, seat: int, message: Any) -> Any:
+    async def _call(self, seat: int, message: Any, apart: bool) -> Any:
+        """apart: in a thread of its own, so that the worker still answers meanwhile."""
+        order = {"function": "hear", "actor": self.actors[seat].key, "args": [message]}
+        order["kwargs"] = {"separate_thread": apart}
         try:
-            answer = await self.rpcs[seat].actor_execute(
-                function="hear", actor=self.actors[seat].key, args=[message], kwargs={}
-            )
+            if self.comms:
+                answer = await send_recv(self.comms[seat], op="actor_execute", **order)
+            else:
+                answer = await self.rpcs[seat].actor_execute(**order)
         except asyncio.CancelledError:
             raise
         except Exception as error:
@@ -407,6 +425,9 @@ class Cluster:
         if answer["status"] == "OK":
             return pickle.loads(answer["result"])
         raise answer["exception"]
+
+    async def _knock_all(self) -> None:
+        await asyncio.gather(*map(self._knock, range(len(self.addresses))))
 
     async def _knock(self, seat: int) -> None:
         """A worker that computes still answers."""
@@ -419,6 +440,9 @@ class Cluster:
 
     def close(self) -> None:
         """Nobody is left sitting on a worker."""
+        for comm in self.comms:
+            self.client.loop.add_callback(comm.abort)
+        self.comms = []
         for actor in self.actors:
             actor.release()
         self.actors = []

@@ -32,7 +32,7 @@ class DistinctBins:
         starts = np.searchsorted(labels[kept], np.arange(len(shard.starts))).astype(np.int64)
         rows = _add(shard.weights.rows, place, len(kept))
         weights = Weights(rows, None, shard.weights.bits, shard.weights.given)
-        self.shard = Shard(np.ascontiguousarray(shard.codes[:, kept]), starts, weights, bins.width)
+        self.shard = Shard(np.ascontiguousarray(shard.codes[:, kept]), starts, weights, bins.width, shard.bundles)
         self.shard.counts = _add(counts if len(counts) else np.ones(len(place), dtype=np.int64), place, len(kept))
         self.n_counted = shard.weights.n_counted
         self.mass = mass_of(self.shard.counts, shard.weights.given)
@@ -49,7 +49,7 @@ class DistinctBins:
         shard.grid[:] = on_weight_grid(weights)
         shard.growth = None
         shard.root_histogram = shard.histogram(shard.grid)
-        return Sums(shard.root_histogram, group_totals(shard), 0)
+        return Sums(shard.by_column(shard.root_histogram), group_totals(shard), 0)
 
     def outputs(self, voter: Any, outputs: Floats) -> Floats:
         """What a voter with these outputs[leaf, 1] says of every example."""

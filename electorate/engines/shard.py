@@ -15,6 +15,7 @@ from electorate import kernels
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block
 from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import Weights
+from electorate.engines.bundles import PER_GROUP, Bundles, groups_of
 from electorate.engines.kept import Kept
 from electorate.engines.messages import ROOT, Change, Question, Sums
 
@@ -72,10 +73,21 @@ class Growth:
 
 
 class Shard:
-    """codes[group, row, column of group]; label k has the rows starts[k]..starts[k+1]."""
+    """codes[group, row, column of group]; label k has the rows starts[k]..starts[k+1].
 
-    def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int) -> None:
+    bundles: where several columns are stored as one.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[Any],
+        starts: NDArray[np.int64],
+        weights: Weights,
+        width: int,
+        bundles: Bundles | None = None,
+    ) -> None:
         self.codes = codes
+        self.bundles = bundles
         self.packed = (codes.view(np.uint32) if codes.shape[2] == 4 else codes)[:, :, 0]
         self.n_columns = codes.shape[0] * codes.shape[2]
         self.starts = starts
@@ -122,7 +134,7 @@ class Shard:
         second = booster.second(self.state, channel, floor) if hasattr(booster, "second") else None
         totals = self._quantise(channel, self.grid)
         self.root_histogram = self.histogram(self.grid) if search else None
-        histogram = NOTHING if self.root_histogram is None else self.root_histogram
+        histogram = NOTHING if self.root_histogram is None else self.by_column(self.root_histogram)
         more = None if second is None else self._sum_second(second, search and self.kept is None)
         return Sums(histogram, totals, self.wrong(booster), more)
 
@@ -142,12 +154,13 @@ class Shard:
         """Of a second channel, on a grid of its own."""
         self.second_grid = np.empty_like(self.grid)
         totals = self._quantise(channel, self.second_grid)
-        return Sums(self.histogram(self.second_grid) if search else NOTHING, totals, 0)
+        return Sums(self.by_column(self.histogram(self.second_grid)) if search else NOTHING, totals, 0)
 
     def both_left(self, question: Question) -> NDArray[np.int64]:
         """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
-        left = question.on_left[self.column(question.column)]
-        return np.stack([self.histogram(np.where(left, grid, 0)) for grid in (self.grid, self.second_grid)])
+        left = self.left(question)
+        sums = [self.histogram(np.where(left, grid, 0)) for grid in (self.grid, self.second_grid)]
+        return self.by_column(np.stack(sums))
 
     def apply(self, change: Change) -> None:
         """Add the gains of a voter; where awards are kept, from them."""
@@ -193,8 +206,8 @@ class Shard:
             self.growth = None
         if self.growth is None and len(change.questions) <= 1:
             for question in change.questions or [self.nothing]:
-                leaf_of_bin = (~question.on_left).view(np.uint8)
-                kernels.add_gains(self.column(question.column), leaf_of_bin, all_gains, self.starts, state)
+                codes, on_left = self.asked(question)
+                kernels.add_gains(codes, (~on_left).view(np.uint8), all_gains, self.starts, state)
             return
         growth = self._growth()
         self._part_all(growth, change.questions)
@@ -224,13 +237,13 @@ class Shard:
         if self.growth is not None and any(question.node in self.growth.asked for question in questions):
             self.growth = None  # another tree begins
         growth = self._growth()
-        return np.stack([self._split(growth, question) for question in questions])
+        return self.by_column(np.stack([self._split(growth, question) for question in questions]))
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         """[node, column, bin]: how many rows, for families that ask for a least number of them."""
         growth, rows = self._growth(), self.weights.rows
         counts = [self._histogram_of(growth, growth.nodes[node], rows) for node in nodes]
-        return np.stack(counts).sum(axis=1)
+        return self.by_column(np.stack(counts)).sum(axis=1)
 
     def leaf_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
         """[leaf, label]: how many rows, of whatever weight."""
@@ -286,9 +299,8 @@ class Shard:
         node = growth.nodes[question.node] = replace(growth.nodes[question.node], histogram=None)
         growth.asked[question.node] = question
         starts = np.empty_like(node.starts)
-        n_left = kernels.part(
-            growth.order, node.low, node.starts, self.column(question.column), question.on_left, growth.spare, starts
-        )
+        codes, on_left = self.asked(question)
+        n_left = kernels.part(growth.order, node.low, node.starts, codes, on_left, growth.spare, starts)
         left, right = Node(node.low, starts), Node(node.low + n_left, node.starts - starts)
         growth.nodes[question.left], growth.nodes[question.right] = left, right
         return left, right
@@ -307,9 +319,11 @@ class Shard:
 
     def count(self) -> NDArray[np.int64]:
         """[label, column, bin] of the counts: the sample weights, whatever the algorithm."""
-        return self.histogram(self.counts if len(self.counts) else np.ones(len(self.grid), dtype=np.int64))
+        counts = self.counts if len(self.counts) else np.ones(len(self.grid), dtype=np.int64)
+        return self.by_column(self.histogram(counts))
 
     def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[label, stored column, code]."""
         sums = self._empty_histogram()
         fill = kernels.histogram8 if self.codes.shape[2] == 4 else kernels.histogram16
         rows = CELLS_PER_HISTOGRAM // sums.shape[1] + 1
@@ -318,9 +332,22 @@ class Shard:
                 fill(self.packed, grid, at, min(at + rows, high), sums[label])
         return sums
 
-    def column(self, j: int) -> NDArray[Any]:
+    def by_column(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[..., column, bin], as everybody else sees it."""
+        return histogram if self.bundles is None else self.bundles.spread(histogram)
+
+    def asked(self, question: Question) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The stored column that a question is about, and which of its codes go left."""
+        column, on_left = question.column, question.on_left
+        if self.bundles is not None:
+            column, on_left = int(self.bundles.place[column]), on_left[self.bundles.bin_of[column]]
         per_group = self.codes.shape[2]
-        return np.asarray(self.codes[j // per_group, :, j % per_group])
+        return self.codes[column // per_group, :, column % per_group], on_left
+
+    def left(self, question: Question) -> NDArray[np.bool_]:
+        """Which rows go left."""
+        codes, on_left = self.asked(question)
+        return np.asarray(on_left[codes])
 
     def _empty_histogram(self) -> NDArray[np.int64]:
         return np.zeros((self.n_groups, self.n_columns, self.width), dtype=np.int64)
@@ -346,16 +373,18 @@ class Examples:
 def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
     """The shard of the rows low..high; rows of weight 0 are left out."""
     order, starts, weights = sort_by_label(examples, low, high)
-    return Shard(encode_rows(examples, bins, low, high, order), starts, weights, bins.width)
+    bundles = Bundles.of(bins)
+    return Shard(encode_rows(examples, bins, low, high, order, bundles), starts, weights, bins.width, bundles)
 
 
-def encode_rows(examples: Examples, bins: Bins, low: int, high: int, order: NDArray[np.int64]) -> NDArray[Any]:
+def encode_rows(
+    examples: Examples, bins: Bins, low: int, high: int, order: NDArray[np.int64], bundles: Bundles | None = None
+) -> NDArray[Any]:
     """The codes of the rows `order` of low..high, as a shard keeps them."""
     dest = np.full(high - low, -1, dtype=np.int64)
     dest[order - low] = np.arange(len(order))
     n_columns = examples.table.n_columns
-    per_group = 4 if bins.code_type is np.uint8 else 1
-    codes = np.zeros((-(-n_columns // per_group), len(order), per_group), dtype=bins.code_type)
+    codes = _no_codes(bins, n_columns if bundles is None else bundles.n_stored, len(order))
     edges, depths = pad_edges(bins.edges)
     rows = block_rows(n_columns)
     scratch = np.empty(rows, dtype=np.int32)
@@ -367,8 +396,20 @@ def encode_rows(examples: Examples, bins: Bins, low: int, high: int, order: NDAr
             block[:, places < 0] = np.nan
             column, row = kernels.first_infinite(block)
             refuse_infinite(examples.table, column, at + row)
-        kernels.encode(block, edges, depths, bins.missing, places, codes, scratch)
+        if bundles is None:
+            kernels.encode(block, edges, depths, bins.missing, places, codes, scratch)
+        else:
+            single = _no_codes(bins, n_columns, end - at)
+            kernels.encode(block, edges, depths, bins.missing, np.arange(end - at), single, scratch)
+            bundles.join(single, places, codes)
     return codes
+
+
+def _no_codes(bins: Bins, n_columns: int, n_rows: int) -> NDArray[Any]:
+    """[group, row, column of group]: four columns of bytes to a word."""
+    if bins.code_type is np.uint8:
+        return np.zeros((groups_of(n_columns), n_rows, PER_GROUP), dtype=np.uint8)
+    return np.zeros((n_columns, n_rows, 1), dtype=np.uint16)
 
 
 def sort_by_label(examples: Examples, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights]:

@@ -19,7 +19,7 @@ from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.messages import ROOT, Question, Sums
 from electorate.engines.pool import Pool
-from electorate.engines.shard import NOTHING, Examples, Growth, Node, Shard, encode_rows
+from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
 
 Array = NDArray[np.float64]
 Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
@@ -84,11 +84,23 @@ class TargetShard(Shard):
         self.forget()
 
     def forget(self) -> None:
+        """Forget all voters."""
         n = len(self.y)
+        self.growth = None
         self.log = np.zeros(n)
         self.said = np.zeros(n)
         self.sure: Array | float = 1.0
         self.award = np.zeros(n)
+        self.unit = False  # whether awards are -1, 0 or 1
+        self.fresh: float | None = None  # the floor for which the grid holds the weights
+
+    def want_targets(self, low: float, high: float) -> None:
+        """From now on sums of the target too, as shares of the way from low to high."""
+        self.share = np.clip((self.y - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(self.y))
+
+    def mass(self) -> int:
+        """How much counts."""
+        return int(self.counts.sum()) if len(self.counts) else len(self.y)
 
     # ------------------------------------------------------------ weights and sums
 
@@ -99,20 +111,31 @@ class TargetShard(Shard):
 
     def weigh(self, floor: float, kappa: int, search: bool) -> Sums:
         """Put weights on the grid, times a candidate's confidence, and sum them for the search."""
-        channel = np.exp(floor - self.log)
         if self.kappas is not None:
-            channel *= self.kappas[kappa]
-        if self.real is not None:
-            channel *= self.real
-        totals = np.empty(len(self.starts) - 1, dtype=np.int64)
-        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, totals)
+            self._put(floor, self.kappas[kappa])
+        elif self.fresh != floor:
+            self._put(floor)
+        totals = self.totals
         if self.share is not None:
-            self.tally = self._on_grid(channel * self.share)
+            self.tally = self._on_grid(self.channel * self.share)
             totals = np.array([totals.sum(), self.tally.sum()])
         self.growth = None
         self.spare_rooms, self.rooms = self.spare_rooms + self.rooms, []
         self.root_histogram = self.histogram(self.grid) if search else None
         return Sums(NOTHING if self.root_histogram is None else self.root_histogram, totals, 0)
+
+    def _put(self, floor: float, times: Array | None = None) -> None:
+        """Weights, times a confidence, on the grid; their sums by label."""
+        channel = np.subtract(floor, self.log)
+        np.exp(channel, out=channel)
+        if times is not None:
+            channel *= times
+        if self.real is not None:
+            channel *= self.real
+        self.channel = channel
+        self.totals = np.empty(len(self.starts) - 1, dtype=np.int64)
+        kernels.quantise(channel, self.times, self.scale, self.starts, self.grid, self.totals)
+        self.fresh = floor if times is None else None
 
     def _on_grid(self, numbers: Array) -> NDArray[np.int64]:
         grid = np.rint(numbers * self.scale).astype(np.int64)
@@ -120,13 +143,21 @@ class TargetShard(Shard):
 
     def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         """[label, column, bin]; where sums of the target are wanted, [weight or target, column, bin]."""
-        sums = super().histogram(grid)
+        if len(grid) * self.n_columns <= CELLS_PER_HISTOGRAM and self.codes.shape[2] == 4:
+            sums = self._empty_histogram()
+            kernels.histograms8(self.packed, grid, self.starts, sums)
+        else:
+            sums = super().histogram(grid)
         if self.share is None or grid is not self.grid:
             return sums
         return np.concatenate([sums, super().histogram(self.tally)])
 
     def _histogram_of(self, growth: Any, node: Any, grid: NDArray[np.int64]) -> NDArray[np.int64]:
-        sums = super()._histogram_of(growth, node, grid)
+        if self.codes.shape[2] == 4:
+            sums = self._empty_histogram()
+            kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums)
+        else:
+            sums = super()._histogram_of(growth, node, grid)
         if self.share is None or grid is not self.grid:
             return sums
         return np.concatenate([sums, super()._histogram_of(growth, node, self.tally)])
@@ -171,12 +202,15 @@ class TargetShard(Shard):
         found = []
         for leaf in leaves:
             node = growth.nodes[leaf]
-            rows = growth.order[node.low : node.low + node.n_rows]
-            found.append((self.y[rows], self.grid[rows]))
+            end = node.low + node.n_rows
+            targets, weights = np.empty(node.n_rows), np.empty(node.n_rows, dtype=np.int64)
+            kernels.gather(self.y, growth.order, node.low, end, targets)
+            kernels.gather(self.grid, growth.order, node.low, end, weights)
+            found.append((targets, weights))
         return found
 
-    def hear(self, heard: Heard) -> tuple[float, float]:
-        """What a voter says of every row, how sure it is; the lowest and the highest distance from the target."""
+    def hear(self, heard: Heard) -> None:
+        """What a voter says of every row, and how sure it is."""
         if heard.said is not None:
             self.said = heard.said[self.order]
             self.sure = 1.0
@@ -184,8 +218,10 @@ class TargetShard(Shard):
             self._part_and_say(heard)
         if self.kappas is not None:
             self.sure = self.sure * self.kappas[heard.kappa]
-        distance = np.abs(self.said - self.y)
-        return float(distance.min(initial=np.inf)), float(distance.max(initial=-np.inf))
+
+    def farthest(self) -> float:
+        """The largest distance of what the voter says from a target."""
+        return float(np.abs(self.said - self.y).max(initial=0.0))
 
     def _part_and_say(self, heard: Heard) -> None:
         growth = self._growth()
@@ -194,20 +230,25 @@ class TargetShard(Shard):
         sure = np.ones(len(self.y)) if doubts else None
         for leaf, (value, confidence) in zip(heard.leaves, heard.outputs.tolist(), strict=True):
             node = growth.nodes[leaf]
-            rows = growth.order[node.low : node.low + node.n_rows]
-            self.said[rows] = value
+            kernels.tell(growth.order, node.low, node.low + node.n_rows, value, self.said)
             if sure is not None:
-                sure[rows] = confidence
+                kernels.tell(growth.order, node.low, node.low + node.n_rows, confidence, sure)
         self.sure = 1.0 if sure is None else sure
         self.growth = None
 
-    def reward(self, rewarding: Callable[[Array, Array], Array]) -> tuple[float, float]:
-        """Awards of the voter that was heard; the lowest and the highest."""
-        self.award = rewarding(self.said, self.y) * self.sure
+    def reward(self, rewarding: Callable[[Array, Array], Array], unit: bool) -> tuple[float, float]:
+        """Awards of the voter that was heard; the lowest and the highest. unit: they are -1 or 1."""
+        self.award = rewarding(self.said, self.y)
+        if not isinstance(self.sure, float):
+            self.award = self.award * self.sure
+        self.unit = unit and self.kappas is None  # leaves are sure or abstain
         return float(self.award.min(initial=np.inf)), float(self.award.max(initial=-np.inf))
 
     def moments(self, alpha: float, floor: float, most: float) -> Moments:
         """Of the awards, under the weights after a step of alpha."""
+        if alpha == 0 and self.unit and most == 1 and self.fresh == floor:  # what is on the grid already
+            right, wrong = kernels.sum_signs(self.grid, self.award)
+            return Moments(int(self.totals.sum()), int(right - wrong), int(right + wrong), most)
         weight = np.exp(floor - self.log - alpha * self.award)
         if self.real is not None:
             weight *= self.real
@@ -222,103 +263,186 @@ class TargetShard(Shard):
         return int(self.counts[under].sum()) if len(self.counts) else int(np.count_nonzero(under))
 
     def total(self, floor: float) -> int:
-        weight = np.exp(floor - self.log)
-        if self.real is not None:
-            weight *= self.real
-        return int(self._on_grid(weight).sum())
+        if self.fresh != floor:
+            self._put(floor)
+        return int(self.totals.sum())
 
     def go(self, alpha: float) -> None:
         self.log += alpha * self.award
+        self.fresh = None
+
+
+# ---------------------------------------------------------------- how the answers of shards become one
+
+
+def total(parts: list[Any]) -> Any:
+    return reduce(add, parts)
+
+
+def ends(parts: list[tuple[float, float]]) -> tuple[float, float]:
+    """The lowest and the highest."""
+    lows, highs = zip(*parts, strict=True)
+    return min(lows), max(highs)
+
+
+def sides(parts: list[list[Sides]]) -> list[Sides]:
+    if len(parts) == 1:
+        return parts[0]
+    return [
+        (total([left for left, _ in each]), total([right for _, right in each])) for each in zip(*parts, strict=True)
+    ]
+
+
+def leaves(parts: list[list[Leaf]]) -> list[Leaf]:
+    return [merge(list(each)) for each in zip(*parts, strict=True)]
+
+
+def nothing(parts: list[None]) -> None:
+    return None
+
+
+MERGES: dict[str, Callable[[list[Any]], Any]] = {
+    "forget": nothing,
+    "begin": nothing,
+    "want_targets": nothing,
+    "count": total,
+    "mass": total,
+    "lightest": min,
+    "weigh": total,
+    "split": total,
+    "both_sides": sides,
+    "count_rows": total,
+    "leaf_targets": leaves,
+    "hear": nothing,
+    "farthest": max,
+    "reward": ends,
+    "moments": total,
+    "below": total,
+    "total": total,
+    "go": nothing,
+    "listen": max,
+    "misses": total,
+}
 
 
 class TargetThreads:
-    """The engine: shards of rows with targets, one task per shard and exchange."""
+    """The shards that live in one place, one task per shard and exchange. kind: of shard."""
 
-    def __init__(self, targets: Targets, bins: Bins | None, pool: Pool, n_shards: int) -> None:
+    def __init__(
+        self, targets: Targets, bins: Bins | None, pool: Pool, n_shards: int, kind: type[TargetShard] = TargetShard
+    ) -> None:
         n = len(targets.y)
-        weights = targets.examples.weights
-        ends = [n * k // n_shards for k in range(n_shards + 1)]
+        cuts = [n * k // n_shards for k in range(n_shards + 1)]
         self.pool = pool
         self.n_rows = n
-        self.n_kappas = 1 if targets.kappas is None else len(targets.kappas)
-        self.n_counted = weights.n_counted
-        self.shards: list[TargetShard] = pool.map(lambda part: build_targets(targets, bins, *part), pairwise(ends))
-        self.mass = sum(int(shard.counts.sum()) if len(shard.counts) else len(shard.y) for shard in self.shards)
-        self.floor = 0.0
+        self.shards: list[TargetShard] = pool.map(lambda part: build_targets(targets, bins, part, kind), pairwise(cuts))
 
-    def want_targets(self, low: float, high: float) -> None:
-        """From now on sums of the target too, as shares of the way from low to high."""
-        for shard in self.shards:
-            shard.share = np.clip((shard.y - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(shard.y))
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """One exchange: what all shards answer, as one."""
+        return MERGES[name](self.pool.map(lambda shard: getattr(shard, name)(*arguments), self.shards))
 
-    def _sum(self, task: Callable[[TargetShard], Any]) -> Any:
-        return reduce(add, self.pool.map(task, self.shards))
-
-    def _ends(self, task: Callable[[TargetShard], tuple[float, float]]) -> tuple[float, float]:
-        lows, highs = zip(*self.pool.map(task, self.shards), strict=True)
-        return min(lows), max(highs)
-
-    def counts(self) -> NDArray[np.int64]:
-        """[column, bin] of the sample weights."""
-        return np.asarray(self._sum(lambda shard: shard.count()).sum(axis=0))
-
-    def settle(self) -> None:
-        """The grid of this round, from the lowest number of the state: no weight is above 1."""
-        self.floor = min(self.pool.map(lambda shard: shard.lightest(), self.shards))
-
-    def weigh(self, kappa: int, search: bool = True) -> Sums:
-        return self._sum(lambda shard: shard.weigh(self.floor, kappa, search))
-
-    def weights(self, kappa: int) -> Array:
+    def weights(self, floor: float, kappa: int) -> Array:
         """Of all rows as they were given, summing to 1; rows that are left out have none."""
         weights = np.zeros(self.n_rows)
         for shard in self.shards:
-            mine = np.exp(self.floor - shard.log) * shard.weights.shares
+            mine = np.exp(floor - shard.log) * shard.weights.shares
             weights[shard.order] = mine if shard.kappas is None else mine * shard.kappas[kappa]
         total = weights.sum()
         return weights / total if total > 0 else weights
 
-    def both_sides(self, questions: list[Question]) -> list[Sides]:
-        """Histograms [label, column, bin] of both children of each question; those of the nodes are overwritten."""
-        parts = self.pool.map(lambda shard: shard.both_sides(questions), self.shards)
-        if len(parts) == 1:
-            return parts[0]
-        return [
-            (reduce(add, [left for left, _ in each]), reduce(add, [right for _, right in each]))
-            for each in zip(*parts, strict=True)
-        ]
+
+@dataclass(frozen=True)
+class TargetsElsewhere:
+    """The shards of one name in all rooms of a cluster: answers are merged as those of the shards of one room."""
+
+    cluster: Any
+    name: str
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        merged = MERGES[name](self.cluster.call(self.name, "ask", (name, *arguments)))
+        return merged if self.cluster.packing is None else self.cluster.packing.unpack(merged)
+
+
+class TargetEngine:
+    """What the loop asks of shards, wherever they live. place: answers `ask` for all of them."""
+
+    def __init__(self, place: Any, n_kappas: int) -> None:
+        self.place = place
+        self.n_kappas = n_kappas
+        self.mass = int(place.ask("mass"))
+        self.floor = 0.0
+
+    def start(self) -> None:
+        """Forget all voters."""
+        self.place.ask("forget")
+        self.settle()
+
+    def want_targets(self, low: float, high: float) -> None:
+        """From now on sums of the target too, as shares of the way from low to high."""
+        self.place.ask("want_targets", low, high)
+
+    def counts(self) -> NDArray[np.int64]:
+        """[column, bin] of the sample weights."""
+        return np.asarray(self.place.ask("count").sum(axis=0))
+
+    def settle(self) -> None:
+        """The grid of this round, from the lowest number of the state: no weight is above 1."""
+        self.floor = float(self.place.ask("lightest"))
+
+    def weigh(self, kappa: int, search: bool = True) -> Sums:
+        found: Sums = self.place.ask("weigh", self.floor, kappa, search)
+        return found
+
+    def weights(self, kappa: int) -> Array:
+        """Of all rows of this process, summing to 1."""
+        return np.asarray(self.place.weights(self.floor, kappa))
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
-        raise TypeError("rows with targets give both sides")
+        """Histograms [question, label, column, bin] of the left children."""
+        return np.asarray(self.place.ask("split", questions))
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
-        return self._sum(lambda shard: shard.count_rows(nodes))
+        return np.asarray(self.place.ask("count_rows", nodes))
 
     def leaf_targets(self, questions: list[Question], leaves: list[int]) -> list[Leaf]:
-        parts = self.pool.map(lambda shard: shard.leaf_targets(questions, leaves), self.shards)
-        return [merge([part[k] for part in parts]) for k in range(len(leaves))]
+        found: list[Leaf] = self.place.ask("leaf_targets", questions, leaves)
+        return found
 
-    def hear(self, heard: Heard) -> tuple[float, float]:
-        return self._ends(lambda shard: shard.hear(heard))
+    def hear(self, heard: Heard) -> None:
+        self.place.ask("hear", heard)
 
-    def reward(self, rewarding: Callable[[Array, Array], Array]) -> tuple[float, float]:
-        return self._ends(lambda shard: shard.reward(rewarding))
+    def farthest(self) -> float:
+        return float(self.place.ask("farthest"))
+
+    def reward(self, rewarding: Callable[[Array, Array], Array], unit: bool = False) -> tuple[float, float]:
+        low, high = self.place.ask("reward", rewarding, unit)
+        return float(low), float(high)
 
     def moments(self, alpha: float, most: float) -> Moments:
-        floor = self.floor if alpha == 0 else min(self.pool.map(lambda shard: shard.lightest(alpha), self.shards))
-        return self._sum(lambda shard: shard.moments(alpha, floor, most))
+        floor = self.floor if alpha == 0 else float(self.place.ask("lightest", alpha))
+        found: Moments = self.place.ask("moments", alpha, floor, most)
+        return found
 
     def log_total(self) -> float:
         """The logarithm of the sum of the weights, up to a constant that is the same for all rounds."""
-        return float(np.log(float(self._sum(lambda shard: shard.total(self.floor))))) - self.floor
+        return float(np.log(float(self.place.ask("total", self.floor)))) - self.floor
 
     def below(self, limit: float) -> int:
-        return int(self._sum(lambda shard: shard.below(limit)))
+        return int(self.place.ask("below", limit))
 
     def advance(self, alpha: float) -> None:
         """Take the step, and settle the grid."""
-        self.pool.map(lambda shard: shard.go(alpha), self.shards)
+        self.place.ask("go", alpha)
         self.settle()
+
+
+class TargetEngineHere(TargetEngine):
+    """Of shards in this process, where large histograms need not travel."""
+
+    def both_sides(self, questions: list[Question]) -> list[Sides]:
+        """Histograms [label, column, bin] of both children of each question; those of the nodes are overwritten."""
+        found: list[Sides] = self.place.ask("both_sides", questions)
+        return found
 
 
 def merge(parts: list[Leaf]) -> Leaf:
@@ -330,8 +454,11 @@ def merge(parts: list[Leaf]) -> Leaf:
     return y[order], np.concatenate([part[1] for part in parts])[order]
 
 
-def build_targets(targets: Targets, bins: Bins | None, low: int, high: int) -> TargetShard:
-    """The shard of the rows low..high, sorted by target; without bins, for voters that are fitted elsewhere."""
+def build_targets(
+    targets: Targets, bins: Bins | None, part: tuple[int, int], kind: type[TargetShard] = TargetShard
+) -> TargetShard:
+    """The shard of the rows of one part, sorted by target; without bins, for voters that are fitted elsewhere."""
+    low, high = part
     examples, weights = targets.examples, targets.examples.weights
     kept = low + np.flatnonzero(weights.times[low:high])
     order = kept[np.argsort(targets.y[kept], kind="stable")]
@@ -343,7 +470,7 @@ def build_targets(targets: Targets, bins: Bins | None, low: int, high: int) -> T
         codes, width = np.zeros((1, len(order), 1), dtype=np.uint16), 1
     else:
         codes, width = encode_rows(examples, bins, low, high, order), bins.width
-    shard = TargetShard(codes, starts, mine, width, targets.y[order])
+    shard = kind(codes, starts, mine, width, targets.y[order])
     shard.order = order
     if targets.kappas is not None:
         shard.kappas = np.ascontiguousarray(targets.kappas[:, order])

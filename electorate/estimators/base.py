@@ -27,8 +27,10 @@ from electorate.engines.messages import WorkerLostError
 from electorate.engines.pool import Pool, count_jobs
 from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
+from electorate.estimators.certified import Certified
 from electorate.estimators.lazily import is_dask, open_cluster, row_by_row
 from electorate.estimators.room import Given, Outline, Plan, Room
+from electorate.estimators.seen import Seen, seen_of
 from electorate.estimators.voter_view import RowVoter, Voters
 from electorate.modelfile import Contents
 from electorate.voters.trees import Stumps
@@ -40,7 +42,7 @@ MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
-class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class BoostedClassifier(Certified, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Subclasses set the parameters below in their constructors and define `_booster` and `_probabilities`."""
 
     estimator: Any
@@ -165,14 +167,25 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         given_val = None if heard is None else self._given(*heard, reset=False)
         n_rows = given.table.n_rows if self._is_native else given.table.shape[0]
         jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
+        parts = [given.as_seen(rows[2])] + ([] if given_val is None or heard is None else [given_val.as_seen(heard[2])])
         with Pool(jobs) as pool:
-            place = training.Here(Room(given, given_val, pool, self._n_shards or jobs))
-            outline = self._begin(place, self._plan(going_on, heard is not None), rows, context)
-            self._train(place, outline, context, rows[:2])
+            rooms = [Room(given, given_val, pool, self._n_shards or jobs)]
+            del given, given_val  # weights of 1 are not kept
+            try:
+                self._fit_in(rooms.pop(), self._plan(going_on, heard is not None), rows, context)
+            finally:  # when the shards are gone, whose memory this takes; also of rounds that were saved
+                seen = seen_of(parts, pool)
+                self.seen_ = seen.and_also(getattr(self, "seen_", None)) if going_on else seen
+
+    def _fit_in(self, room: Room, plan: Plan, rows: Rows, context: Any) -> None:
+        place = training.Here(room)
+        outline = self._begin(place, plan, rows, context)
+        self._train(place, outline, context, rows[:2])
 
     def _fit_there(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
         plan = self._plan(going_on, heard is not None)
+        self.seen_ = Seen(None, rows[2] is not None)
         for attempt in count(1):
             try:
                 with open_cluster(self, rows, heard, reset=not going_on) as place:
@@ -385,7 +398,7 @@ class BoostedClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _bare(self) -> Self:
         """The model without what is only of use here."""
         model = copy.copy(self)
-        for name in (*FOR_TEARDOWN, "_skl_callbacks"):
+        for name in (*FOR_TEARDOWN, "_skl_callbacks", "seen_"):
             model.__dict__.pop(name, None)
         return model
 

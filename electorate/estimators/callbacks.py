@@ -201,7 +201,8 @@ class ProgressBar(Callback):
         filled = int(24 * done / total)
         heard = f"  validation {row['validation']:.4f}" if "validation" in row else ""
         bar = "#" * filled + "." * (24 - filled)
-        return f"[{bar}] round {done}/{total}  error {row['train_error']:.4f}{heard}  {left:.0f} s left "
+        error = row.get("train_error", row["error"])  # a regressor's: of its last voter
+        return f"[{bar}] round {done}/{total}  error {error:.4f}{heard}  {left:.0f} s left "
 
     def _write(self, text: str) -> None:
         print(text, end="", file=self.file or sys.stderr, flush=True)
@@ -227,7 +228,7 @@ class Checkpoint(Callback):
         from electorate.estimators import files
 
         if not hasattr(estimator, "_is_native"):
-            raise TypeError(f"set a Checkpoint on the boosted classifier itself, not on {type(estimator).__name__}")
+            raise TypeError(f"set a Checkpoint on the boosted model itself, not on {type(estimator).__name__}")
         family = estimator._family()
         if not (estimator._is_native or hasattr(family, "pack")):
             raise TypeError(

@@ -19,6 +19,7 @@ from electorate.council import Council
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
 from electorate.ensemble import ARRAYS, LEAF, SET_WIDTH, Ensemble
+from electorate.estimators import seen
 from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 
 ESTIMATORS = {
@@ -68,7 +69,7 @@ def save(model: Any, path: Any) -> None:
     _refuse_wrapped(model)
     arrays = {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
-    arrays |= model._more_arrays()
+    arrays |= {**model._more_arrays(), **seen.arrays_of(model)}
     modelfile.write(path, type(model).__name__, _meta(model) | _held_out(model), arrays)
 
 
@@ -210,6 +211,7 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     _read_validation(contents, model)
     model._read_more(contents)
+    seen.read_seen(contents, model)
     model.estimator_ = model._family()
     _read_held_out(contents, model)
     return model

@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_array, validate_data
 
 from electorate.data.stack import Stack
 from electorate.data.table import Table, read_table
+from electorate.data.targets import check_targets
 from electorate.engines.pool import Pool
 from electorate.estimators import inputs
 from electorate.estimators.room import Given, Room
+from electorate.estimators.target_room import TargetRoom
 
 
 def is_dask(X: Any) -> bool:
@@ -38,7 +40,7 @@ def open_cluster(model: Any, rows: tuple[Any, Any, Any], heard: tuple[Any, Any, 
             raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
     empty = [_like(X) for X, _, _ in lists]
     tasks = [collect(*part) for part in lists]
-    return Cluster(tasks, open_room, (empty, model.n_jobs))
+    return Cluster(tasks, getattr(model, "_open_room", open_room), (empty, model.n_jobs))
 
 
 def check_columns(model: Any, X: Any, *, reset: bool) -> None:
@@ -65,23 +67,39 @@ def _like(X: Any) -> Any:
 
 def open_room(number: int, n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None) -> Room:
     """The room of a worker, from the partitions that live there; there may be none of one kind."""
-    given = [_given(rows, empty) for rows, empty in zip(parts, like, strict=True)]
-    jobs = n_threads if n_jobs is None else max(1, min(n_jobs, n_threads)) if n_jobs > 0 else n_threads
+    given, jobs = read_parts(n_threads, parts, like, n_jobs, _labels)
     return Room(given[0], given[1] if len(given) > 1 else None, Pool(jobs), jobs, number)
 
 
-def _given(parts: list[Any], like: Any) -> Given:
+def open_target_room(
+    number: int, n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None
+) -> TargetRoom:
+    """The same, of rows whose labels are numbers."""
+    given, jobs = read_parts(n_threads, parts, like, n_jobs, _targets)
+    return TargetRoom(given[0], given[1] if len(given) > 1 else None, Pool(jobs), jobs, number)
+
+
+def read_parts(
+    n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None, read: Callable[[Any, int], Any]
+) -> tuple[list[Given], int]:
+    """The rows of a worker, of every list of partitions, and its threads. read: labels, or targets."""
+    given = [_given(rows, empty, read) for rows, empty in zip(parts, like, strict=True)]
+    jobs = n_threads if n_jobs is None else max(1, min(n_jobs, n_threads)) if n_jobs > 0 else n_threads
+    return given, jobs
+
+
+def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> Given:
     tables, labels, weights = [], [], []
     for number, X, y, weight in parts:
         try:
             table = _table(X, like)
             tables.append(table)
-            labels.append(_labels(y, table.n_rows))
+            labels.append(read(y, table.n_rows))
             weights.append(_weight(weight, table.n_rows))
         except ValueError as error:
             raise ValueError(f"{error} (rows are counted from the start of partition {number})") from error
     if not tables:
-        return Given(Stack([read_table(like)], [0]), np.empty(0, dtype=np.int64), np.empty(0))
+        return Given(Stack([read_table(like)], [0]), read(np.empty(0), 0), np.empty(0))
     filled = [y for y in labels if len(y)] or labels[:1]
     return Given(Stack(tables, [part[0] for part in parts]), np.concatenate(filled), np.concatenate(weights))
 
@@ -105,6 +123,10 @@ def _labels(y: Any, n_rows: int) -> NDArray[Any]:
     if n_rows == 0 and len(y) == 0:
         return np.empty(0, dtype=np.int64)
     return inputs.check_labels(None, y, n_rows)
+
+
+def _targets(y: Any, n_rows: int) -> NDArray[np.float64]:
+    return check_targets(None, y, n_rows)
 
 
 def _weight(weight: Any, n_rows: int) -> NDArray[np.float64]:
@@ -141,6 +163,8 @@ def _mapped(model: Any, name: str, X: Any) -> Any:
 
 def _answer_like(model: Any, name: str) -> NDArray[Any]:
     """An empty answer: of one number per row, or of one per class."""
+    if not hasattr(model, "classes_"):
+        return np.empty(0)
     n_classes = len(model.classes_)
     if name == "predict":
         return np.empty(0, dtype=model.classes_.dtype)

@@ -34,6 +34,7 @@ from electorate.estimators import inputs
 from electorate.estimators.base import BoostedClassifier
 from electorate.estimators.callbacks import Hooks
 from electorate.estimators.room import Plan, posing
+from electorate.estimators.seen import seen_of
 from electorate.estimators.words import column_names
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search, Voter
@@ -104,6 +105,9 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
 
     def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
         given = self._given(X, y, sample_weight, reset=True)
+        self.seen_ = seen_of([(given.table, given.labels, given.weight)])
+        if getattr(self, "ensemble", None) is not None:  # whose rows chose the voters
+            self.seen_ = self.seen_.and_also(getattr(self.ensemble, "seen_", None))
         problem = alone(posing(given, Plan(self.class_weight)))
         examples = alone(problem.reading())
         return Task(examples.table, examples.labels, examples.weights, problem.classes, given.weight)

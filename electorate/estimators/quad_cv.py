@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.estimators.callbacks import Callback
+from electorate.estimators.certified import Certified
 from electorate.estimators.quad_path import Opened, Point
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.estimators.room import NO_WEIGHT
@@ -27,7 +28,7 @@ ALPHAS = np.logspace(-4, -1, 10)
 ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf": (0, 5)}  # powers of ten
 
 
-class QuadBoostClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class QuadBoostClassifierCV(CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
     """QuadBoost on a pool, with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
 
     Parameters

@@ -283,7 +283,7 @@ class StumpPool(FinitePool):
         bits = np.full((len(self.tests.column) + self.constant, -(-n_rows // 8)), 255, dtype=np.uint8)
         for number in range(len(self.tests.column)):
             question = self._question(number)
-            right = [~question.on_left[shard.column(question.column)] for shard in shards]
+            right = [~shard.left(question) for shard in shards]
             bits[number] = np.packbits(np.concatenate(right), bitorder="little")
         weights = case.examples.weights
         times = np.concatenate([shard.weights.times for shard in shards])

@@ -35,12 +35,14 @@ from electorate.engines.shard import Examples
 from electorate.engines.threads import Threads
 from electorate.estimators import inputs, quad_files, training
 from electorate.estimators.base import BoostedClassifier
+from electorate.estimators.certified import Certified
 from electorate.estimators.quad_afresh import RowVoters
 from electorate.estimators.quad_pools import Case, ColumnPool, FinitePool, Patience, StumpPool
 from electorate.estimators.quad_training import Fitting, going_on_from, train
 from electorate.estimators.quad_trees import TreeVoters
 from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.estimators.room import Outline
+from electorate.estimators.seen import seen_of
 from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
 from electorate.voters.kernel_sections import KernelSections
@@ -96,7 +98,7 @@ class Given:
         return Case(self.examples(weights), NOBODY[:1], heard, target)
 
 
-class QuadBoostRegressor(RegressorMixin, BaseEstimator):
+class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
     Parameters
@@ -227,6 +229,9 @@ class QuadBoostRegressor(RegressorMixin, BaseEstimator):
         except BaseException:
             self._restore(before)
             raise
+        seen = seen_of([(given.table, given.y, inputs.check_weight(sample_weight, len(given.y)))])
+        going_on = self.warm_start and "ensemble_" in before
+        self.seen_ = seen.and_also(before.get("seen_")) if going_on else seen
         self.__dict__.pop("best_round_", None)
         self.__dict__.update(fitted)
         return self

@@ -1,91 +1,60 @@
 """What all median-voting regressors share: from the user's table to the loop and back to a fitted model.
 
-A regressor adds its booster, what its trees are grown by, and how the middle of the vote is chosen.
+A regressor adds its tries: boosters, and what its trees are grown by; and how the middle of the vote is chosen.
 """
 
+import copy
+import logging
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from numbers import Integral
+from itertools import count
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate import kernels
-from electorate.boosting.loop import Row, history_of
-from electorate.boosting.medboost import MedStep
-from electorate.boosting.targets import TargetOutcome, TargetSetting, boost_targets
-from electorate.data.agree import alone
-from electorate.data.bins import Bins, finding_bins, read_block
-from electorate.data.split import drawing, hashing
+from electorate.data.bins import Bins, read_block
 from electorate.data.table import Table, refuse_infinite
-from electorate.data.targets import bin_targets, check_targets, middle
-from electorate.data.weights import Weights, read_weights
+from electorate.data.targets import check_targets
+from electorate.engines.messages import WorkerLostError
 from electorate.engines.pool import Pool, count_jobs
-from electorate.engines.shard import Examples
-from electorate.engines.targets import Heard, Targets, TargetThreads
-from electorate.ensemble import Read, from_casts
-from electorate.estimators import inputs
-from electorate.estimators.lazily import is_dask
+from electorate.ensemble import Read
+from electorate.estimators import inputs, regression_training, training
+from electorate.estimators.base import FOR_TEARDOWN, MOST_ATTEMPTS, Rows
+from electorate.estimators.callbacks import Checkpoint
+from electorate.estimators.certified import Certified
+from electorate.estimators.lazily import is_dask, open_cluster, open_target_room, row_by_row
+from electorate.estimators.regression_training import Try
 from electorate.estimators.regression_voters import RegressionVoters
+from electorate.estimators.room import Given
+from electorate.estimators.seen import Seen, seen_of
+from electorate.estimators.target_room import TargetOutline, TargetPlan, TargetRoom, values_of
 from electorate.median import Median, Stage, Votes
-from electorate.voters.regression_trees import EdgeTrees, RegressionTrees, SquaresTrees
-from electorate.voters.wrapped_regressors import WrappedRegressor
+from electorate.voters.regression_trees import RegressionTrees
 
 Array = NDArray[np.float64]
-NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
 Say = Callable[[int, int], tuple[Array, Array | None]]
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a fit: X as it was given, as a table (native trees only), targets, and their weights."""
-
-    X: Any
-    table: Any
-    y: Array
-    weight: Array
-
-    @property
-    def read(self) -> Weights:
-        return read_weights(self.weight)
-
-
-@dataclass
-class Bench:
-    """Where models are made: bins and engines over rows that do not change between tries."""
-
-    rows: Rows
-    heard: Rows | None  # to choose by
-    weights: Weights
-    bins: Bins
-    pool: Pool
-    n_shards: int
-    confidences: list[Any] | None
-    fallback: float
-
-    def engine(self, rows: Rows, labels: NDArray[np.int64], n_labels: int, n_shards: int) -> TargetThreads:
-        examples = Examples(rows.table, labels, n_labels, rows.read)
-        kappas = None
-        if self.confidences is not None:
-            kappas = evaluate(self.confidences, rows.X, rows.table, self.bins, len(rows.y))
-        native = self.bins is not NO_BINS
-        return TargetThreads(Targets(examples, rows.y, kappas), self.bins if native else None, self.pool, n_shards)
-
-
-class BoostedRegressor(RegressorMixin, BaseEstimator):
-    """Subclasses set the parameters below and define `_try`."""
+class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEstimator):
+    """Subclasses set the parameters below in their constructors and define `_tries` and `_criterion`."""
 
     estimator: Any
     n_estimators: int
     max_bins: int | str
     categorical_features: Any
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    tol: float
+    warm_start: bool
     n_jobs: int | None
     random_state: Any
 
@@ -94,6 +63,11 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
@@ -103,8 +77,8 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what a regressor adds
 
-    def _fit_bench(self, bench: Bench) -> dict[str, Any]:
-        """The attributes of the fitted model."""
+    def _tries(self, outline: TargetOutline) -> list[Try]:
+        """What to run: once, or several times, to choose by rows set aside."""
         raise NotImplementedError
 
     def _criterion(self) -> str:
@@ -113,14 +87,29 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
     def _choose_confidences(self, bins: Bins) -> list[Any] | None:
         return None
 
-    def _part(self) -> float | None:
-        """The part of the rows to set aside."""
+    @property
+    def _needs_validation(self) -> bool:
+        """Whether some rows take no part in training."""
+        return self.early_stopping
+
+    @property
+    def _functions(self) -> str | None:
+        """The option that holds a function of the user's, which no file and no cluster can take."""
         return None
 
     # ------------------------------------------------------------ fitting
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
         """Fit to rows X with targets y.
 
         Parameters
@@ -129,108 +118,105 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         y : array-like of numbers
         sample_weight : array-like, optional
             A whole weight k is the row k times; rows of weight 0 are left out.
+        X_val, y_val, sample_weight_val : optional
+            Rows to stop and to choose by, instead of a part of X.
         """
-        if is_dask(X):
-            raise TypeError(f"{type(self).__name__} is fitted in this process: compute the Dask collection first")
+        before = dict(self.__dict__)
+        try:
+            self._fit((X, y, sample_weight), (X_val, y_val, sample_weight_val))
+        except BaseException:
+            self._restore(before)
+            raise
+        return self
+
+    def _restore(self, before: dict[str, Any]) -> None:
+        """A fit that failed or was interrupted leaves the model as it was, unless it could save some rounds."""
+        if self.__dict__.pop("_rescued", False):
+            return
+        kept = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
+        self.__dict__.clear()
+        self.__dict__.update(before | kept)
+
+    def _fit(self, rows: Rows, heard: Rows) -> None:
         family = self._family()
         if isinstance(family, RegressionTrees):
             family._validate_params()
-        checked = self._check_rows(X, reset=True)
-        native = self._is_native
-        n_rows = checked.n_rows if native else checked.shape[0]
-        targets = check_targets(self, y, n_rows)
-        weight = inputs.check_weight(sample_weight, n_rows)
-        if not np.any(weight > 0):
-            raise ValueError("sample_weight is zero for every row: nothing is left to fit")
-        rows = Rows(X if native else checked, checked if native else None, targets, weight)
-        jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
+        context = self._init_callback_context(max_subtasks=None)
+        self._refuse_checkpoints()
+        self._refuse_rows_to_stop_by(*heard)
+        going_on = self.warm_start and hasattr(self, "vote_")
+        self.__dict__.pop("calibration_", None)
+        fit = self._fit_there if is_dask(rows[0]) else self._fit_here
+        fit(rows, None if heard[0] is None else heard, going_on, context)
+        context.call_on_fit_task_end(estimator=self, X=rows[0], y=rows[1])
+
+    def _fit_here(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
+        """Fit in this process."""
+        given = self._given(*rows, reset=not going_on)
+        given_val = None if heard is None else self._given(*heard, reset=False)
+        jobs = count_jobs(self.n_jobs, len(given.labels) * self.n_features_in_)
+        parts = [given.as_seen(rows[2])] + ([] if given_val is None or heard is None else [given_val.as_seen(heard[2])])
         with Pool(jobs) as pool:
-            fitted = self._fit_bench(self._bench(rows, pool, self._n_shards or jobs))
-        for name in ("offset_", "calibration_", "best_round_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(fitted)
-        return self
+            room = TargetRoom(given, given_val, pool, self._n_shards or jobs)
+            room.X = {"train": rows[0] if self._is_native else given.table}
+            if heard is not None and given_val is not None:
+                room.X["heard"] = heard[0] if self._is_native else given_val.table
+            try:
+                self._train(training.Here(room), rows, heard is not None, context)  # type: ignore[arg-type]
+            finally:  # also of rounds that were saved
+                seen = seen_of(parts, pool)
+                self.seen_ = seen.and_also(getattr(self, "seen_", None)) if going_on else seen
 
-    def _bench(self, rows: Rows, pool: Pool, n_shards: int) -> Bench:
-        heard = None
-        part = self._part()
-        if part is not None:
-            aside = self._aside(rows, part)
-            heard = replace(rows, weight=aside)
-            rows = replace(rows, weight=rows.weight - aside)
-        weights, bins = rows.read, NO_BINS
-        if self._is_native:
-            columns = inputs.category_columns(rows.table, self.categorical_features, rows.table.category_columns())
-            bins = alone(finding_bins(rows.table, weights.whole, columns, self.max_bins, pool))
-        confidences = self._choose_confidences(bins)
-        fallback = middle(rows.y, weights.whole)
-        return Bench(rows, heard, weights, bins, pool, n_shards if self._is_native else 1, confidences, fallback)
+    def _fit_there(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
+        """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
+        if self._functions == "confidence_by":
+            raise TypeError("confidence_by is a function of X, and the rows are in a Dask collection: use 'bumps'")
+        self.seen_ = Seen(None, rows[2] is not None)
+        for attempt in count(1):
+            try:
+                with open_cluster(self, rows, heard, reset=not going_on) as place:
+                    self._train(place, rows, heard is not None, context, begin=attempt == 1)
+                return
+            except WorkerLostError as lost:
+                if attempt == MOST_ATTEMPTS or not training.resume(self, context):
+                    raise
+                logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
 
-    def _aside(self, rows: Rows, part: float) -> Array:
-        """The weight of every row to choose by: rows are drawn by what they hold, so their order does not matter."""
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        hashes = alone(hashing(rows.table if rows.table is not None else rows.X, seed))
-        kernels.fold(rows.y, hashes)
-        weights = rows.read
-        times = weights.rows
-        if not weights.counts_rows:
-            kernels.fold(weights.shares, hashes)
-        aside = alone(drawing(hashes, times, np.zeros(len(times), dtype=np.int64), 1, part, 0))
-        if not aside.any() or not np.any(times - aside > 0):
-            raise ValueError(
-                "too few rows to set some aside to choose by (one sample is not enough): give eps and rho as numbers"
-            )
-        return np.asarray(rows.weight * (aside / np.maximum(times, 1)))
+    def _train(self, place: Any, rows: Rows, heard: bool, context: Any, begin: bool = True) -> None:
+        outline: TargetOutline = place.agree("prepare", self._plan(heard))
+        if begin:
+            context.max_subtasks = self.n_estimators * len(self._tries(outline))
+            context.call_on_fit_task_begin(estimator=self, X=rows[0], y=rows[1])
+        regression_training.run(self, place, outline, context, rows[:2])
 
-    def _run(self, bench: Bench, booster: Any, earning: Any = None) -> TargetOutcome:
-        """One run of the loop. earning: of trees grown by the edge, a function of the targets of the bins."""
-        rows, weights = bench.rows, bench.weights
+    def _given(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Given:
+        table = self._check_rows(X, reset=reset)
+        n_rows = table.n_rows if self._is_native else table.shape[0]
+        targets = check_targets(self, y, n_rows)
+        return Given(table, targets, inputs.check_weight(sample_weight, n_rows))
+
+    def _plan(self, heard: bool) -> TargetPlan:
         by_edge = self._is_native and self._criterion() == "edge"
-        labels, values = np.zeros(len(rows.y), dtype=np.int64), np.zeros(1)
-        if by_edge:
-            labels, values = bin_targets(rows.y, weights.whole)
-        engine = bench.engine(rows, labels, len(values), bench.n_shards)
-        family: Any
-        if not self._is_native:
-            family = WrappedRegressor(self._family(), rows.X, rows.y, self.random_state, self._draws)
-        elif by_edge:
-            family = _Native(EdgeTrees(self._family(), earning(values)))
-        else:
-            counted = rows.y[weights.times > 0]
-            low, high = float(counted.min()), float(counted.max())
-            engine.want_targets(low, high)
-            family = _Native(SquaresTrees(self._family(), low, high))
-        watch = self._watch(bench)
-        outcome = boost_targets(TargetSetting(engine, family, booster, bench.bins), self.n_estimators, watch)
-        return outcome if watch is None else outcome.keep(watch.best_round)
+        if not self._needs_validation or heard:
+            return TargetPlan(by_edge, self.n_estimators)
+        seed = regression_training.validation_seed(self)
+        return TargetPlan(by_edge, self.n_estimators, self.validation_fraction, seed)
 
-    def _watch(self, bench: Bench) -> "Chooser | None":
-        if bench.heard is None:
-            return None
-        rows = bench.heard
-        engine = bench.engine(rows, np.zeros(len(rows.y), dtype=np.int64), 1, 1)
-        return Chooser(engine, self, rows, bench.fallback)
+    def _refuse_checkpoints(self) -> None:
+        if any(isinstance(callback, Checkpoint) for callback in getattr(self, "_skl_callbacks", [])):
+            self._refuse_checkpoint()
 
-    def _fitted(self, bench: Bench, outcome: TargetOutcome) -> dict[str, Any]:
-        native = self._is_native
-        steps = np.array([cast.step.size for cast in outcome.casts], dtype=np.float64)
-        vote = Median(
-            from_casts([outcome.casts], bench.bins, 2) if native else None,
-            [] if native else [cast.voter.fitted for cast in outcome.casts],
-            steps,
-            np.array(outcome.kappas, dtype=np.int32),
-            outcome.decides,
-        )
-        return {
-            "vote_": vote,
-            "bins_": bench.bins,
-            "confidences_": list(bench.confidences or []),
-            "fallback_": bench.fallback,
-            "history_": history_of(outcome.rows),
-            "stop_reason_": outcome.stop_reason,
-            "estimator_": self._family(),
-            **({"best_round_": outcome.best_round} if outcome.best_round is not None else {}),
-        }
+    def _refuse_checkpoint(self) -> None:
+        if self._functions is not None:
+            raise TypeError(f"{self._functions} holds a function, which a checkpoint cannot: fit without Checkpoint")
+
+    def _refuse_rows_to_stop_by(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if not self._needs_validation and (X is not None or y is not None):
+            raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
+        if self._needs_validation and ((X is None) != (y is None) or (X is None and sample_weight is not None)):
+            raise ValueError(
+                "X_val and y_val come together, and sample_weight_val with them: one was given without them"
+            )
 
     def _family(self) -> Any:
         return self.estimator if self.estimator is not None else RegressionTrees()
@@ -243,6 +229,21 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         if self._is_native:
             return inputs.check_table(self, X, reset=reset)
         return inputs.check_array_like(self, X, reset=reset)
+
+    def _snapshot(self, **fitted: Any) -> Self:
+        """A copy with these attributes, as if fit had ended now."""
+        model = copy.copy(self)
+        model.__dict__.update(fitted)
+        return model
+
+    def _bare(self) -> Self:
+        """The model without what is only of use here."""
+        model = copy.copy(self)
+        for name in (*FOR_TEARDOWN, "_skl_callbacks", "seen_"):
+            model.__dict__.pop(name, None)
+        return model
+
+    _open_room = staticmethod(open_target_room)  # on a worker
 
     # ------------------------------------------------------------ attributes
 
@@ -292,6 +293,7 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
 
     # ------------------------------------------------------------ prediction
 
+    @row_by_row
     def predict(self, X: Any) -> Array:
         """The weighted median of the voters, row by row."""
         return self._ask(
@@ -335,8 +337,7 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         n_rows = checked.n_rows if native else checked.shape[0]
         kappas = None
         if self.confidences_:
-            table = checked if native else None
-            kappas = evaluate(self.confidences_, X if native else checked, table, self.bins_, n_rows)
+            kappas = values_of(self.confidences_, X if native else checked, checked, n_rows)
         if native:
             return n_rows, vote.speak(self._reader(checked), kappas)
         return n_rows, vote.replay(checked, kappas)
@@ -364,54 +365,3 @@ class BoostedRegressor(RegressorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-class _Native:
-    fitted_elsewhere = False
-
-    def __init__(self, trees: Any) -> None:
-        self.best = trees.best
-
-
-class Chooser:
-    """Listens on rows set aside: the mean absolute error of the vote after every round."""
-
-    def __init__(self, engine: TargetThreads, model: Any, rows: Rows, fallback: float) -> None:
-        self.engine = engine
-        self.shard = engine.shards[0]
-        self.model = model
-        self.rows = rows
-        self.fallback = fallback
-        self.stage = Stage(len(self.shard.y), 64)
-        self.best = math.inf
-        self.best_round = 0
-        self.number = 0
-
-    def __call__(self, heard: Heard, step: MedStep, row: Row) -> str | None:
-        self.engine.hear(heard)
-        self.number += 1
-        shard = self.shard
-        sure = None if isinstance(shard.sure, float) else shard.sure
-        units = int(np.rint(step.size * 2.0**40))
-        self.stage.add(shard.said.copy(), units, sure, step.infinite)
-        found = self.stage.quantiles(0.0, True)
-        found = np.where(np.isfinite(found), found, self.fallback)
-        weight = shard.weights.shares
-        score = math.fsum(weight * np.abs(found - shard.y)) / math.fsum(weight)
-        row["validation"] = score
-        if score < self.best - self.model.tol or self.best_round == 0:
-            self.best, self.best_round = score, self.number
-        patient = self.number - self.best_round < self.model.n_iter_no_change
-        return None if patient else "validation"
-
-
-def evaluate(confidences: list[Any], X: Any, table: Any, bins: Bins, n_rows: int) -> Array:
-    """[candidate, row] of the confidences."""
-
-    def column(j: int) -> Array:
-        if table is not None:
-            return np.asarray(table.numbers(0, n_rows, [j])[0], dtype=np.float64)
-        one = X[:, [j]]
-        return np.asarray(one.toarray() if hasattr(one, "toarray") else one, dtype=np.float64).ravel()
-
-    return np.stack([confidence.of(X, column, n_rows) for confidence in confidences])

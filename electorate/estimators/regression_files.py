@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from electorate import modelfile
 from electorate.boosting.grid import LONGEST
 from electorate.ensemble import Ensemble
-from electorate.estimators import files
+from electorate.estimators import files, seen
 from electorate.median import Median
 from electorate.modelfile import Contents, meta_value, require
 from electorate.voters.confidence import Bump, Sure
@@ -44,6 +44,7 @@ def save(model: Any, path: Any) -> None:
     arrays |= {files.HISTORY + name: column for name, column in model.history_.items()}
     if hasattr(model, "calibration_"):
         arrays["calibration"] = model.calibration_
+    arrays |= seen.arrays_of(model)
     modelfile.write(path, type(model).__name__, _meta(model), arrays)
 
 
@@ -93,6 +94,7 @@ def _meta(model: Any) -> dict[str, Any]:
         "n_features": int(model.n_features_in_),
         "stop_reason": model.stop_reason_,
         "best_round": getattr(model, "best_round_", None),
+        "validation_seed": getattr(model, "_validation_seed", None),
     }
 
 
@@ -117,6 +119,7 @@ def rebuild(contents: Contents) -> Any:
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     files._read_validation(contents, model)
     _read_numbers(contents, model)
+    seen.read_seen(contents, model)
     model.estimator_ = model._family()
     return model
 

@@ -6,6 +6,7 @@ Each is its parameters, its booster, and what it can say of its vote.
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -17,12 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.boosting.adaboost_r2 import R2
 from electorate.boosting.medboost import Adaptive, Constant, GivenCost, Linear, LowestEdge, ZeroOne
-from electorate.boosting.targets import AdaBoostR2, MedBoost, TargetOutcome
+from electorate.boosting.targets import AdaBoostR2, MedBoost
 from electorate.data.bins import Bins
-from electorate.data.targets import check_targets, spread
+from electorate.data.targets import check_targets
 from electorate.data.weights import read_weights
 from electorate.estimators import inputs
-from electorate.estimators.regression import Bench, BoostedRegressor
+from electorate.estimators.lazily import is_dask, row_by_row
+from electorate.estimators.regression import BoostedRegressor
+from electorate.estimators.regression_training import Try
+from electorate.estimators.seen import seen_of
+from electorate.estimators.target_room import TargetOutline
 from electorate.median import Votes, conformal_rank
 from electorate.voters.confidence import Given, bumps
 from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW, Earning, windows
@@ -50,7 +55,9 @@ class AdaBoostRegressor(BoostedRegressor):
         The largest number of rounds; every step is multiplied by the rate.
     loss : {"linear", "square", "exponential"}, default="linear"
         Of a distance as a share of the largest one.
-    max_bins, categorical_features, n_jobs, random_state
+    early_stopping, validation_fraction, n_iter_no_change, tol
+        As in :class:`MedBoostRegressor`.
+    max_bins, categorical_features, warm_start, n_jobs, random_state
         As in :class:`AdaBoostClassifier`.
 
     Attributes
@@ -84,8 +91,13 @@ class AdaBoostRegressor(BoostedRegressor):
         n_estimators: int = 50,
         learning_rate: float = 1.0,
         loss: str = "linear",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 50,
+        tol: float = 0.0,
         max_bins: int | str = 255,
         categorical_features: Any = "from_dtype",
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -93,8 +105,13 @@ class AdaBoostRegressor(BoostedRegressor):
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.loss = loss
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -103,8 +120,8 @@ class AdaBoostRegressor(BoostedRegressor):
             raise ValueError("RegressionTrees(criterion='edge') is for MedBoost: AdaBoost.R2 has no eps")
         return "squared_error"
 
-    def _fit_bench(self, bench: Bench) -> dict[str, Any]:
-        return self._fitted(bench, self._run(bench, AdaBoostR2(R2(self.loss, self.learning_rate))))
+    def _tries(self, outline: TargetOutline) -> list[Try]:
+        return [Try(AdaBoostR2(R2(self.loss, self.learning_rate)))]
 
 
 class MedBoostRegressor(BoostedRegressor):
@@ -136,6 +153,9 @@ class MedBoostRegressor(BoostedRegressor):
         Keep the rounds up to the best on rows set aside, by mean absolute error.
     validation_fraction, n_iter_no_change, tol : float, default=0.1, int, default=50, and float, default=0
         The part of the rows to set aside, and how long to go on without a better score.
+    warm_start : bool, default=False
+        Go on from the rounds there are: 50 and then 100 are 100, digest for digest. Where eps or rho are chosen, every
+        try is run again, since which one is best can only be said of all rounds.
     max_bins, categorical_features, n_jobs, random_state
         As in :class:`AdaBoostClassifier`.
 
@@ -171,10 +191,6 @@ class MedBoostRegressor(BoostedRegressor):
         "eps": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "validate"})],
         "rho": [Real, StrOptions({"adaptive", "lowest_edge", "validate"})],
         "nu": [Interval(Real, 0, None, closed="neither")],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -192,6 +208,7 @@ class MedBoostRegressor(BoostedRegressor):
         tol: float = 0.0,
         max_bins: int | str = 255,
         categorical_features: Any = "from_dtype",
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -207,6 +224,7 @@ class MedBoostRegressor(BoostedRegressor):
         self.tol = tol
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -216,26 +234,28 @@ class MedBoostRegressor(BoostedRegressor):
         criterion = self._family().criterion
         return "edge" if criterion == "auto" else str(criterion)
 
-    def _part(self) -> float | None:
-        wanted = self.early_stopping or "validate" in (self.eps, self.rho)
-        return self.validation_fraction if wanted else None
+    @property
+    def _needs_validation(self) -> bool:
+        return self.early_stopping or "validate" in (self.eps, self.rho)
+
+    @property
+    def _functions(self) -> str | None:
+        return None if isinstance(self.cost, str) else "cost"
 
     def _abstains(self) -> bool:
         return False
 
-    def _fit_bench(self, bench: Bench) -> dict[str, Any]:
-        """The only try there is, or the best of several on the rows set aside."""
-        scale = spread(bench.rows.y, bench.weights.whole)
-        best: tuple[float, TargetOutcome, float, float | None] | None = None
-        for eps in self._eps_tried(scale):
-            for rho in self._rho_tried():
-                outcome = self._try(bench, eps, rho)
-                score = outcome.rows[outcome.best_round - 1]["validation"] if outcome.best_round else math.inf
-                if best is None or score < best[0]:
-                    best = score, outcome, eps, rho
-        assert best is not None
-        _, outcome, eps, rho = best
-        return {**self._fitted(bench, outcome), "eps_": eps, "rho_": rho}
+    def _refuse_checkpoint(self) -> None:
+        super()._refuse_checkpoint()
+        if "validate" in (self.eps, self.rho):
+            raise ValueError(
+                "eps or rho is 'validate': a Checkpoint keeps one run, and several are tried; give numbers, or fit "
+                "without it"
+            )
+
+    def _tries(self, outline: TargetOutline) -> list[Try]:
+        """One, or all that are to be judged by the rows set aside."""
+        return [self._try(eps, rho) for eps, rho in product(self._eps_tried(outline.spread), self._rho_tried())]
 
     def _eps_tried(self, scale: float) -> list[float]:
         if self.eps == "validate":
@@ -248,12 +268,12 @@ class MedBoostRegressor(BoostedRegressor):
             return list(RHO_TRIED)
         return [None if isinstance(self.rho, str) else float(self.rho)]
 
-    def _try(self, bench: Bench, eps: float, rho: float | None) -> TargetOutcome:
+    def _try(self, eps: float, rho: float | None) -> Try:
         cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
         rule: Any = (
             Constant(rho) if rho is not None else (LowestEdge if self.rho == "lowest_edge" else Adaptive)(self.nu)
         )
-        return self._run(bench, MedBoost(cost, rule), partial(self._earning, cost))
+        return Try(MedBoost(cost, rule), partial(self._earning, cost), {"eps_": eps, "rho_": rho})
 
     def _earning(self, cost: Any, targets: Array) -> Earning:
         reach, abstains = windows(targets, cost.eps), self._abstains()
@@ -267,6 +287,7 @@ class MedBoostRegressor(BoostedRegressor):
 
     # ------------------------------------------------------------ what the vote says of itself
 
+    @row_by_row
     def confidence(self, X: Any) -> Array:
         """The average confidence c(x) of eq. 6, from 0 to 1; 0 for a model without voters."""
         check_is_fitted(self)
@@ -289,6 +310,8 @@ class MedBoostRegressor(BoostedRegressor):
             An interval that holds the target of a new row with at least this probability, whatever the model, if the
             rows given to `calibrate` and the new one are exchangeable (split conformal prediction).
         """
+        if is_dask(X):
+            raise TypeError("predict_interval takes rows in memory, and X is a Dask collection: map it over partitions")
         if (rho is None) == (coverage is None):
             raise ValueError("give either rho, for quantiles of the vote, or coverage, for a conformal interval")
         if rho is not None:
@@ -321,6 +344,9 @@ class MedBoostRegressor(BoostedRegressor):
         said, scale = self._said_and_scale(X)
         targets = check_targets(self, y, len(said))
         self.calibration_ = np.sort(np.abs(targets - said) / scale)
+        if getattr(self, "seen_", None) is not None:
+            here = seen_of([(self._check_rows(X, reset=False), targets, np.ones(len(targets)))])
+            self.seen_ = self.seen_.and_also(here)
         return self
 
     def _said_and_scale(self, X: Any) -> tuple[Array, Array]:
@@ -438,6 +464,7 @@ class LocMedBoostRegressor(MedBoostRegressor):
         tol: float = 0.0,
         max_bins: int | str = 255,
         categorical_features: Any = "from_dtype",
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -454,11 +481,16 @@ class LocMedBoostRegressor(MedBoostRegressor):
             tol=tol,
             max_bins=max_bins,
             categorical_features=categorical_features,
+            warm_start=warm_start,
             n_jobs=n_jobs,
             random_state=random_state,
         )
         self.confidence_by = confidence_by
         self.n_bumps = n_bumps
+
+    @property
+    def _functions(self) -> str | None:
+        return super()._functions if isinstance(self.confidence_by, str) else "confidence_by"
 
     def _abstains(self) -> bool:
         return isinstance(self.confidence_by, str) and self.confidence_by == "abstain"

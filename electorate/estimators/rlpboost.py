@@ -148,7 +148,9 @@ class RLPBoostClassifier(ReweighedClassifier):
         Weigh its voters instead.
     C : float or None, default=None
         What a row pays for each unit short of the margin; at least 1 / n, where n is the sum of the weights. None:
-        5 / n, LPBoost's nu = 0.2.
+        1 / (nu n).
+    nu : float from 0 to 1, default=0.2
+        LPBoost's: at most about this share of the rows may fall short of the margin. Not used with ``C``.
     n_estimators : int, default=100
         AdaBoost's rounds.
     solver : {"auto", "scipy", "highspy"}, default="auto"
@@ -177,6 +179,7 @@ class RLPBoostClassifier(ReweighedClassifier):
         **TotallyCorrectiveClassifier._parameter_constraints,
         "ensemble": [HasMethods(["_check_rows", "_family"]), None],
         "C": [Interval(Real, 0, None, closed="neither"), None],
+        "nu": [Interval(Real, 0, 1, closed="right")],
         "solver": [StrOptions({"auto", "scipy", "highspy"})],
     }
 
@@ -186,6 +189,7 @@ class RLPBoostClassifier(ReweighedClassifier):
         *,
         ensemble: Any = None,
         C: float | None = None,
+        nu: float = DEFAULT_NU,
         n_estimators: int = 100,
         solver: str = "auto",
         tol: float = 1e-9,
@@ -198,6 +202,7 @@ class RLPBoostClassifier(ReweighedClassifier):
         self.estimator = estimator
         self.ensemble = ensemble
         self.C = C
+        self.nu = nu
         self.n_estimators = n_estimators
         self.solver = solver
         self.tol = tol
@@ -208,7 +213,7 @@ class RLPBoostClassifier(ReweighedClassifier):
         self.random_state = random_state
 
     def _weigh(self, said: Said) -> Weighed:
-        margin = soft_margin(said, DEFAULT_NU) if self.C is None else rlp(said, float(self.C))
+        margin = soft_margin(said, float(self.nu)) if self.C is None else rlp(said, float(self.C))
         return weigh_linear(said, margin, self.solver, self.tol)
 
 

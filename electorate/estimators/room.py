@@ -33,6 +33,10 @@ class Given:
     labels: NDArray[Any]
     weight: NDArray[np.float64]
 
+    def as_seen(self, sample_weight: Any) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
+        """What is remembered of the rows; sample_weight: as it was given, None if it was not."""
+        return self.table, self.labels, None if sample_weight is None else self.weight
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -167,6 +167,31 @@ def encode(block, edges, depths, missing, dest, out, scratch):
                 column[dest[i]] = scratch[i] if x[i] == x[i] else missing
 
 
+@kernel
+def join(codes, missing, place, stride, dest, out):
+    """Add the digit of every column to the joint code of its stored column: stride times code; 255 is a missing value.
+
+    codes and out: [group, row, column in group]; dest[row] = row of out, or -1 for a row left out.
+    """
+    per_group = out.shape[2]
+    for j in range(place.shape[0]):
+        mine = codes[j // per_group, :, j % per_group]
+        joint = out[place[j] // per_group, :, place[j] % per_group]
+        for i in range(dest.shape[0]):
+            if dest[i] >= 0:
+                digit = missing[j] if mine[i] == 255 else np.int64(mine[i])
+                joint[dest[i]] += np.uint8(stride[j] * digit)
+
+
+@kernel
+def spread(sums, place, used, bin_of, out):
+    """out[column, bin] += the sums of all codes of its stored column in which it has that bin."""
+    for j in range(place.shape[0]):
+        joint, bins, single = sums[place[j]], bin_of[j], out[j]
+        for code in range(used[j]):
+            single[bins[code]] += joint[code]
+
+
 # ---------------------------------------------------------------- a round in a shard
 
 
@@ -299,6 +324,45 @@ def histogram16_of(codes, picked, order, low, high, sums):
         total = sums[j]
         for k in range(rows.shape[0]):
             total[column[rows[k]]] += picked[k]
+
+
+@kernel
+def histograms8(codes, grid, starts, sums):
+    """`histogram8` of every label, whose rows are starts[label]..starts[label + 1], in one call."""
+    for label in range(starts.shape[0] - 1):
+        if starts[label] < starts[label + 1]:
+            histogram8(codes, grid, starts[label], starts[label + 1], sums[label])
+
+
+@kernel
+def histograms8_of(codes, grid, order, low, starts, sums):
+    """`histogram8_of` of every label of a node, in one call; grid: of all rows."""
+    picked = np.empty(starts[starts.shape[0] - 1], dtype=np.int64)
+    for label in range(starts.shape[0] - 1):
+        first = low + starts[label]
+        last = low + starts[label + 1]
+        if first < last:
+            gather(grid, order, first, last, picked)
+            histogram8_of(codes, picked, order, first, last, sums[label])
+
+
+@kernel
+def sum_signs(grid, award):
+    """The sums of the grid where the award is positive, and where it is negative."""
+    right = np.int64(0)
+    wrong = np.int64(0)
+    for i in range(grid.shape[0]):
+        right += grid[i] if award[i] > 0 else np.int64(0)
+        wrong += grid[i] if award[i] < 0 else np.int64(0)
+    return right, wrong
+
+
+@kernel
+def tell(order, low, high, value, said):
+    """said = value for the rows order[low:high]."""
+    rows = order[low:high]
+    for k in range(rows.shape[0]):
+        said[rows[k]] = value
 
 
 @kernel
@@ -1328,61 +1392,180 @@ def side_edge(kind, weights, reach, targets, rate, table):
 def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found):
     """`best_target_threshold` of kind 0: all cuts of a column at once, window by window.
 
-    upto[k, cut]: the weight of the bins of the target before k, left of the cut; a window is a difference of two.
+    Only labels and bins that weigh something are looked at: far fewer than there are, deep in a tree. upto[k, q]: the
+    weight of the labels before the k-th of these, left of the q-th cut; a window is a difference of two.
     """
     labels = sums.shape[0]
     width = sums.shape[2]
     miss = width - 1
-    upto = np.zeros((labels + 1, width), dtype=np.int64)
-    all_upto = np.zeros(labels + 1, dtype=np.int64)
-    miss_upto = np.zeros(labels + 1, dtype=np.int64)
-    best = np.empty((2, 2, width), dtype=np.int64)  # [missing on the right, side of the test, cut]: the best window
+    present = np.empty(labels, dtype=np.int64)
+    opens = np.empty(labels, dtype=np.int64)  # the first label, among those present, of the window of each
+    n_present = 0
     for k in range(labels):
-        all_upto[k + 1] = all_upto[k] + totals[k]
-    total = all_upto[labels]
+        if totals[k] > 0:
+            present[n_present] = k
+            at = 0
+            while present[at] < reach[k]:
+                at += 1
+            opens[n_present] = at
+            n_present += 1
+    upto = np.zeros((n_present + 2, width), dtype=np.int64)
+    all_upto = np.zeros(n_present + 1, dtype=np.int64)
+    miss_upto = np.zeros(n_present + 1, dtype=np.int64)
+    weight = np.empty(width, dtype=np.int64)
+    place = np.empty(width, dtype=np.int64)  # the bins that weigh something
+    best = np.empty((2, 2, width), dtype=np.int64)  # [missing on the right, side of the test, cut]: the best window
+    for i in range(n_present):
+        all_upto[i + 1] = all_upto[i] + totals[present[i]]
+    total = all_upto[n_present]
     most = -np.inf
     for j in range(n_bins.shape[0]):
-        if not ordered[j]:
-            continue
         cuts = n_bins[j] if has_missing[j] else n_bins[j] - 1
-        if cuts <= 0:
+        if not ordered[j] or cuts <= 0:
             continue
-        for k in range(labels):
-            one = sums[k, j]
-            before = upto[k]
-            after = upto[k + 1]
-            so_far = np.int64(0)
+        weight[:cuts] = 0
+        for i in range(n_present):
+            one = sums[present[i], j]
             for cut in range(cuts):
+                weight[cut] += one[cut]
+        n_cuts = 0
+        for cut in range(cuts):
+            place[n_cuts] = cut
+            n_cuts += int(weight[cut] != 0)
+        for i in range(0, n_present, 2):  # two at once: each waits for its own sum only
+            one = sums[present[i], j]
+            two = sums[present[min(i + 1, n_present - 1)], j]
+            before = upto[i]
+            after = upto[i + 1]
+            next_after = upto[min(i + 2, n_present + 1)]  # of an odd last label: a spare row
+            so_far = np.int64(0)
+            also = np.int64(0)
+            for q in range(n_cuts):
+                cut = place[q]
                 so_far += one[cut]
-                after[cut] = before[cut] + so_far
-            miss_upto[k + 1] = miss_upto[k] + (one[miss] if has_missing[j] else np.int64(0))
-        best[:, :, :cuts] = 0
-        for k in range(labels):
-            after = upto[k + 1]
-            before = upto[reach[k]]
-            whole = all_upto[k + 1] - all_upto[reach[k]]
-            missing = miss_upto[k + 1] - miss_upto[reach[k]]
+                also += two[cut]
+                here = before[q] + so_far
+                after[q] = here
+                next_after[q] = here + also
+        for i in range(n_present):
+            alone = sums[present[i], j, miss] if has_missing[j] else np.int64(0)
+            miss_upto[i + 1] = miss_upto[i] + alone
+        best[:, :, :n_cuts] = 0
+        for i in range(n_present):
+            after = upto[i + 1]
+            before = upto[opens[i]]
+            whole = all_upto[i + 1] - all_upto[opens[i]]
+            missing = miss_upto[i + 1] - miss_upto[opens[i]]
             for side in range(0 if has_missing[j] else 1, 2):
                 left = best[side, 0]
                 right = best[side, 1]
                 more = missing if side == 0 else np.int64(0)
-                for cut in range(cuts):
-                    window = after[cut] - before[cut] + more
-                    left[cut] = max(left[cut], window)
-                    right[cut] = max(right[cut], whole - window)
-        last = upto[labels]
+                for q in range(n_cuts):
+                    window = after[q] - before[q] + more
+                    left[q] = max(left[q], window)
+                    right[q] = max(right[q], whole - window)
+        last = upto[n_present]
         rows_left = np.int64(0)
-        for cut in range(cuts):
+        counted = 0
+        for q in range(n_cuts):
+            cut = place[q]
             if rows.shape[0] > 0:
-                rows_left += rows[j, cut]
-            if last[cut] == (last[cut - 1] if cut > 0 else np.int64(0)):
-                continue  # a bin without weight is no place to cut
+                while counted <= cut:
+                    rows_left += rows[j, counted]
+                    counted += 1
             for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
-                on_left = last[cut] + (miss_upto[labels] if side == 0 else np.int64(0))
+                on_left = last[q] + (miss_upto[n_present] if side == 0 else np.int64(0))
                 if on_left == 0 or on_left == total:
                     continue
-                one_edge = np.float64(best[side, 0, cut] - (on_left - best[side, 0, cut]))
-                other = np.float64(best[side, 1, cut] - (total - on_left - best[side, 1, cut]))
+                one_edge = np.float64(best[side, 0, q] - (on_left - best[side, 0, q]))
+                other = np.float64(best[side, 1, q] - (total - on_left - best[side, 1, q]))
+                edge = max(one_edge, 0.0) + max(other, 0.0) if abstains else one_edge + other
+                if edge > most and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
+                    most = edge
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return most
+
+
+@kernel
+def distance_edge(totals, left, is_right, weight, moment, targets, rate):
+    """Of the left side, or of what it leaves of the totals: its weight less `rate` times the distance to its median.
+
+    weight, moment: the sums of the side's weights and of weight x target; only labels up to the median are looked at.
+    """
+    so_far = np.int64(0)
+    some = 0.0
+    middle = 0
+    last = left.shape[0] - 1
+    while True:
+        here = totals[middle] - left[middle] if is_right else left[middle]
+        so_far += here
+        some += np.float64(here) * targets[middle]
+        if so_far >= weight - so_far or middle == last:
+            break
+        middle += 1
+    at = targets[middle]
+    distance = (at * np.float64(so_far) - some) + ((moment - some) - at * np.float64(weight - so_far))
+    return np.float64(weight) - rate * distance
+
+
+@kernel
+def best_distance_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, targets, rate, abstains, found):
+    """`best_target_threshold` of kind 1: sums of weight x target are carried along, so that a side takes one pass."""
+    labels = sums.shape[0]
+    width = sums.shape[2]
+    miss = width - 1
+    middle = targets[labels // 2]  # sums of distances from here lose no digits where all targets are far from 0
+    away = np.empty(labels, dtype=np.float64)
+    by_bin = np.empty((width, labels), dtype=np.int64)
+    left = np.empty(labels, dtype=np.int64)
+    with_missing = np.empty(labels, dtype=np.int64)
+    total = np.int64(0)
+    total_moment = 0.0
+    for k in range(labels):
+        away[k] = targets[k] - middle
+        total += totals[k]
+        total_moment += np.float64(totals[k]) * away[k]
+    most = -np.inf
+    for j in range(n_bins.shape[0]):
+        if not ordered[j]:
+            continue
+        missing = np.int64(0)
+        missing_moment = 0.0
+        for k in range(labels):
+            one = sums[k, j]
+            for b in range(n_bins[j]):
+                by_bin[b, k] = one[b]
+            by_bin[miss, k] = one[miss]
+            missing += one[miss]
+            missing_moment += np.float64(one[miss]) * away[k]
+        left[:] = 0
+        weight = np.int64(0)
+        moment = 0.0
+        rows_left = np.int64(0)
+        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
+            before = weight
+            for k in range(labels):
+                left[k] += by_bin[cut, k]
+                weight += by_bin[cut, k]
+                moment += np.float64(by_bin[cut, k]) * away[k]
+            if rows.shape[0] > 0:
+                rows_left += rows[j, cut]
+            if weight == before:
+                continue  # a bin without weight is no place to cut
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                here = weight + (missing if side == 0 else np.int64(0))
+                if here == 0 or here == total:
+                    continue
+                here_moment = moment + (missing_moment if side == 0 else 0.0)
+                mine = left
+                if side == 0:
+                    for k in range(labels):
+                        with_missing[k] = left[k] + by_bin[miss, k]
+                    mine = with_missing
+                one_edge = distance_edge(totals, mine, False, here, here_moment, away, rate)
+                other = distance_edge(totals, mine, True, total - here, total_moment - here_moment, away, rate)
                 edge = max(one_edge, 0.0) + max(other, 0.0) if abstains else one_edge + other
                 if edge > most and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
                     most = edge
@@ -1403,6 +1586,10 @@ def best_target_threshold(
     """
     if kind == 0:
         return best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found)
+    if kind == 1:
+        return best_distance_threshold(
+            sums, totals, n_bins, has_missing, ordered, rows, min_rows, targets, rate, abstains, found
+        )
     labels = sums.shape[0]
     miss = sums.shape[2] - 1
     width = sums.shape[2]
@@ -1462,9 +1649,12 @@ def best_window(targets, weights, eps):
     best_last = 0
     inside = np.int64(0)
     first = 0
-    for last in range(targets.shape[0]):
+    n = targets.shape[0]
+    # up to this distance no rounding can matter: one comparison will do
+    near = 2.0 * eps * (1.0 - 1e-14) - 1e-14 * (abs(targets[0]) + abs(targets[n - 1])) if n > 0 else 0.0
+    for last in range(n):
         inside += weights[last]
-        while True:
+        while targets[last] - targets[first] > near:
             middle = targets[first] + 0.5 * (targets[last] - targets[first])
             if targets[last] - middle <= eps and middle - targets[first] <= eps:
                 break
@@ -1475,3 +1665,43 @@ def best_window(targets, weights, eps):
             best_first = first
             best_last = last
     return best_first, best_last
+
+
+@kernel
+def best_mean_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, found):
+    """The ordered test that explains the most squares; sums[0, column, bin]: weights, sums[1]: of weight x target.
+
+    A test that leaves one side without weight is none. Ties: first column, first cut, missing on the left. found:
+    column, cut, missing left. Returns the explained squares, -inf if there is no test.
+    """
+    miss = sums.shape[2] - 1
+    most = -np.inf
+    for j in range(n_bins.shape[0]):
+        if not ordered[j]:
+            continue
+        weights = sums[0, j]
+        targets = sums[1, j]
+        weight = np.int64(0)
+        target = np.int64(0)
+        rows_left = np.int64(0)
+        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
+            weight += weights[cut]
+            target += targets[cut]
+            if rows.shape[0] > 0:
+                rows_left += rows[j, cut]
+            if weights[cut] == 0 and targets[cut] == 0:
+                continue  # a bin without weight is no place to cut
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                here = weight + (weights[miss] if side == 0 else np.int64(0))
+                there = totals[0] - here
+                if here <= 0 or there <= 0:
+                    continue
+                said = np.float64(target + (targets[miss] if side == 0 else np.int64(0)))
+                other = np.float64(totals[1] - target - (targets[miss] if side == 0 else np.int64(0)))
+                score = said * said / np.float64(here) + other * other / np.float64(there)
+                if score > most and (rows.shape[0] == 0 or enough_rows(rows, j, rows_left, side, min_rows)):
+                    most = score
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return most

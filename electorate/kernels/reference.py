@@ -95,6 +95,20 @@ def encode(block, edges, depths, missing, dest, out, scratch):
         out[j // per_group, dest[kept], j % per_group] = codes[kept]
 
 
+def join(codes, missing, place, stride, dest, out):
+    per_group = out.shape[2]
+    kept = dest >= 0
+    for j, stored in enumerate(place):
+        code = codes[j // per_group, : len(dest), j % per_group][kept].astype(np.int64)
+        digit = np.where(code == 255, missing[j], code)
+        out[stored // per_group, dest[kept], stored % per_group] += (stride[j] * digit).astype(np.uint8)
+
+
+def spread(sums, place, used, bin_of, out):
+    for j, stored in enumerate(place):
+        np.add.at(out[j], bin_of[j, : used[j]], sums[stored, : used[j]])
+
+
 # ---------------------------------------------------------------- a round in a shard
 
 
@@ -145,6 +159,25 @@ def histogram8_of(codes, picked, order, low, high, sums):
 
 def histogram16_of(codes, picked, order, low, high, sums):
     histogram16(codes[:, order[low:high]], picked, 0, high - low, sums)
+
+
+def histograms8(codes, grid, starts, sums):
+    for label in range(len(starts) - 1):
+        histogram8(codes, grid, starts[label], starts[label + 1], sums[label])
+
+
+def histograms8_of(codes, grid, order, low, starts, sums):
+    for label in range(len(starts) - 1):
+        first, last = low + starts[label], low + starts[label + 1]
+        histogram8_of(codes, grid[order[first:last]], order, first, last, sums[label])
+
+
+def sum_signs(grid, award):
+    return grid[award > 0].sum(), grid[award < 0].sum()
+
+
+def tell(order, low, high, value, said):
+    said[order[low:high]] = value
 
 
 def add_gains_of(order, low, starts, gains, state):
@@ -582,6 +615,18 @@ def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_
     )
 
 
+def distance_edge(totals, left, is_right, weight, moment, targets, rate):
+    side = totals - left if is_right else left
+    return side_edge(1, side, np.zeros(0), targets, rate, np.zeros((0, 0)))
+
+
+def best_distance_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, targets, rate, abstains, found):
+    layout, nothing = (n_bins, has_missing, ordered), np.zeros((0, 0))
+    return best_target_threshold(
+        sums, totals, *layout, rows, min_rows, 1, nothing, targets, rate, nothing, abstains, found
+    )
+
+
 def best_target_threshold(
     sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, rate, table, abstains, found
 ):
@@ -611,3 +656,18 @@ def best_window(targets, weights, eps):
         if weights[first : last + 1].sum() > most:
             best, most = (first, last), weights[first : last + 1].sum()
     return best
+
+
+def best_mean_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, found):
+    most = -np.inf
+    for test in _thresholds(n_bins, has_missing, ordered):
+        column, cut, _ = test
+        left = _left(sums, *test)
+        right = totals - left
+        if not sums[:, column, cut].any() or left[0] <= 0 or right[0] <= 0:
+            continue
+        score = float(left[1]) ** 2 / float(left[0]) + float(right[1]) ** 2 / float(right[0])
+        if score > most and _enough(rows, test, min_rows):
+            most = score
+            found[:3] = test
+    return most

@@ -20,15 +20,25 @@ LONGEST_FIELD = 2**27
 
 def read_table(source: Source, target: str) -> tuple[Any, NDArray[Any]]:
     """The columns without the target, as a pyarrow table, and the target's values."""
+    columns, labels, _ = read_weighted_table(source, target, None)
+    return columns, labels
+
+
+def read_weighted_table(
+    source: Source, target: str, weights: str | None
+) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
+    """As read_table; and the column of weights, which is none of the columns to learn from."""
     table = _read_text(source) if source.is_text else _read_binary(source)
     if table.num_rows == 0:
         raise source.error("the table has no rows")
     source.find(target, table.column_names)
     labels = _labels(source, table.column(target), target)
-    rest = table.drop_columns([target, *(name for name in source.drop if name != target)])
+    taken = [target] if weights is None else [target, weights]
+    weight = None if weights is None else _weights(source, table, target, weights)
+    rest = table.drop_columns([*taken, *(name for name in source.drop if name not in taken)])
     if rest.num_columns == 0:
-        raise source.error("there is no column beside the target")
-    return rest, labels
+        raise source.error("there is no column beside the target" + ("" if weights is None else " and the weights"))
+    return rest, labels, weight
 
 
 def _read_binary(source: Source) -> Any:
@@ -192,15 +202,39 @@ def line_of(source: Source, stream: Any, row: int) -> int | None:
     return None
 
 
-# ---------------------------------------------------------------- the target
+# ---------------------------------------------------------------- the target and the weights
+
+
+def _where(source: Source, row: int) -> tuple[str, int | None]:
+    """A row in words, where its line is not known; and its line."""
+    line = line_of(source, source.open(), row) if source.is_text and source.path != "-" else None
+    return "" if line is not None else f" of row {row + 1}", line
+
+
+def _weights(source: Source, table: Any, target: str, name: str) -> NDArray[np.float64]:
+    """Numbers from 0 on, not all 0."""
+    if source.find(name, table.column_names) == target:
+        raise source.error(f"the column {literal(name)!r} cannot be both target and weights")
+    arrow = pyarrow()
+    column = table.column(name)
+    if not (arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)):
+        raise source.error(f"the column {literal(name)!r} holds no numbers: weights are numbers from 0 on")
+    weight = np.asarray(column.cast("float64").to_numpy(), dtype=np.float64)
+    bad = np.flatnonzero(~(weight >= 0) | np.isinf(weight))  # what is missing is NaN
+    if bad.size:
+        where, line = _where(source, int(bad[0]))
+        said = "missing" if np.isnan(weight[bad[0]]) else f"{weight[bad[0]]:g}"
+        raise source.error(f"the weight {literal(name)!r}{where} is {said}: weights are numbers from 0 on", line)
+    if not np.any(weight):
+        raise source.error(f"all weights in {literal(name)!r} are 0")
+    return weight
 
 
 def _labels(source: Source, column: Any, name: str) -> NDArray[Any]:
     """As texts, or numbers; whole numbers as integers."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        line = line_of(source, source.open(), row) if source.is_text and source.path != "-" else None
-        where = "" if line is not None else f" of row {row + 1}"
+        where, line = _where(source, row)
         raise source.error(f"the target {literal(name)!r}{where} is empty: fill it in, or remove the row", line)
     values = np.asarray(column.to_numpy())
     if values.dtype.kind == "f" and np.all(values == np.rint(values)) and np.all(np.abs(values) < 2**53):

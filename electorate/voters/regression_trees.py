@@ -119,7 +119,9 @@ class SquaresFinder:
         most = float(_explained(*totals.astype(np.float64)))
         most += abs(most) * 1e-12
         best = None
-        score, found = self._best_threshold(histogram, totals, rows)
+        found = np.zeros(3, dtype=np.int64)
+        layout = (bins.n_bins, bins.has_missing, bins.ordered)
+        score = kernels.best_mean_threshold(histogram, totals, *layout, rows, self.min_rows, found)
         if score > most:
             best, most = threshold_of(self, histogram, found), score
         for column in sorted(bins.categories):
@@ -134,33 +136,6 @@ class SquaresFinder:
     def _score(self, left: NDArray[np.int64], totals: NDArray[np.int64]) -> float:
         right = (totals - left).astype(np.float64)
         return float(_explained(*left.astype(np.float64)) + _explained(*right))
-
-    def _best_threshold(
-        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64]
-    ) -> tuple[float, NDArray[np.int64]]:
-        """Over all columns and cuts at once; ties: first column, first cut, missing on the left."""
-        bins = self.bins
-        columns = len(bins.n_bins)
-        cuts = np.arange(bins.width - 1)
-        inside = histogram[:, :columns, :-1]
-        left = np.cumsum(inside, axis=2)
-        missing = histogram[:, :columns, -1:]
-        scores = np.full((columns, bins.width - 1, 2), -np.inf)
-        last = np.where(bins.has_missing, bins.n_bins, bins.n_bins - 1)[:, None]
-        open_cut = bins.ordered[:, None] & (cuts < last) & np.any(inside != 0, axis=0)
-        for side, here in enumerate((left + missing, left)):
-            there = totals[:, None, None] - here
-            score = _explained(*here.astype(np.float64)) + _explained(*there.astype(np.float64))
-            fits = open_cut & (here[0] > 0) & (there[0] > 0)
-            if side == 0:
-                fits &= bins.has_missing[:, None] & (cuts < bins.n_bins[:, None] - 1)
-            if len(rows):
-                held = np.cumsum(rows[:columns, :-1], axis=1) + (rows[:columns, -1:] if side == 0 else 0)
-                fits &= np.minimum(held, rows[:columns].sum(axis=1, keepdims=True) - held) >= self.min_rows
-            scores[:, :, side] = np.where(fits, score, -np.inf)
-        at = int(np.argmax(scores))
-        column, cut, at_side = np.unravel_index(at, scores.shape)
-        return float(scores.flat[at]), np.array([column, cut, 1 - at_side], dtype=np.int64)
 
 
 def _explained(weight: Any, target: Any) -> Any:
@@ -253,6 +228,7 @@ class EdgeTrees:
 
     family: RegressionTrees
     earning: Earning
+    fitted_elsewhere: ClassVar[bool] = False
 
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
         finder = TargetFinder(search.bins, search.counts, self.earning, self.family.min_samples_leaf)
@@ -287,6 +263,7 @@ class SquaresTrees:
     family: RegressionTrees
     low: float
     high: float
+    fitted_elsewhere: ClassVar[bool] = False
 
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
         finder = SquaresFinder(search.bins, search.counts, self.family.min_samples_leaf)

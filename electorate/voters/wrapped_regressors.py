@@ -31,6 +31,13 @@ class WrappedRegressor:
         self.random = check_random_state(random_state)
         self.draws = draws
 
+    def skip(self, rounds: int) -> None:
+        """Draw what rounds that are already there have drawn."""
+        for _ in range(rounds):
+            _set_random_states(clone(self.estimator), self.random)
+            if self.draws:
+                self.random.random_sample(len(self.y))
+
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
         fitted = clone(self.estimator)
         _set_random_states(fitted, self.random)

@@ -1,0 +1,167 @@
+"""Tests of two or more algorithms over several data sets, each a function of a few numbers.
+
+Nothing here trains or knows a table. Tests of a hypothesis give two-sided p-values; the Poisson binomial test gives a
+probability. Exact where that can be counted.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+EXACT_RANKS = 60  # differences up to which the signed ranks are counted, not approximated
+
+
+# ---------------------------------------------------------------- the Poisson binomial test
+
+
+def chance_of_better(wins: float, losses: float) -> float:
+    """That one algorithm errs less often than another on one data set, from the rows on which only one of them errs.
+
+    wins: rows that only the other gets wrong. The share of wins among such rows has a uniform prior, so a
+    Beta(wins + 1, losses + 1) posterior; the chance is that it is more than a half (Lacoste, Laviolette and Marchand
+    2012, "Bayesian comparison of machine learning algorithms on single and multiple datasets").
+    """
+    if not (wins >= 0 and losses >= 0):
+        raise ValueError(f"{wins} wins and {losses} losses: counts of rows cannot be negative")
+    return float(special.betainc(losses + 1, wins + 1, 0.5))
+
+
+def chance_if_independent(error: float, other: float, rows: int) -> float:
+    """As chance_of_better where only the two error rates are known: as if the rows they get wrong were unrelated."""
+    return chance_of_better(rows * other * (1 - error), rows * error * (1 - other))
+
+
+def chances_of_all_pairings(errors: int, others: int, rows: int) -> tuple[float, float]:
+    """The least and the largest chance_of_better that numbers of errors allow, however the two share their rows."""
+    both = range(max(0, errors + others - rows), min(errors, others) + 1)
+    chances = [chance_of_better(others - k, errors - k) for k in both]
+    return min(chances), max(chances)
+
+
+def poisson_binomial(chances: Floats) -> Floats:
+    """The law of the number of successes of independent trials with these chances: 0, 1, ..., all of them."""
+    law = np.ones(1)
+    for chance in np.asarray(chances, dtype=np.float64):
+        law = np.append(law * (1 - chance), 0.0) + np.append(0.0, law * chance)
+    return law
+
+
+def chance_of_majority(chances: Floats) -> float:
+    """The Poisson binomial test: that an algorithm is better on more than half of the data sets.
+
+    chances: of being better on each. Exactly half of them counts half, so the chances of two algorithms add up to 1.
+    """
+    law = poisson_binomial(chances)
+    twice = 2 * np.arange(len(law))
+    return float(law[twice > len(law) - 1].sum() + 0.5 * law[twice == len(law) - 1].sum())
+
+
+# ---------------------------------------------------------------- two algorithms
+
+
+def sign_test(difference: Floats) -> float:
+    """By wins and losses alone, exactly; data sets without a difference say nothing and are left out."""
+    wins, losses = int(np.sum(difference < 0)), int(np.sum(difference > 0))
+    if wins + losses == 0:
+        return 1.0
+    return float(min(1.0, 2 * special.bdtr(min(wins, losses), wins + losses, 0.5)))
+
+
+def wilcoxon_test(difference: Floats) -> float:
+    """Signed ranks of the sizes of the differences (Wilcoxon 1945): zeros are left out, equal sizes share a rank.
+
+    Exact up to 60 differences, with equal ranks too; beyond, normal with the correction for them.
+    """
+    there = difference[difference != 0]
+    if not len(there):
+        return 1.0
+    ranks = ranks_of(np.abs(there))
+    lower = min(float(ranks[there > 0].sum()), float(ranks[there < 0].sum()))
+    if len(there) <= EXACT_RANKS:
+        return float(min(1.0, 2 * _share_of_signs(ranks, lower)))
+    deviation = np.sqrt(np.sum(ranks**2) / 4)
+    return float(min(1.0, 2 * special.ndtr((lower - ranks.sum() / 2) / deviation)))
+
+
+def _share_of_signs(ranks: Floats, most: float) -> float:
+    """Of all ways to sign the ranks, those whose positive ones add up to at most this."""
+    whole = np.rint(2 * ranks).astype(np.int64)  # shared ranks are halves
+    law = np.zeros(int(whole.sum()) + 1)
+    law[0] = 1.0
+    for rank in whole:
+        law[rank:] = 0.5 * (law[rank:] + law[:-rank])
+        law[:rank] *= 0.5
+    return float(law[: int(np.rint(2 * most)) + 1].sum())
+
+
+def t_test(difference: Floats) -> float:
+    """Student's paired test: by mean and deviation, as if the differences were normal."""
+    n = len(difference)
+    if n < 2:
+        return 1.0
+    mean, deviation = float(np.mean(difference)), float(np.std(difference, ddof=1))
+    if deviation <= 1e-15 * float(np.abs(difference).max(initial=0.0)):
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * special.stdtr(n - 1, -abs(mean) / deviation * np.sqrt(n)))
+
+
+# ---------------------------------------------------------------- all algorithms
+
+
+def ranks_of(values: Floats) -> Floats:
+    """1 for the least; equal values share the mean of their ranks."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[place])
+
+
+def rank_rows(errors: Floats) -> Floats:
+    """[data set, algorithm]: the ranks within each data set."""
+    return np.array([ranks_of(row) for row in errors])
+
+
+def friedman_test(errors: Floats) -> tuple[float, float]:
+    """The statistic and p-value of "all algorithms are alike" (Friedman 1937), corrected for equal ranks.
+
+    errors: [data set, algorithm]. The law of the statistic is approximate: chi-square with one degree less than there
+    are algorithms.
+    """
+    n, k = errors.shape
+    ranks = rank_rows(errors)
+    spread = float(np.sum(ranks**2) - n * k * (k + 1) ** 2 / 4)
+    if k < 2 or spread == 0:
+        return 0.0, 1.0
+    sums = ranks.sum(axis=0)
+    statistic = (k - 1) * float(np.sum((sums - n * (k + 1) / 2) ** 2)) / spread
+    return statistic, float(special.chdtrc(k - 1, statistic))
+
+
+def nemenyi_test(errors: Floats) -> Floats:
+    """[algorithm, algorithm] p-values of equal mean ranks, for all pairs at once (Nemenyi 1963; Demsar 2006)."""
+    from scipy.stats import studentized_range
+
+    n, k = errors.shape
+    mean = rank_rows(errors).mean(axis=0)
+    apart = np.abs(mean[:, None] - mean) / np.sqrt(k * (k + 1) / (6 * n))
+    pairs = np.triu_indices(k, 1)
+    p = np.ones((k, k))
+    p[pairs] = [float(studentized_range.sf(q * np.sqrt(2), k, np.inf)) for q in apart[pairs]]
+    return np.asarray(np.minimum(p, p.T))
+
+
+def critical_difference(n_sets: int, n_algorithms: int, level: float = 0.05) -> float:
+    """Mean ranks farther apart than this differ at the level, all pairs at once (Nemenyi)."""
+    from scipy.stats import studentized_range
+
+    q = float(studentized_range.ppf(1 - level, n_algorithms, np.inf)) / np.sqrt(2)
+    return float(q * np.sqrt(n_algorithms * (n_algorithms + 1) / (6 * n_sets)))
+
+
+def holm(p: Floats) -> Floats:
+    """p-values of several tests, adjusted so that the chance of any false alarm stays what it was (Holm 1979)."""
+    order = np.argsort(p, kind="stable")
+    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(1.0, raised)
+    return adjusted

@@ -1,0 +1,31 @@
+"""What every estimator can be asked: what is proved of it, and how training went against what was predicted.
+
+The answers are made in certificates.py and convergence.py, which are read when asked for.
+"""
+
+from typing import Any
+
+
+class Certified:
+    """The two questions, as methods."""
+
+    def certificate(
+        self,
+        *,
+        train: Any = None,
+        heldout: Any = None,
+        delta: float = 0.05,
+        eps: float | None = None,
+        equal_rows: str = "refuse",
+        draws: int = 0,
+    ) -> Any:
+        """What can be proved of this model: see :func:`electorate.certificate`."""
+        from electorate.estimators.certificates import certificate
+
+        return certificate(self, train=train, heldout=heldout, delta=delta, eps=eps, equal_rows=equal_rows, draws=draws)
+
+    def convergence(self) -> Any:
+        """What was predicted of training, and what was observed, round by round: see :func:`electorate.convergence`."""
+        from electorate.estimators.convergence import convergence
+
+        return convergence(self)

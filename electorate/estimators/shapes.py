@@ -1,0 +1,127 @@
+"""What an ensemble looks like from outside: the shape functions of stumps, and how large its trees are.
+
+Stumps are additive: f(x) is a constant plus one function of each column. Sums are those of the votes, on their grid.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.boosting.grid import UNITS
+from electorate.ensemble import LEAF, Ensemble
+from electorate.estimators.deepboost import DeepBoostClassifier
+from electorate.estimators.words import column_names
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What all stumps on one column say together.
+
+    Attributes
+    ----------
+    column, name : place and name of the column
+    edges : ndarray
+        Of a numeric column, ascending: a value at most edges[0] is in the first cell, one above edges[-1] in the last.
+    levels : list or None
+        Of a column of categories, in the order of the cells; None for numbers.
+    values : ndarray, [cell] or [class, cell]
+        What is added to f.
+    missing : float or ndarray
+        What is added where the value is missing, or a category that was not seen.
+    had_missing : bool
+        Whether there were missing values in training.
+    """
+
+    column: int
+    name: str
+    edges: Floats
+    levels: list[Any] | None
+    values: Floats
+    missing: Any
+    had_missing: bool
+
+    @property
+    def weight(self) -> float:
+        """How far it can move f."""
+        both = np.column_stack([np.atleast_2d(self.values), np.atleast_1d(self.missing)])
+        told = both if self.had_missing else both[:, :-1]
+        return float((told.max(axis=1) - told.min(axis=1)).max())
+
+
+def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
+    """The constant, and the shape function of every column that some stump asks about, the weightiest first.
+
+    Parameters
+    ----------
+    model : a fitted classifier whose voters ask at most one question each
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, shape_functions
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> constant, shapes = shape_functions(AdaBoostClassifier().fit(X, y))
+    >>> bool(shapes[0].name in X.columns)
+    True
+    """
+    ensemble = _stumps(model)
+    names = column_names(model)
+    roots = ensemble.offsets[:-1]
+    alone = ensemble.column[roots] == LEAF
+    constant = ensemble.units[roots[alone]].sum(axis=0) / UNITS
+    used = np.unique(ensemble.column[roots[~alone]]).tolist()
+    shapes = [_shape(model, ensemble, j, names[j]) for j in used]
+    return np.asarray(constant), sorted(shapes, key=lambda shape: -shape.weight)
+
+
+def tree_sizes(model: Any) -> NDArray[np.int64]:
+    """The nodes of every distinct voter, leaves among them."""
+    check_is_fitted(model)
+    ensemble = model._merged() if isinstance(model, DeepBoostClassifier) else getattr(model, "ensemble_", None)
+    if not isinstance(ensemble, Ensemble):
+        raise TypeError(f"the voters of {type(model).__name__} are no trees of ours: their sizes are not known")
+    return np.diff(ensemble.offsets)
+
+
+def _stumps(model: Any) -> Ensemble:
+    check_is_fitted(model)
+    ensemble = getattr(model, "ensemble_", None)
+    if not isinstance(ensemble, Ensemble) or not hasattr(model, "classes_"):
+        raise TypeError(f"{type(model).__name__} has no shape functions: give a classifier of stumps")
+    deep = int(np.diff(ensemble.offsets).max(initial=0))
+    if deep > 3:
+        raise ValueError("a voter asks more than one question: only stumps have one function per column")
+    return ensemble
+
+
+def _shape(model: Any, ensemble: Ensemble, column: int, name: str) -> Shape:
+    roots = ensemble.offsets[:-1][ensemble.column[ensemble.offsets[:-1]] == column]
+    levels = None
+    edges = np.unique(ensemble.threshold[roots])
+    cells = len(edges) + 1
+    if ensemble.members[roots[0]] >= 0:
+        known = model.bins_.categories[column]
+        levels = [*known.levels.tolist(), *(["(others)"] if known.rest else [])]
+        edges, cells = np.empty(0), len(levels)
+    said = np.zeros((ensemble.n_outputs, cells + 1), dtype=np.int64)
+    for root in roots.tolist():
+        left, right = ensemble.units[root + ensemble.children[root]]
+        on_left = _on_left(ensemble, root, edges, cells)
+        said += np.where(on_left, left[:, None], right[:, None])
+    values = said / UNITS
+    values = values[0] if len(values) == 1 else values
+    return Shape(column, name, edges, levels, values[..., :-1], values[..., -1], bool(model.bins_.has_missing[column]))
+
+
+def _on_left(ensemble: Ensemble, root: int, edges: Floats, cells: int) -> NDArray[np.bool_]:
+    """Which cells a stump sends left; the last entry is for missing values."""
+    if ensemble.members[root] >= 0:
+        left = ensemble.sets[ensemble.members[root]][:cells]
+    else:
+        left = np.arange(cells) <= np.searchsorted(edges, ensemble.threshold[root])
+    return np.append(left, ensemble.missing_left[root])

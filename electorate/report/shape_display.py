@@ -1,0 +1,138 @@
+"""Shape functions of stump ensembles: what each column adds to the vote, with categories and missing values.
+
+The sum of all of them, and the constant, is the decision of the model.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from electorate.estimators.shapes import Shape, shape_functions
+from electorate.report.drawing import SHADES, finish, plain, pyplot
+
+WIDTH = 14  # characters of a category
+MANY = 12  # categories that are shown, the strongest
+
+
+class ShapeDisplay:
+    """One panel per column: the shape function as a staircase, or a bar per category.
+
+    Parameters
+    ----------
+    shapes : list of Shape
+        As of :func:`shape_functions`.
+    about : int, default=0
+        Of more than two classes, the one whose votes are drawn, as a place in ``classes_``.
+
+    Attributes
+    ----------
+    axes_, figure_ : after ``plot``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, ShapeDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> display = ShapeDisplay.from_estimator(AdaBoostClassifier().fit(X, y), most=2)
+    >>> len(display.axes_)
+    2
+    """
+
+    axes_: list[Any]
+    figure_: Any
+
+    def __init__(self, shapes: Sequence[Shape], about: int = 0) -> None:
+        if not shapes:
+            raise ValueError("no column to draw: no stump asks about any of them")
+        self.shapes = list(shapes)
+        self.about = about
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, columns: Sequence[str] | None = None, most: int = 6, label: Any = None
+    ) -> Self:
+        """Of a fitted model of stumps: these columns, or those that move the vote most.
+
+        label: of more than two classes, the one whose votes are drawn.
+        """
+        shapes = shape_functions(estimator)[1]
+        if columns is not None:
+            by_name = {shape.name: shape for shape in shapes}
+            for name in columns:
+                if name not in by_name:
+                    raise ValueError(f"columns: no stump asks about {name!r}")
+            shapes = [by_name[name] for name in columns]
+        return cls(shapes[:most] if columns is None else shapes, _place(estimator, label)).plot()
+
+    def plot(self, axes: Sequence[Any] | None = None) -> Self:
+        """Draw into one axes per column, or into a new figure."""
+        n = len(self.shapes)
+        axes = self._panels(n) if axes is None else axes
+        if len(axes) != n:
+            raise ValueError(f"axes: {len(axes)} were given for {n} columns")
+        self.axes_ = list(axes)
+        self.figure_ = self.axes_[0].figure
+        for place, (panel, shape) in enumerate(zip(self.axes_, self.shapes, strict=True)):
+            self._draw(panel, shape, place)
+        return self
+
+    def _panels(self, n: int) -> list[Any]:
+        wide = min(n, 3)
+        rows = -(-n // wide)
+        size = (3.0 * wide, 2.5 * rows)
+        panels = (
+            pyplot(self).subplots(rows, wide, figsize=size, layout="constrained", squeeze=False)[1].ravel().tolist()
+        )
+        for panel in panels[n:]:
+            panel.remove()
+        return list(panels[:n])
+
+    def _draw(self, panel: Any, shape: Shape, place: int) -> None:
+        values = shape.values if shape.values.ndim == 1 else shape.values[self.about]
+        missing = float(shape.missing if np.ndim(shape.missing) == 0 else shape.missing[self.about])
+        if shape.levels is None:
+            _staircase(panel, shape, values)
+        else:
+            _bars(panel, shape, values)
+        if shape.had_missing:
+            panel.axhline(missing, color="0.4", linestyle=(0, (2, 2)), linewidth=1.2, label="missing")
+            panel.legend(loc="best", frameon=False, fontsize="x-small")
+        panel.axhline(0.0, color="0.85", linewidth=0.8, zorder=0)
+        finish(panel, plain(shape.name, 28), "added to f" if place == 0 else "", None)
+        panel.tick_params(labelsize="small")
+
+
+def _staircase(panel: Any, shape: Shape, values: Any) -> None:
+    edges = shape.edges[np.isfinite(shape.edges)]
+    if not len(edges):
+        panel.axhline(values[0], color="0.0", linewidth=1.6)
+        panel.set_xticks([])
+        return
+    beyond = 0.08 * (float(edges[-1] - edges[0]) or 1.0)
+    ends = np.concatenate([[edges[0] - beyond], edges, [edges[-1] + beyond]])
+    panel.stairs(values[: len(edges) + 1], ends, baseline=None, color="0.0", linewidth=1.6)
+    panel.locator_params(axis="x", nbins=4)
+
+
+def _bars(panel: Any, shape: Shape, values: Any) -> None:
+    """The strongest categories, from the lowest to the highest."""
+    assert shape.levels is not None
+    strongest = np.argsort(-np.abs(values), kind="stable")[:MANY]
+    order = strongest[np.argsort(values[strongest], kind="stable")]
+    panel.bar(np.arange(len(order)), values[order], color=SHADES[2], edgecolor="0.15", linewidth=0.6)
+    names = [plain(shape.levels[k], WIDTH) for k in order.tolist()]
+    panel.set_xticks(np.arange(len(order)), names, rotation=60, ha="right", rotation_mode="anchor")
+
+
+def _place(model: Any, label: Any) -> int:
+    known = model.classes_.tolist()
+    if len(known) == 2:
+        if label is not None:
+            raise ValueError("label is for more than two classes: with two, f speaks for the second")
+        return 0
+    if label is None:
+        raise ValueError(f"label: of the classes {', '.join(map(repr, known[:6]))}, say whose votes to draw")
+    if label not in known:
+        raise ValueError(f"label={label!r} is not among the classes of the model")
+    return int(known.index(label))

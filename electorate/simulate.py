@@ -1,0 +1,424 @@
+"""Problems whose law is known: rows and labels to draw, the probability of a label, the Bayes rule and its margins.
+
+LEDeven, LEDeven+17, XD6 and parity are those of the AdaBoost_R paper (section 4.2), twonorm, ringnorm and waveform
+Breiman's. Labels are 0 and 1, and noise is a rate from 0 to 1/2: of inverted segments for LEDeven, of inverted labels
+for all others.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr
+from scipy.stats import ncx2
+
+from electorate.theory.margins import BayesMargins, Margins, bayes_margins
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+SEGMENTS = (119, 18, 93, 91, 58, 107, 111, 82, 127, 123)  # of the ten digits, the first segment the highest bit
+MOST_POINTS = 2**20
+DRAWN = 200_000  # points, where the Bayes rule has no closed form
+TURNED = 1e-13  # a labels' noise this near 1/2 leaves nothing to be learned
+
+
+class Problem:
+    """What all have in common. Subclasses are their parameters, `noise` among them, and what is abstract here."""
+
+    noise: float
+    exact: ClassVar[bool] = True  # whether the Bayes rule is known in closed form, or by enumeration
+
+    def _check(self) -> None:
+        if not 0 <= self.noise <= 0.5:
+            raise ValueError(f"noise={self.noise!r}: a rate from 0 to 0.5")
+
+    def sample(self, n: int, random_state: Any = None) -> tuple[NDArray[Any], Ints]:
+        """n rows and their labels. random_state: a seed, a NumPy generator, or None."""
+        if n < 1:
+            raise ValueError(f"n={n!r}: draw at least one row")
+        return self._draw(int(n), np.random.default_rng(random_state))
+
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[NDArray[Any], Ints]:
+        raise NotImplementedError
+
+    def probability(self, X: Any) -> Floats:
+        """Of the label 1, given each row."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Ints:
+        """The Bayes rule; of equals, the label 0."""
+        return (self.probability(X) > 0.5).astype(np.int64)
+
+    def bayes_error(self) -> float:
+        """Of the best rule there is."""
+        raise NotImplementedError
+
+    def bayes_margins(self) -> Margins | BayesMargins:
+        """The margin graph of the Bayes rule (eq. 23 of the AdaBoost_R paper)."""
+        raise NotImplementedError
+
+
+def _rows(X: Any, columns: int) -> NDArray[Any]:
+    rows = np.asarray(X)
+    if rows.ndim != 2 or rows.shape[1] != columns:
+        raise ValueError(f"X has the shape {rows.shape}: this problem has {columns} columns")
+    return rows
+
+
+# ---------------------------------------------------------------- bits: everything can be enumerated
+
+
+class Bits(Problem):
+    """Rows of bits, the last `irrelevant` of them without meaning. All is known by going through the others."""
+
+    irrelevant: int
+    _relevant: int
+
+    @property
+    def columns(self) -> int:
+        return self._relevant + self.irrelevant
+
+    def _mass(self, bits: Ints) -> Floats:
+        """The probability of each row of the bits that matter; even if nothing else is said."""
+        return np.full(len(bits), 0.5**self._relevant)
+
+    def _likely(self, bits: Ints) -> Floats:
+        """The probability of the label 1 given the bits that matter."""
+        raise NotImplementedError
+
+    def probability(self, X: Any) -> Floats:
+        rows = _rows(X, self.columns)
+        if not np.all((rows == 0) | (rows == 1)):
+            raise ValueError("X holds something else than the bits 0 and 1")
+        return self._likely(rows[:, : self._relevant].astype(np.int64))
+
+    def points(self) -> tuple[Ints, Floats]:
+        """Every row there is, and its probability."""
+        if 2**self.columns > MOST_POINTS:
+            raise ValueError(f"{self.columns} bits make 2^{self.columns} rows, too many to go through: draw a sample")
+        bits = _all_bits(self.columns)
+        return bits, self._mass(bits[:, : self._relevant]) * 0.5**self.irrelevant
+
+    def bayes_error(self) -> float:
+        bits = _all_bits(self._relevant)
+        p = self._likely(bits)
+        return math.fsum(self._mass(bits) * np.minimum(p, 1 - p))
+
+    def bayes_margins(self) -> Margins:
+        bits = _all_bits(self._relevant)
+        return bayes_margins(self._likely(bits), self._mass(bits))
+
+
+def _all_bits(n: int) -> Ints:
+    return np.array(list(product((0, 1), repeat=n)), dtype=np.int64).reshape(2**n, n)
+
+
+@dataclass(frozen=True)
+class LEDEven(Bits):
+    """A digit by seven segments of a display, each inverted at the rate of the noise; 1 if the digit is odd.
+
+    ``irrelevant=17`` is LEDeven+17.
+    """
+
+    noise: float = 0.1
+    irrelevant: int = 0
+    _relevant: ClassVar[int] = 7  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Ints, Ints]:
+        digit = random.integers(0, 10, n)
+        lit = _segments()[digit] ^ (random.random((n, 7)) < self.noise)
+        return np.hstack([lit, random.integers(0, 2, (n, self.irrelevant))]), digit % 2
+
+    def _by_digit(self, bits: Ints) -> Floats:
+        """[row, digit]: the probability of the row given the digit."""
+        wrong = (bits[:, None, :] != _segments()[None]).sum(axis=2)
+        return np.power(self.noise, wrong) * np.power(1 - self.noise, 7 - wrong)
+
+    def _mass(self, bits: Ints) -> Floats:
+        return np.asarray(self._by_digit(bits).mean(axis=1))
+
+    def _likely(self, bits: Ints) -> Floats:
+        """Of rows that cannot occur, 1/2."""
+        by_digit = self._by_digit(bits)
+        total = by_digit.sum(axis=1)
+        odd = by_digit[:, 1::2].sum(axis=1)
+        return np.divide(odd, total, out=np.full(len(bits), 0.5), where=total > 0)
+
+
+def _segments() -> Ints:
+    """[digit, segment]"""
+    return (np.array(SEGMENTS)[:, None] >> np.arange(6, -1, -1)) & 1
+
+
+class Flipped(Bits):
+    """Bits that are all even chances, with a formula for the label, which is then inverted at the rate of the noise."""
+
+    def _formula(self, bits: Ints) -> NDArray[np.bool_]:
+        raise NotImplementedError
+
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Ints, Ints]:
+        bits = random.integers(0, 2, (n, self.columns))
+        return bits, (self._formula(bits[:, : self._relevant]) ^ (random.random(n) < self.noise)).astype(np.int64)
+
+    def _likely(self, bits: Ints) -> Floats:
+        return np.where(self._formula(bits), 1 - self.noise, self.noise)
+
+
+@dataclass(frozen=True)
+class XD6(Flipped):
+    """x0 x1 x2 or x3 x4 x5 or x6 x7 x8, and one bit without meaning."""
+
+    noise: float = 0.1
+    irrelevant: int = 1
+    _relevant: ClassVar[int] = 9  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _formula(self, bits: Ints) -> NDArray[np.bool_]:
+        return np.asarray(np.any(np.all(bits.reshape(-1, 3, 3) == 1, axis=2), axis=1))
+
+
+@dataclass(frozen=True)
+class Parity(Flipped):
+    """Whether an odd number of the first bits is set. The paper does not say of how many: the defaults are ours."""
+
+    relevant: int = 4
+    irrelevant: int = 4
+    noise: float = 0.1
+
+    def __post_init__(self) -> None:
+        self._check()
+        if not 1 <= self.relevant <= 20 or self.irrelevant < 0:
+            raise ValueError(f"Parity(relevant={self.relevant!r}, irrelevant={self.irrelevant!r}): 1 to 20, and 0 up")
+
+    @property
+    def _relevant(self) -> int:  # type: ignore[override]
+        return self.relevant
+
+    def _formula(self, bits: Ints) -> NDArray[np.bool_]:
+        return np.asarray(bits.sum(axis=1) % 2 == 1)
+
+
+# ---------------------------------------------------------------- numbers: densities, and noise on the labels
+
+
+class Densities(Problem):
+    """Two classes, even chances, each with a density; the label is then inverted at the rate of the noise."""
+
+    def _clean_draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+        raise NotImplementedError
+
+    def _log_odds(self, X: Floats) -> Floats:
+        """The logarithm of the density of the class 1 over that of the class 0, with their chances."""
+        raise NotImplementedError
+
+    _columns: int
+
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+        X, y = self._clean_draw(n, random)
+        return X, y ^ (random.random(n) < self.noise)
+
+    def probability(self, X: Any) -> Floats:
+        rows = _rows(X, self._columns).astype(np.float64)
+        likely = 0.5 + 0.5 * np.tanh(self._log_odds(rows) / 2)
+        return np.asarray(self.noise + (1 - 2 * self.noise) * likely)
+
+
+class ClosedForm(Densities):
+    """Densities whose Bayes rule is known exactly, by the law of the score: the log-odds of the true class."""
+
+    def _score_at_most(self, s: float) -> float:
+        """P(score <= s) without noise: a continuous law."""
+        raise NotImplementedError
+
+    def bayes_error(self) -> float:
+        return float(self.noise + (1 - 2 * self.noise) * self._score_at_most(0.0))
+
+    def bayes_margins(self) -> BayesMargins:
+        return BayesMargins(_with_noise(self._score_at_most, self.noise))
+
+
+def _with_noise(score_at_most: Callable[[float], float], noise: float) -> Callable[[float, bool], float]:
+    """Margins are (1 - 2 noise) tanh(score / 2), of the other sign for inverted labels."""
+    most = 1 - 2 * noise
+
+    def at(theta: float, below: bool) -> float:
+        if most <= TURNED:
+            return float(theta > 0 if below else theta >= 0)
+        if theta >= most:
+            return 1.0
+        if theta <= -most:
+            return 0.0
+        score = math.log1p(theta / most) - math.log1p(-theta / most)
+        return float((1 - noise) * score_at_most(score) + noise * (1 - score_at_most(-score)))
+
+    return at
+
+
+@dataclass(frozen=True)
+class TwoNorm(ClosedForm):
+    """Normal around (a, ..., a) against normal around (-a, ..., -a), of variance 1; a = 2 / sqrt(columns)."""
+
+    columns: int = 20
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def _columns(self) -> int:  # type: ignore[override]
+        return self.columns
+
+    @property
+    def _a(self) -> float:
+        return 2 / math.sqrt(self.columns)
+
+    def _clean_draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+        y = random.integers(0, 2, n)
+        return random.normal(size=(n, self.columns)) + self._a * (2 * y[:, None] - 1), y
+
+    def _log_odds(self, X: Floats) -> Floats:
+        return np.asarray(2 * self._a * X.sum(axis=1))
+
+    def _score_at_most(self, s: float) -> float:
+        """The score is normal around 8 with deviation 4: the means are 4 deviations apart."""
+        return float(ndtr((s - 8) / 4))
+
+
+@dataclass(frozen=True)
+class RingNorm(ClosedForm):
+    """Normal around 0 of variance 4 (label 0) against normal around (a, ..., a) of variance 1; a = 2 / sqrt(columns).
+
+    As in the files of DELVE and of Raetsch; elsewhere a = 1 / sqrt(columns) is found.
+    """
+
+    columns: int = 20
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def _columns(self) -> int:  # type: ignore[override]
+        return self.columns
+
+    @property
+    def _a(self) -> float:
+        return 2 / math.sqrt(self.columns)
+
+    def _clean_draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+        y = random.integers(0, 2, n)
+        centred = random.normal(size=(n, self.columns))
+        return np.where(y[:, None] == 1, centred + self._a, 2 * centred), y
+
+    def _log_odds(self, X: Floats) -> Floats:
+        near = np.sum((X - self._a) ** 2, axis=1)
+        return np.asarray(self.columns * math.log(2) + np.sum(X**2, axis=1) / 8 - near / 2)
+
+    def _score_at_most(self, s: float) -> float:
+        """The log-odds are peak - (3/8) |x - (4/3) a|^2, with |a|^2 = 4: a chi-square, not central, of each class."""
+        peak = self.columns * math.log(2) + 4 / 6
+        first = 0.0  # label 0: log-odds >= -s, the distance at most (8/3)(peak + s); over 4, centre 4 |a|^2 / 9
+        if peak + s > 0:
+            first = float(ncx2.cdf((8 / 3) * (peak + s) / 4, self.columns, 16 / 9))
+        second = 1.0  # label 1: log-odds <= s, the distance at least (8/3)(peak - s); centre |a|^2 / 9
+        if peak - s > 0:
+            second = float(ncx2.sf((8 / 3) * (peak - s), self.columns, 4 / 9))
+        return 0.5 * first + 0.5 * second
+
+
+@dataclass(frozen=True)
+class Waveform(Problem):
+    """A random mixture of two of three triangular waves at 21 points, plus normal noise of variance 1.
+
+    Classes are 0 (waves with peaks at 7 and 15), 1 (7 and 11) and 2 (15 and 11), as in the file at UCI;
+    `sample_classes` and `class_probabilities` know all three. The label is 1 for class 1 and 0 for the others, as in
+    the file of Raetsch. Densities are exact; the Bayes error and margins are means over 200,000 drawn points (``exact``
+    is False).
+    """
+
+    noise: float = 0.0
+    exact: ClassVar[bool] = False
+    columns: ClassVar[int] = 21
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def sample_classes(self, n: int, random_state: Any = None) -> tuple[Floats, Ints]:
+        """n rows and which pair of waves, 0, 1 or 2, they were mixed of; without noise on the labels."""
+        random = np.random.default_rng(random_state)
+        kind = random.integers(0, 3, n)
+        part = random.random((n, 1))
+        first, second = _pairs()
+        return part * first[kind] + (1 - part) * second[kind] + random.normal(size=(n, self.columns)), kind
+
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+        X, kind = self.sample_classes(n, random)
+        return X, ((kind == 1) ^ (random.random(n) < self.noise)).astype(np.int64)
+
+    def class_probabilities(self, X: Any) -> Floats:
+        """[row, pair of waves], without noise on the labels."""
+        rows = _rows(X, self.columns).astype(np.float64)
+        first, second = _pairs()
+        log = np.stack([_log_mixture(rows, a, b) for a, b in zip(first, second, strict=True)], axis=1)
+        likely = np.exp(log - log.max(axis=1, keepdims=True))
+        return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+
+    def probability(self, X: Any) -> Floats:
+        return np.asarray(self.noise + (1 - 2 * self.noise) * self.class_probabilities(X)[:, 1])
+
+    def bayes_error(self) -> float:
+        """To about 0.0003: the mean of min(p, 1 - p) over the drawn points."""
+        p = self.probability(self.sample_classes(DRAWN, 0)[0])
+        return float(np.minimum(p, 1 - p).mean())
+
+    def bayes_margins(self) -> Margins:
+        return bayes_margins(self.probability(self.sample_classes(DRAWN, 0)[0]))
+
+
+def _pairs() -> tuple[Floats, Floats]:
+    """[pair, point]: the first and the second wave of each of the three pairs."""
+    at = np.arange(1, 22)
+    waves = np.stack([np.maximum(6.0 - np.abs(at - peak), 0.0) for peak in (7, 15, 11)])
+    return waves[[0, 0, 1]], waves[[1, 2, 2]]
+
+
+def _log_mixture(X: Floats, first: Floats, second: Floats) -> Floats:
+    """The logarithm of the density of u first + (1 - u) second + noise, u even on 0..1, up to what all have in common.
+
+    With g = first - second and c = g (x - second): the integral of exp(c u - |g|^2 u^2 / 2) is a difference of two
+    values of the normal distribution.
+    """
+    g = first - second
+    size = float(g @ g)
+    rest = X - second
+    c = rest @ g
+    root = math.sqrt(size)
+    peak = c**2 / (2 * size) - 0.5 * np.sum(rest**2, axis=1) - math.log(root)
+    return np.asarray(peak + _log_between(-c / root, (size - c) / root))
+
+
+def _log_between(low: Floats, high: Floats) -> Floats:
+    """log(Phi(high) - Phi(low)) for low < high, by the tail on which they are smaller."""
+    upper = low > 0
+    a, b = np.where(upper, -high, low), np.where(upper, -low, high)
+    return np.asarray(log_ndtr(b) + np.log(-np.expm1(log_ndtr(a) - log_ndtr(b))))
+
+
+PROBLEMS: dict[str, Problem] = {
+    "LEDeven": LEDEven(),
+    "LEDeven+17": LEDEven(irrelevant=17),
+    "XD6": XD6(),
+    "parity": Parity(),
+    "twonorm": TwoNorm(),
+    "ringnorm": RingNorm(),
+    "waveform": Waveform(),
+}

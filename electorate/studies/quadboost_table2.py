@@ -1,0 +1,136 @@
+"""QuadBoost's Table 2, worked out from its Table 1: what can be had from it, and what contradicts it.
+
+`python -m electorate.studies.quadboost_table2` prints both in Markdown. Needs no data: the two tables are below.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.comparison import paired_tests as tests
+
+Floats = NDArray[np.float64]
+ALGORITHMS = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost", "LPBoost", "AdaBoost")
+TABLE_1 = {  # rows of the whole data set, and the testing risks in the order of ALGORITHMS
+    "australian": (690, 0.145, 0.145, 0.145, 0.145, 0.145, 0.191),
+    "balance": (625, 0.035, 0.022, 0.029, 0.026, 0.029, 0.035),
+    "breast": (699, 0.054, 0.049, 0.046, 0.046, 0.043, 0.046),
+    "bupa": (345, 0.279, 0.285, 0.308, 0.297, 0.349, 0.372),
+    "car": (1728, 0.164, 0.160, 0.150, 0.153, 0.155, 0.130),
+    "cmc": (1473, 0.300, 0.292, 0.296, 0.306, 0.311, 0.310),
+    "credit": (690, 0.133, 0.133, 0.133, 0.133, 0.128, 0.165),
+    "cylinder": (540, 0.285, 0.311, 0.270, 0.278, 0.278, 0.281),
+    "ecoli": (336, 0.065, 0.065, 0.083, 0.089, 0.113, 0.095),
+    "flags": (194, 0.309, 0.278, 0.309, 0.268, 0.299, 0.247),
+    "glass": (214, 0.159, 0.140, 0.150, 0.150, 0.290, 0.215),
+    "heart": (270, 0.200, 0.178, 0.200, 0.215, 0.230, 0.230),
+    "hepatitis": (155, 0.221, 0.221, 0.221, 0.221, 0.221, 0.182),
+    "horse": (368, 0.207, 0.163, 0.158, 0.207, 0.207, 0.185),
+    "ionosphere": (351, 0.091, 0.126, 0.091, 0.120, 0.120, 0.114),
+    "letter ab": (1555, 0.010, 0.006, 0.006, 0.006, 0.011, 0.010),
+    "monks": (432, 0.231, 0.231, 0.231, 0.231, 0.231, 0.255),
+    "optdigits": (3823, 0.086, 0.077, 0.074, 0.078, 0.096, 0.081),
+    "pima": (768, 0.258, 0.237, 0.245, 0.268, 0.253, 0.273),
+    "tictactoe": (958, 0.315, 0.313, 0.313, 0.322, 0.342, 0.317),
+    "titanic": (2201, 0.228, 0.228, 0.228, 0.228, 0.222, 0.222),
+    "vote": (435, 0.051, 0.051, 0.051, 0.051, 0.051, 0.051),
+    "wine": (178, 0.079, 0.056, 0.056, 0.090, 0.067, 0.045),
+    "yeast": (1484, 0.283, 0.290, 0.296, 0.296, 0.300, 0.300),
+    "zoo": (101, 0.040, 0.100, 0.040, 0.040, 0.120, 0.120),
+}
+TABLE_2 = {  # (row, column): the probability printed; the other half of the table is 1 minus it
+    ("QuadBoost-Linf", "QuadBoost-L2"): 0.48,
+    ("QuadBoost-Linf", "LPBoost"): 0.49,
+    ("QuadBoost-Linf", "AdaBoost"): 0.55,
+    ("QuadBoost-Linf", "QuadBoost"): 0.80,
+    ("QuadBoost-Linf", "QuadBoost-L1"): 0.81,
+    ("QuadBoost-L2", "LPBoost"): 0.44,
+    ("QuadBoost-L2", "AdaBoost"): 0.45,
+    ("QuadBoost-L2", "QuadBoost"): 0.75,
+    ("QuadBoost-L2", "QuadBoost-L1"): 0.84,
+    ("LPBoost", "AdaBoost"): 0.42,
+    ("LPBoost", "QuadBoost"): 0.69,
+    ("LPBoost", "QuadBoost-L1"): 0.67,
+    ("AdaBoost", "QuadBoost"): 0.58,
+    ("AdaBoost", "QuadBoost-L1"): 0.57,
+    ("QuadBoost", "QuadBoost-L1"): 0.48,
+}
+
+
+def tested_rows() -> NDArray[np.int64]:
+    """All rows but the training rows: half of them, rounded up, at most 500."""
+    n = np.array([line[0] for line in TABLE_1.values()])
+    return np.asarray(n - np.minimum(500, -(-n // 2)))
+
+
+def risks() -> Floats:
+    """[data set, algorithm] as printed."""
+    return np.array([line[1:] for line in TABLE_1.values()])
+
+
+def counts() -> NDArray[np.int64]:
+    """[data set, algorithm]: how many test rows were wrong, which the printed risks betray."""
+    return np.rint(risks() * tested_rows()[:, None]).astype(np.int64)
+
+
+def _pair(row: str, column: str) -> tuple[int, int]:
+    return ALGORITHMS.index(row), ALGORITHMS.index(column)
+
+
+def if_independent(row: str, column: str) -> float:
+    """The Poisson binomial test by Table 1, as if the errors of two algorithms were independent."""
+    a, b = _pair(row, column)
+    return tests.chance_of_majority(
+        np.array(
+            [
+                tests.chance_if_independent(line[a] / n, line[b] / n, int(n))
+                for line, n in zip(counts(), tested_rows(), strict=True)
+            ]
+        )
+    )
+
+
+def possible(row: str, column: str) -> tuple[float, float]:
+    """The least and the largest that the test can give with the risks of Table 1, whatever rows they are from.
+
+    The test grows with the chance on every data set, so it is enough to take the least, or the largest, on each.
+    """
+    a, b = _pair(row, column)
+    ends = np.array(
+        [
+            tests.chances_of_all_pairings(int(line[a]), int(line[b]), int(n))
+            for line, n in zip(counts(), tested_rows(), strict=True)
+        ]
+    )
+    return tests.chance_of_majority(ends[:, 0]), tests.chance_of_majority(ends[:, 1])
+
+
+def record(row: str, column: str) -> tuple[int, int, int]:
+    """Wins, ties and losses of the row by Table 1."""
+    a, b = _pair(row, column)
+    gap = risks()[:, a] - risks()[:, b]
+    return int(np.sum(gap < 0)), int(np.sum(gap == 0)), int(np.sum(gap > 0))
+
+
+def sign_p(row: str, column: str) -> float:
+    a, b = _pair(row, column)
+    return tests.sign_test(risks()[:, a] - risks()[:, b])
+
+
+def report() -> str:
+    lines = [
+        "| row | column | wins, ties, losses | Table 2 | from Table 1 | possible | sign test p |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (row, column), printed in TABLE_2.items():
+        low, high = possible(row, column)
+        mark = "" if low - 0.005 <= printed <= high + 0.005 else " **no**"
+        record_ = ", ".join(map(str, record(row, column)))
+        lines.append(
+            f"| {row} | {column} | {record_} | {printed:.2f} | {if_independent(row, column):.2f} "
+            f"| {low:.2f} to {high:.2f}{mark} | {sign_p(row, column):.3f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(report())

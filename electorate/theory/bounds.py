@@ -1,0 +1,241 @@
+"""Bounds on the risk of a weighted vote, from what rows drawn like those to come show and from the voters' complexity.
+
+Votes are y f / |alpha|_1 with voters that say -1 to 1, so from -1 to 1. Each bound is a sum of named terms; it holds
+with probability 1 - delta over the draw of the n rows, for all votes at once: however the vote was found.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+Floats = NDArray[np.float64]
+Terms = dict[str, float]
+
+CORNER = 0.1  # of the ramp of `deep`: the part of its width on which its slope changes
+FEWEST = 16  # rows: Maurer and Pontil's theorem needs them
+NORMS = tuple(2.0 ** (k / 4) for k in range(81))  # at which `vote_bound` looks: every one is allowed
+LEVELS = 30  # margins 1/2, 1/4, ... that are tried
+
+
+# ---------------------------------------------------------------- complexities
+
+
+class Known(NamedTuple):
+    """A bound on a Rademacher complexity, and what it leaves of delta.
+
+    of_these: it holds for these rows only, so roots count three times and with half of delta (Mohri et al., Thm 3.1).
+    """
+
+    r: float
+    delta: float
+    of_these: bool
+
+    def root(self, n: int, log_times: float = 0.0) -> float:
+        """sqrt((log_times + log(1 / delta)) / (2 n)), or for these rows three times that, delta halved."""
+        times, delta = (3.0, self.delta / 2) if self.of_these else (1.0, self.delta)
+        return times * math.sqrt((log_times - math.log(delta)) / (2 * n))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """From a count of labelings: Massart's sqrt(2 log N / n). of_these: the count is of these rows."""
+
+    r: float
+    of_these: bool = False
+
+    def at(self, delta: float) -> Known:
+        return Known(self.r, delta, self.of_these)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """From random signs: the mean best agreement of some draws. Its own error is paid by a quarter of delta."""
+
+    mean: float
+    n: int
+    draws: int
+
+    def at(self, delta: float) -> Known:
+        """One sign moves the mean by 2 / (n draws): McDiarmid's inequality."""
+        above = math.sqrt(2 * math.log(4 / delta) / (self.n * self.draws))
+        return Known(self.mean + above, 0.75 * delta, True)
+
+
+Complexity = Counted | Drawn
+
+
+# ---------------------------------------------------------------- losses for QuadBoost's Theorem 1
+
+
+@dataclass(frozen=True)
+class Loss:
+    """An upper bound of 1{z <= 0}. lipschitz: of the loss clipped at 1, which is what the proof uses."""
+
+    name: str
+    of: Callable[[Floats], Floats]
+    lipschitz: float
+
+    def clipped(self, z: Floats) -> Floats:
+        return np.minimum(self.of(z), 1.0)
+
+
+HINGE = Loss("hinge", lambda z: np.maximum(0.0, 1.0 - z), 1.0)
+QUADRATIC = Loss("quadratic", lambda z: (1.0 - z) ** 2, 2.0)
+EXPONENTIAL = Loss("exponential", lambda z: np.exp(np.minimum(-z, 700.0)), 1.0)
+LOSSES = {loss.name: loss for loss in (HINGE, QUADRATIC, EXPONENTIAL)}
+
+
+# ---------------------------------------------------------------- QuadBoost, Theorem 1
+
+
+def vote_bound(margins: Floats, voters: int, complexity: Complexity, delta: float, loss: Loss = HINGE) -> Terms:
+    """QuadBoost's Theorem 1 for p = 1, at the norm of alpha where it is smallest.
+
+    alpha and c alpha decide alike, and the theorem holds for all alpha at once: the norm is free. Norms below 1 gain
+    nothing (the proof needs max(norm, 1)).
+    """
+    found = [vote_terms(margins, norm, voters, complexity, delta, loss) for norm in NORMS]
+    return min(found, key=total)
+
+
+def vote_terms(
+    margins: Floats, norm: float, voters: int, complexity: Complexity, delta: float, loss: Loss = HINGE
+) -> Terms:
+    """Theorem 1 as printed, for |alpha|_1 = norm: with the clipped loss, as its proof has it, and max(norm, 1)."""
+    n, known, size = len(margins), complexity.at(delta), max(norm, 1.0)
+    of_norm = math.sqrt(math.log(math.log2(2 * size)) / n) if size > 1 else 0.0
+    return {
+        "loss": float(np.mean(loss.clipped(norm * margins))),
+        "complexity": 4 * loss.lipschitz * size * known.r,
+        "confidence": known.root(n, math.log(math.pi**2 * (max(voters, 1) + 1) ** 2 / 6)),
+        "norm": (3.0 if known.of_these else 1.0) * of_norm,
+        "at norm": norm,
+    }
+
+
+# ---------------------------------------------------------------- DeepBoost, Theorem 1
+
+
+def deep_bound(margins: Floats, shares: Floats, complexities: list[Complexity], delta: float) -> Terms:
+    """Over margins rho = 1/2, 1/4, ...: the smallest, with delta_k = 6 delta / (pi k)^2.
+
+    shares: of |alpha|_1 that lies in each of the p families.
+    """
+    levels = [(2.0**-k, 6 * delta / (math.pi * k) ** 2) for k in range(1, LEVELS)]
+    return min((deep_terms(margins, rho, shares, complexities, part) for rho, part in levels), key=total)
+
+
+def deep_terms(margins: Floats, rho: float, shares: Floats, complexities: list[Complexity], delta: float) -> Terms:
+    """DeepBoost's Theorem 1 at one rho, with the constants of the proof in docs/certificates.md.
+
+    One family: the ordinary margin bound, (2 / rho) r. More: n' voters drawn by alpha stand for the vote; how many come
+    from which family is one of binom(n' + p - 1, p - 1) cases. A ramp whose slope changes over a tenth of its width
+    turns their scatter, at most 1 / n' in variance, into 1 / (rho^2 w (1 - w) n').
+    """
+    n, p = len(margins), len(complexities)
+    known = [one.at(delta / p) if isinstance(one, Drawn) else one.at(delta) for one in complexities]
+    worst = Known(0.0, min(one.delta for one in known), any(one.of_these for one in known))
+    weighed = float(np.dot(shares, [one.r for one in known]))
+    terms = {"margin error": float(np.mean(margins <= rho)), "complexity": 2 / rho * weighed}
+    if p == 1:
+        return {**terms, "confidence": worst.root(n), "at rho": rho}
+    drawn = _voters_drawn(n, p, rho, worst)
+    return {
+        **terms,
+        "complexity": 2 / (rho * (1 - CORNER)) * weighed,
+        "drawing": _scatter(rho, drawn),
+        "confidence": worst.root(n, _log_cases(drawn, p)),
+        "at rho": rho,
+    }
+
+
+def _scatter(rho: float, drawn: int) -> float:
+    return 1 / (rho**2 * CORNER * (1 - CORNER) * drawn)
+
+
+def _log_cases(drawn: int, p: int) -> float:
+    """log binom(drawn + p - 1, p - 1)."""
+    return float(gammaln(drawn + p) - gammaln(p) - gammaln(drawn + 1))
+
+
+def _voters_drawn(n: int, p: int, rho: float, known: Known) -> int:
+    """Any number is allowed that does not depend on the rows: the best power of two."""
+    tried = [2**k for k in range(50)]
+    return min(tried, key=lambda drawn: _scatter(rho, drawn) + known.root(n, _log_cases(drawn, p)))
+
+
+def deep_as_printed(margins: Floats, rho: float, shares: Floats, rates: Floats, delta: float) -> float:
+    """Theorem 1 of DeepBoost as the paper prints it (its proof is not in the text); infinite where it says nothing."""
+    n, log_p = len(margins), math.log(max(len(rates), 2))
+    inside = rho**2 * n / log_p
+    if inside <= 1:
+        return math.inf
+    drawn = math.ceil(4 / rho**2 * math.log(inside))
+    roots = 2 / rho * math.sqrt(log_p / n) + math.sqrt(drawn * log_p / n + math.log(2 / delta) / (2 * n))
+    return float(np.mean(margins <= rho)) + 4 / rho * float(np.dot(shares, rates)) + roots
+
+
+# ---------------------------------------------------------------- the empirical Bernstein bound, VadaBoost's Theorem 1
+
+
+def bernstein_bound(losses: Floats, log_count: float, delta: float) -> Terms:
+    """Eq. 2 of VadaBoost: Theorem 6 of Maurer and Pontil (2009) for losses from 0 to 1.
+
+    log_count: of the loss class on any 2 n rows, at the scale 1 / n; M(n) is ten times that.
+    """
+    n = len(losses)
+    if n < FEWEST:
+        return {"loss": float(np.mean(losses)), "complexity": math.inf}
+    log_m = math.log(10) + log_count - math.log(delta)
+    return {
+        "loss": float(np.mean(losses)),
+        "variance": math.sqrt(18 * float(np.var(losses, ddof=1)) * log_m / n),
+        "complexity": 15 * log_m / (n - 1),
+    }
+
+
+def log_votes(n: int, voters: int, dimension: int, log_labelings: float) -> float:
+    """log of the labelings of n rows by the sign of a vote of so many voters, each one of so many.
+
+    Given what the voters say, their votes are half-spaces through 0 in so many dimensions: Sauer's lemma.
+    """
+    count = np.arange(min(dimension, n) + 1)
+    sauer = float(np.logaddexp.reduce(gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)))
+    return voters * log_labelings + min(sauer, n * math.log(2))
+
+
+def log_sizes(voters: int, dimension: int) -> float:
+    """The price of a size of the vote that was not fixed in advance: delta_T = 6 delta / (pi T)^2, of each number."""
+    numbers = {voters, dimension}
+    return sum(math.log(math.pi**2 * max(number, 1) ** 2 / 6) for number in numbers)
+
+
+# ---------------------------------------------------------------- LocMedBoost, Theorems 3 and 4
+
+
+def median_bound(robust_error: Callable[[float], float], n: int, complexity: Complexity, delta: float) -> Terms:
+    """P(|f - y| > eps) for a weighted median with constant confidences, at the best rho = 1/2, 1/4, ...
+
+    Theorem 4 of LocMedBoost with its constants, proved by Rademacher complexities: docs/certificates.md. robust_error:
+    L^(rho) of eq. 9. complexity: of the sets {h > y} that voters mark on (x, y).
+    """
+    levels = [(2.0**-k, 6 * delta / (math.pi * k) ** 2) for k in range(1, LEVELS)]
+    return min((median_terms(robust_error(rho), rho, n, complexity.at(part)) for rho, part in levels), key=total)
+
+
+def median_terms(robust: float, rho: float, n: int, known: Known) -> Terms:
+    """Both sides of the tube are votes of their own: the smaller of the two has at most the sum of the complexities."""
+    return {"robust error": robust, "complexity": 4 / rho * known.r, "confidence": known.root(n), "at rho": rho}
+
+
+# ---------------------------------------------------------------- sums
+
+
+def total(terms: Terms) -> float:
+    """What the terms add up to; those that begin with "at" or "as" are no summands."""
+    return math.fsum(value for name, value in terms.items() if not name.startswith(("at ", "as ")))

@@ -1,0 +1,175 @@
+"""A certificate: every bound with its value, its terms and its assumptions, and the best of them with its price paid.
+
+Bounds on the risk stand apart from bounds on training quantities, which say nothing of rows to come.
+"""
+
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from electorate.theory.bounds import Terms, total
+
+PROVED = "proved"
+VACUOUS = "vacuous"
+WIDTH = 110
+At = Callable[[float], Terms]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on something: `value` is what its terms add up to, None where it does not apply.
+
+    status: "proved", "vacuous" (1 or more), "does not apply: reason", "up to constants: not a certificate: why".
+    """
+
+    name: str
+    source: str
+    status: str
+    value: float | None = None
+    terms: Terms = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    delta: float | None = None
+    offered: bool = True  # for `best`: not where another bound is never larger
+    at: At | None = field(default=None, repr=False, compare=False)  # the terms at another delta
+
+    @property
+    def applies(self) -> bool:
+        return self.status in (PROVED, VACUOUS)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "source": self.source,
+            "status": self.status,
+            "value": self.value,
+            "delta": self.delta,
+            "terms": dict(self.terms),
+            "assumptions": list(self.assumptions),
+        }
+
+
+def proved(
+    name: str, source: str, at: At, delta: float, assumptions: tuple[str, ...] = (), offered: bool = True
+) -> Bound:
+    """A bound that applies: proved, or vacuous."""
+    terms = at(delta)
+    value = total(terms)
+    return Bound(name, source, PROVED if value < 1 else VACUOUS, value, terms, assumptions, delta, offered, at)
+
+
+def refused(name: str, source: str, why: str) -> Bound:
+    return Bound(name, source, f"does not apply: {why}")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved of a model: `risk` and `training` are lists of bounds, `best` the smallest bound on the risk.
+
+    risk: bounds on the probability of an error on a row to come, each with probability 1 - delta by itself.
+    training: bounds on quantities of the training rows: they hold for sure and say nothing of rows to come.
+    """
+
+    model: str
+    what: str  # an error is
+    delta: float
+    risk: tuple[Bound, ...]
+    training: tuple[Bound, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        return (*self.risk, *self.training)
+
+    @property
+    def best(self) -> Bound | None:
+        """The smallest bound on the risk, delta split evenly over all that it is chosen from: the price of choosing."""
+        offered = self._offered
+        if not offered:
+            return None
+        part = self.delta / len(offered)
+        again = [proved(b.name, b.source, b.at, part, b.assumptions) for b in offered if b.at is not None]
+        return min(again, key=lambda bound: math.inf if bound.value is None else bound.value)
+
+    @property
+    def _offered(self) -> list[Bound]:
+        return [bound for bound in self.risk if bound.applies and bound.offered and bound.at is not None]
+
+    def __getitem__(self, name: str) -> Bound:
+        for bound in self.bounds:
+            if bound.name == name:
+                return bound
+        raise KeyError(f"no bound is called {name!r}: there are {[bound.name for bound in self.bounds]}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and texts, as for JSON."""
+        best = self.best
+        return {
+            "model": self.model,
+            "error": self.what,
+            "delta": self.delta,
+            "best": None if best is None else best.to_dict(),
+            "risk": [bound.to_dict() for bound in self.risk],
+            "training": [bound.to_dict() for bound in self.training],
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> Any:
+        """A pandas dataframe, one row per bound."""
+        import pandas as pd
+
+        rows = [{"about": "risk", **bound.to_dict()} for bound in self.risk]
+        rows += [{"about": "training", **bound.to_dict()} for bound in self.training]
+        return pd.DataFrame(rows)
+
+    # ------------------------------------------------------------ one screen of text
+
+    def __str__(self) -> str:
+        lines = [f"Certificate of {self.model}; an error is {self.what}", *self._best_lines()]
+        if self.risk:
+            sure = f"{100 * (1 - self.delta):g}%"
+            lines += [
+                "",
+                f"The risk, the probability of an error on a row to come; each by itself with {sure} confidence:",
+            ]
+            lines += [line for bound in self.risk for line in _shown(bound)]
+        if self.training:
+            lines += ["", "Training quantities; these are not the risk, and say nothing of rows to come:"]
+            lines += [line for bound in self.training for line in _shown(bound)]
+        assumed = list(dict.fromkeys(text for bound in self.risk if bound.applies for text in bound.assumptions))
+        for title, texts in (("Assumed", assumed), ("Note", list(self.notes))):
+            if texts:
+                lines += ["", *textwrap.wrap(f"{title}: {'; '.join(texts)}.", WIDTH)]
+        return "\n".join(lines)
+
+    def _best_lines(self) -> list[str]:
+        best = self.best
+        if best is None or best.value is None:
+            return [
+                "No bound on the risk applies." if self.risk else "No bound on the risk: give train or heldout rows."
+            ]
+        sure = f"with {100 * (1 - self.delta):g}% confidence"
+        if best.value >= 1:
+            return [f"No bound on the risk is below 1, {sure}."]
+        count = len(self._offered)
+        paid = f" of {count}, delta split over them" if count > 1 else ""
+        return [f"The risk is at most {best.value:.4f}, {sure} ({best.name}, the smallest{paid})."]
+
+
+def _shown(bound: Bound) -> list[str]:
+    if bound.value is None:
+        source = f" [{bound.source}]" if bound.source else ""
+        return textwrap.wrap(f"  {bound.name}: {bound.status}{source}", WIDTH, subsequent_indent="      ")
+    value = f"{bound.value:.4f}" if bound.value < 1e4 else f"{bound.value:.3g}"
+    parts = " + ".join(f"{number:.4g} {name}" for name, number in bound.terms.items() if _adds(name))
+    extra = ", ".join(f"{name} {number:.4g}" for name, number in bound.terms.items() if not _adds(name))
+    said = f"  {bound.name}: {value}{' (vacuous)' if bound.status == VACUOUS else ''}"
+    if parts and len([name for name in bound.terms if _adds(name)]) > 1:
+        said += f" = {parts}"
+    said += f"; {extra}" if extra else ""
+    return textwrap.wrap(f"{said} [{bound.source}]", WIDTH, subsequent_indent="      ")
+
+
+def _adds(name: str) -> bool:
+    return not name.startswith(("at ", "as "))

@@ -1,0 +1,112 @@
+"""Figures 5 and 6 of the AdaBoost_R paper in small: exact test graphs, the Bayes curve, all panels; and the claim."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from electorate import AdaBoostRClassifier, Rules, margins
+from electorate.simulate import XD6, LEDEven
+from electorate.studies.adaboost_r import (
+    ALGORITHMS,
+    PAPER,
+    QUICK,
+    Plan,
+    distance,
+    figure_5,
+    figure_6,
+    left_area,
+    one_fit,
+    reproduce,
+    together,
+    whole_law,
+)
+from electorate.theory.margins import Margins
+
+mpl.use("Agg")
+SMALL = Plan(max_terms=2, rounds=(3, 12), rows=80)
+
+
+def test_the_papers_setting() -> None:
+    assert Plan(max_terms=6, rounds=(20, 1000), rates=(0.1, 0.2, 0.3, 0.4), rows=300) == PAPER
+
+
+@pytest.mark.parametrize(("figure", "problem"), [(figure_5, LEDEven), (figure_6, XD6)])
+def test_one_call_gives_every_panel(figure, problem) -> None:
+    study = figure(SMALL)
+    assert len(study.figure_.axes) == 8
+    assert set(study.test) == {(rate, rounds) for rate in SMALL.rates for rounds in SMALL.rounds}
+    for (rate, _), graphs in study.test.items():
+        assert list(graphs) == list(ALGORITHMS)
+        bayes = study.bayes[rate]
+        assert bayes.margin_error(-1e-12) == pytest.approx(problem(noise=rate).bayes_error())
+        for graph in graphs.values():
+            # no rule beats the Bayes rule; ties, a margin of 0, count as errors here
+            assert graph.margin_error(0.0) >= bayes.margin_error(-1e-12) - 1e-12
+            assert 0 <= left_area(graph) <= graph.margin_error(0.0) + 1e-12
+    panel = study.figure_.axes[0]
+    assert [line.get_label() for line in panel.lines[:4]] == [*ALGORITHMS, "Bayes rule"]
+    assert len(list(study.facts())) == 8 * 3
+    assert study.text().count("\n| ") == 1 + 8 * 3
+
+
+def test_the_test_graph_is_that_of_drawn_rows() -> None:
+    """The exact graph of a fitted model against 40,000 drawn rows."""
+    problem = XD6(0.3)
+    plan = replace(SMALL, max_terms=3)
+    (_, _), (training, test) = one_fit("AdaBoost_R", problem, plan, 5)
+    X, y = problem.sample(plan.rows, 5)
+    model = AdaBoostRClassifier(Rules(3), n_estimators=12).fit(X, y)
+    np.testing.assert_array_equal(training.values, margins(model, X, y, kind="logistic").values)
+    drawn = margins(model, *problem.sample(40_000, 6), kind="logistic")
+    thetas = np.linspace(-0.95, 0.95, 39)
+    exact = test.margin_error(thetas)
+    assert np.all(np.abs(drawn.margin_error(thetas) - exact) <= 4 * np.sqrt(exact * (1 - exact) / 40_000) + 1e-9)
+
+
+def test_the_whole_law_is_a_distribution() -> None:
+    X, y, mass = whole_law(LEDEven(0.1))
+    assert mass.sum() == pytest.approx(1)
+    assert mass[y == 1].sum() == pytest.approx(0.5)  # five of ten digits are odd
+    assert len(X) == len(y) == 256
+
+
+graphs = st.lists(st.floats(-1, 1), min_size=1, max_size=12).map(
+    lambda values: Margins(np.array(values), np.ones(len(values)), np.array(values), "logistic")
+)
+
+
+@settings(derandomize=True, max_examples=25, deadline=None)
+@given(graphs, graphs)
+def test_areas_and_distances(one: Margins, other: Margins) -> None:
+    """Against a fine sum; the distance is one, and no less than the difference of the areas."""
+    at = np.linspace(-1, 1, 20_001)[:-1] + 1e-9
+    apart = np.abs(one.margin_error(at) - other.margin_error(at)).mean() * 2
+    assert distance(one, other) == pytest.approx(apart, abs=4e-3)
+    assert distance(one, other) == pytest.approx(distance(other, one), abs=1e-12)
+    assert distance(one, one) == 0
+    assert distance(one, other) >= abs(one.area - other.area) - 1e-12
+    assert left_area(one) == pytest.approx(one.margin_error(at[at < 0]).mean(), abs=2e-3)
+    both = together([one, other])
+    np.testing.assert_allclose(both.margin_error(at), (one.margin_error(at) + other.margin_error(at)) / 2, atol=1e-9)
+
+
+def test_adaboost_r_is_less_sure_of_wrong_labels_under_noise() -> None:
+    """The paper's claim for theta <= 0, where it is clearest: large rules, many rounds, 40% noise on XD6."""
+    study = figure_6(Plan(max_terms=6, rounds=(150,), rates=(0.4,), repeats=2))
+    left = {name: left_area(graph) for name, graph in study.test[0.4, 150].items()}
+    assert min(left, key=lambda name: left[name]) == "AdaBoost_R"
+    assert left["AdaBoost_R"] < 0.8 * left["real AdaBoost"]
+
+
+def test_reproduce_writes_a_picture_and_a_table(tmp_path: Path) -> None:
+    assert QUICK.rows < PAPER.rows
+    said = reproduce(SimpleNamespace(what="figure 6", quick=True, out=tmp_path / "out"))
+    assert (tmp_path / "out" / "figure-6.png").stat().st_size > 10_000
+    assert "# AdaBoost_R, Figure 6: XD6" in said
+    assert "quick" in said
