@@ -115,7 +115,7 @@ def shapes() -> Any:
     y = np.where(score + random.normal(0, 0.6, n) > 1, "yes", "no")
     table.loc[random.random(n) < 0.15, "age"] = np.nan
     model = RealAdaBoostClassifier(n_estimators=120).fit(table, y)
-    return ShapeDisplay.from_estimator(model).figure_
+    return ShapeDisplay.from_estimator(model, table).figure_
 
 
 def robust() -> Any:
