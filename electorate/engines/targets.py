@@ -25,6 +25,7 @@ from electorate.engines.windows import Fetched, Held, Window, hunt, together
 Array = NDArray[np.float64]
 Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
 MOST_ROOMS = 32  # histograms kept to be used again
+MOST_ROOM_BYTES = 2**29
 Leaf = tuple[Array, NDArray[np.int64]]  # sorted targets, and their weights on the grid
 
 
@@ -191,7 +192,7 @@ class TargetShard(Shard):
         else:
             room = self.spare_rooms.pop()
             room.fill(0)
-        if len(self.rooms) < MOST_ROOMS:
+        if len(self.rooms) < MOST_ROOMS and (len(self.rooms) + 1) * room.nbytes <= MOST_ROOM_BYTES:
             self.rooms.append(room)
         return room
 

@@ -40,6 +40,7 @@ from electorate.median import Median, Stage, Votes
 from electorate.voters.regression_trees import RegressionTrees
 
 Array = NDArray[np.float64]
+MOST_LEVELS = 6  # of a tree whose histograms are all kept; deeper ones are grown in parts
 Say = Callable[[int, int], tuple[Array, Array | None]]
 
 
@@ -197,10 +198,12 @@ class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEsti
 
     def _plan(self, heard: bool) -> TargetPlan:
         by_edge = self._is_native and self._criterion() == "edge"
+        depth = getattr(self._family(), "max_depth", None) or MOST_LEVELS
+        n_histograms = 2 ** (min(depth, MOST_LEVELS) - 1) + 2  # one per node that is split again, one to sum into
         if not self._needs_validation or heard:
-            return TargetPlan(by_edge, self.n_estimators)
+            return TargetPlan(by_edge, self.n_estimators, n_histograms)
         seed = regression_training.validation_seed(self)
-        return TargetPlan(by_edge, self.n_estimators, self.validation_fraction, seed)
+        return TargetPlan(by_edge, self.n_estimators, n_histograms, self.validation_fraction, seed)
 
     def _refuse_checkpoints(self) -> None:
         if any(isinstance(callback, Checkpoint) for callback in getattr(self, "_skl_callbacks", [])):

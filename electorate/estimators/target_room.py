@@ -30,15 +30,15 @@ NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"
 TOO_FEW = (
     "too few rows to set some aside to choose by (one sample is not enough): give eps and rho as numbers, or X_val"
 )
-HISTOGRAMS = 12  # of 64 labels, that a growing tree may hold
 
 
 @dataclass(frozen=True)
 class TargetPlan:
-    """What to make of the rows. part, seed: of the rows to set aside. by_edge: whether targets are binned."""
+    """What to make of the rows. by_edge: whether targets are binned. part, seed: of the rows to set aside."""
 
     by_edge: bool
     n_estimators: int
+    n_histograms: int  # that a shard may hold at once
     part: float | None = None
     seed: int = 0
 
@@ -104,7 +104,7 @@ class TargetRoom:
         if plan.by_edge:
             labels, values = yield from binning(y, whole)
         self.fittings["train"] = replace(train, labels=labels)
-        self.n_estimators = plan.n_estimators
+        self.plan = plan
         return TargetOutline(fallback, spread, float(low.value), float(high.value), values, heard is not None)
 
     def _fitting(self, name: str, given: Given) -> Steps[Fitting]:
@@ -136,15 +136,16 @@ class TargetRoom:
 
     def _refuse_too_large(self, max_bins: int | str, width: int) -> None:
         heard = self.fittings.get("heard")
-        votes = 16 * len(heard.y) * self.n_estimators if heard is not None else 0
-        inputs.refuse_too_large(bytes_needed(self.fittings["train"], max_bins, self.n_shards, width) + votes)
+        votes = 16 * len(heard.y) * self.plan.n_estimators if heard is not None else 0
+        n_histograms = self.n_shards * self.plan.n_histograms + (2 if self.n_shards > 1 else 0)
+        inputs.refuse_too_large(bytes_needed(self.fittings["train"], max_bins, n_histograms, width) + votes)
 
 
-def bytes_needed(train: Fitting, max_bins: int | str, n_shards: int, width: int) -> int:
-    """Binned copy, state and working vectors of the shards, and histograms by bins of the target, of every shard."""
+def bytes_needed(train: Fitting, max_bins: int | str, n_histograms: int, width: int) -> int:
+    """Binned copy, state and working vectors of the shards, and histograms by bins of the target."""
     columns, cell = train.table.n_columns + 3, 2 if max_bins == "exact" else 1
     n_labels = TARGET_BINS if train.labels.any() else 2
-    return len(train.y) * (cell * columns + 8 * 14) + (n_shards + 1) * HISTOGRAMS * 8 * n_labels * columns * width
+    return len(train.y) * (cell * columns + 8 * 14) + n_histograms * 8 * n_labels * columns * width
 
 
 def setting_aside(given: Given, part: float, seed: int, number: int = 0) -> Steps[Array]:

@@ -321,8 +321,8 @@ def report(results: list[dict[str, Any]], rounds: int) -> str:
         "",
         f"By `python -m electorate.studies.medboost`. Random splits per set: {', '.join(map(str, counts))}; half of "
         f"the rows to fit, 15% to choose by, 15% to calibrate, 20% to test; at most {MOST_ROWS:,} rows of a set, drawn "
-        f"anew in every split (this cuts california_housing); Friedman's sets have {FRIEDMAN_ROWS:,} new rows in every "
-        "split. Trees of depth 3 everywhere. eps and rho by the least error on the rows to choose by within "
+        f"anew in every split (this cuts abalone and california_housing); Friedman's sets have {FRIEDMAN_ROWS:,} new "
+        "rows in every split. Trees of depth 3 everywhere. eps and rho by the least error on the rows to choose by within "
         f"{min(TRY_ROUNDS, rounds)} rounds (eps: {', '.join(map(str, SHARES))} times the median distance of the "
         f"targets from their median; rho: adaptive with nu {_values(ADAPTIVE, 'nu')}, or constant "
         f"{_values(CONSTANT, 'rho')}; linear cost, on the first {LINEAR_SPLITS} splits only: adaptive with nu "
@@ -347,7 +347,7 @@ def _values(rules: list[dict[str, Any]], name: str) -> str:
 
 def _mean(values: list[float]) -> str:
     error = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return f"{_short(float(np.mean(values)))} ({_short(float(error))})"
+    return f"{_short(float(np.mean(values)))} ({_short(float(f'{error:.2g}'))})"
 
 
 def _short(value: float) -> str:
@@ -368,6 +368,21 @@ def _error_table(by_set: dict[str, list[dict[str, Any]]], rounds: int) -> list[s
             cells = [_mean([one[str(at)] for one in figures]) for at in shown]
             cells += [_mean([one["chosen"] for one in figures]), f"{np.median([one['T'] for one in figures]):.0f}"]
             lines.append(f"| {name} | {algorithm} | " + " | ".join(cells) + " |")
+    return [*lines, "", *_beside(by_set)]
+
+
+def _beside(by_set: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Where MedBoost errs less than each of the others, at the validated T."""
+    algorithms = list(next(iter(by_set.values()))[0]["errors"])
+    lines = []
+    for other in (name for name in algorithms if not name.startswith("MedBoost")):
+        less = [
+            name
+            for name, found in by_set.items()
+            if np.mean([one["errors"]["MedBoost"]["chosen"] - one["errors"][other]["chosen"] for one in found]) < 0
+        ]
+        where = f" ({', '.join(less)})" if less else ""
+        lines.append(f"- At the validated T, MedBoost errs less than {other} on {len(less)} of {len(by_set)}{where}.")
     return lines
 
 
