@@ -147,7 +147,7 @@ class TargetShard(Shard):
     def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         """[label, column, bin]; where sums of the target are wanted, [weight or target, column, bin]."""
         if len(grid) * self.n_columns <= CELLS_PER_HISTOGRAM and self.codes.shape[2] == 4:
-            sums = self._empty_histogram()
+            sums = self._room()
             kernels.histograms8(self.packed, grid, self.starts, sums)
         else:
             sums = super().histogram(grid)
@@ -157,8 +157,8 @@ class TargetShard(Shard):
 
     def _histogram_of(self, growth: Any, node: Any, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         if self.codes.shape[2] == 4:
-            sums = self._empty_histogram()
-            kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums)
+            sums = self._room()
+            kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums, NOTHING)
         else:
             sums = super()._histogram_of(growth, node, grid)
         if self.share is None or grid is not self.grid:
@@ -177,21 +177,26 @@ class TargetShard(Shard):
             self.root_histogram = None
         left, right = self._part(growth, question)
         smaller = left if left.n_rows <= right.n_rows else right
-        one = self._histogram_of(growth, smaller, self.grid)
-        other = np.subtract(whole, one, out=whole)
+        if self.codes.shape[2] == 4 and self.share is None:
+            one, other, rows = self._room(), whole, (growth.order, smaller.low, smaller.starts)
+            kernels.histograms8_of(self.packed, self.grid, *rows, one, whole)
+        else:
+            one = self._histogram_of(growth, smaller, self.grid)
+            other = np.subtract(whole, one, out=whole)
         of_left, of_right = (one, other) if smaller is left else (other, one)
         growth.nodes[question.left] = Node(left.low, left.starts, of_left)
         growth.nodes[question.right] = Node(right.low, right.starts, of_right)
         return of_left, of_right
 
     def _empty_histogram(self) -> NDArray[np.int64]:
-        """Room of an earlier round is used again: with many labels histograms are large, and new memory is slow."""
+        room = self._room()
+        room.fill(0)
+        return room
+
+    def _room(self) -> NDArray[np.int64]:
+        """For a histogram, whatever it holds. That of an earlier round is used again: new memory is slow."""
         shape = (self.n_groups, self.n_columns, self.width)
-        if not self.spare_rooms:
-            room = np.zeros(shape, dtype=np.int64)
-        else:
-            room = self.spare_rooms.pop()
-            room.fill(0)
+        room = self.spare_rooms.pop() if self.spare_rooms else np.empty(shape, dtype=np.int64)
         if len(self.rooms) < MOST_ROOMS and (len(self.rooms) + 1) * room.nbytes <= MOST_ROOM_BYTES:
             self.rooms.append(room)
         return room

@@ -330,22 +330,33 @@ def histogram16_of(codes, picked, order, low, high, sums):
 
 @kernel
 def histograms8(codes, grid, starts, sums):
-    """`histogram8` of every label, whose rows are starts[label]..starts[label + 1], in one call."""
+    """`histogram8` of every label, whose rows are starts[label]..starts[label + 1], in one call; sums are set anew."""
     for label in range(starts.shape[0] - 1):
+        sums[label] = 0  # just before it is used: large sums do not stay in the cache
         if starts[label] < starts[label + 1]:
             histogram8(codes, grid, starts[label], starts[label + 1], sums[label])
 
 
 @kernel
-def histograms8_of(codes, grid, order, low, starts, sums):
-    """`histogram8_of` of every label of a node, in one call; grid: of all rows."""
+def histograms8_of(codes, grid, order, low, starts, sums, whole):
+    """`histogram8_of` of every label of a node, in one call; grid: of all rows. Sums are set anew.
+
+    They are taken off `whole`, if that is not empty: the sums of the node whose child this is.
+    """
     picked = np.empty(starts[starts.shape[0] - 1], dtype=np.int64)
     for label in range(starts.shape[0] - 1):
         first = low + starts[label]
         last = low + starts[label + 1]
+        sums[label] = 0
         if first < last:
             gather(grid, order, first, last, picked)
             histogram8_of(codes, picked, order, first, last, sums[label])
+            if whole.shape[0] > 0:
+                for j in range(sums.shape[1]):
+                    mine = sums[label, j]
+                    rest = whole[label, j]
+                    for b in range(mine.shape[0]):
+                        rest[b] -= mine[b]
 
 
 @kernel

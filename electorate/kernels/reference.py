@@ -162,14 +162,18 @@ def histogram16_of(codes, picked, order, low, high, sums):
 
 
 def histograms8(codes, grid, starts, sums):
+    sums[:] = 0
     for label in range(len(starts) - 1):
         histogram8(codes, grid, starts[label], starts[label + 1], sums[label])
 
 
-def histograms8_of(codes, grid, order, low, starts, sums):
+def histograms8_of(codes, grid, order, low, starts, sums, whole):
+    sums[:] = 0
     for label in range(len(starts) - 1):
         first, last = low + starts[label], low + starts[label + 1]
         histogram8_of(codes, grid[order[first:last]], order, first, last, sums[label])
+    if len(whole):
+        whole -= sums
 
 
 def sum_signs(grid, award):
