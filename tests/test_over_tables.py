@@ -398,3 +398,11 @@ def test_a_mistake_in_any_table_is_told_before_the_work(tables, capsys, given, m
 def test_a_file_whose_name_has_a_colon_is_that_file(tables):
     os.rename("t2.csv", "t2.csv:label")
     assert main(["compare", "t2.csv:label", "--target", "label", "--jobs", "1", *FEW]) == 0
+
+
+def test_the_page_and_the_study_show_the_same_table():
+    from electorate.studies.quadboost import PUBLISHED
+
+    page = (Path(__file__).parent.parent / "docs" / "over_data_sets.md").read_text()
+    assert table2.report() in page
+    assert sorted(line[1:] for line in table2.TABLE_1.values()) == sorted(PUBLISHED.values())
