@@ -122,13 +122,8 @@ def _chances(losses: Floats, weight: Floats | None, seed: int) -> Floats:
     if weight is None and _are_rates(losses):
         only = losses @ (1 - losses).T  # [a, b]: rows that a alone gets wrong
         return np.array([[tests.chance_of_better(only[b, a], only[a, b]) for b in range(k)] for a in range(k)])
-    chances = np.full((k, k), 0.5)
-    for a in range(k):
-        for b in range(a + 1, k):
-            means = statistics.posterior_means(losses[[a, b]], seed, weight=weight)
-            chances[a, b] = statistics.chance_of_worse(means, 0)[1]
-            chances[b, a] = 1 - chances[a, b]
-    return chances
+    means = statistics.posterior_means(losses, seed, weight=weight)  # one draw of the rows for all pairs
+    return np.array([statistics.chance_of_worse(means, a) for a in range(k)])
 
 
 # ---------------------------------------------------------------- a table of errors
