@@ -23,6 +23,7 @@ from electorate import (
     CumulativeMarginsDisplay,
     DeepBoostClassifier,
     EBBoostClassifier,
+    IntervalDisplay,
     MarginDisplay,
     MedBoostRegressor,
     PathDisplay,
@@ -35,6 +36,7 @@ from electorate import (
     TreeSizesDisplay,
     VadaBoostClassifier,
 )
+from electorate.report.regression import figure_2
 from electorate.simulate import XD6, TwoNorm
 from electorate.studies.adaboost_r import figure_5, figure_6
 
@@ -122,6 +124,16 @@ def robust() -> Any:
     return RobustErrorDisplay.from_estimator(model, X[:300], y[:300], X_test=X[300:], y_test=y[300:]).figure_
 
 
+def intervals() -> Any:
+    random = np.random.default_rng(0)
+    n = 1200
+    x, z = random.uniform(-3, 3, n), random.normal(size=n)
+    y = np.sin(2 * x) + 0.3 * z + (0.1 + 0.15 * np.abs(x)) * random.normal(size=n)
+    X = pd.DataFrame({"x": x, "z": z})
+    model = MedBoostRegressor(n_estimators=60).fit(X[:800], y[:800]).calibrate(X[800:], y[800:])
+    return IntervalDisplay.from_estimator(model, X, "x", y, coverage=0.9).figure_
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     "margins": margins,
     "bounds": bounds,
@@ -131,6 +143,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "path": path,
     "shapes": shapes,
     "robust_error": robust,
+    "intervals": intervals,
+    "figure_2": figure_2,
     "figure_5": lambda: figure_5().figure_,
     "figure_6": lambda: figure_6().figure_,
 }

@@ -19,6 +19,7 @@ _HOMES = {
     "CumulativeMarginsDisplay": "electorate.report.margin_displays",
     "DeepBoostClassifier": "electorate.estimators.deepboost",
     "EBBoostClassifier": "electorate.estimators.penalised",
+    "IntervalDisplay": "electorate.report.regression",
     "KernelSections": "electorate.voters.kernel_sections",
     "LPBoostClassifier": "electorate.estimators.lpboost",
     "LocMedBoostRegressor": "electorate.estimators.regressors",
@@ -34,6 +35,7 @@ _HOMES = {
     "RQPBoostClassifier": "electorate.estimators.rlpboost",
     "QuadBoostClassifierCV": "electorate.estimators.quad_cv",
     "QuadBoostRegressor": "electorate.estimators.quad_regressor",
+    "QuantilesDisplay": "electorate.report.regression",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "RegressionTrees": "electorate.voters.regression_trees",
     "Resampled": "electorate.voters.wrapped",
@@ -75,6 +77,7 @@ __all__ = [
     "CumulativeMarginsDisplay",
     "DeepBoostClassifier",
     "EBBoostClassifier",
+    "IntervalDisplay",
     "KernelSections",
     "LPBoostClassifier",
     "LocMedBoostRegressor",
@@ -88,6 +91,7 @@ __all__ = [
     "QuadBoostClassifier",
     "QuadBoostClassifierCV",
     "QuadBoostRegressor",
+    "QuantilesDisplay",
     "RLPBoostClassifier",
     "RQPBoostClassifier",
     "RealAdaBoostClassifier",
@@ -149,6 +153,7 @@ if TYPE_CHECKING:
     from electorate.modelfile import ModelFormatError
     from electorate.report.margin_displays import CumulativeMarginsDisplay, MarginDisplay
     from electorate.report.path_display import PathDisplay
+    from electorate.report.regression import IntervalDisplay, QuantilesDisplay
     from electorate.report.robust_error import RobustErrorDisplay
     from electorate.report.round_displays import BoundDisplay, CostDisplay
     from electorate.report.shape_display import ShapeDisplay

@@ -113,7 +113,7 @@ def _shown(place: int, line: Line, bounds: dict[str, float]) -> list[str]:
 
 
 def missing(ranking: Ranking, protocol: Protocol) -> list[str]:
-    """What was not run or failed, a line per algorithm and setting."""
+    """What was not run, a line per algorithm; what failed, a line per algorithm and setting."""
     lines = [f"not run: {text}" for text in _grouped(ranking.not_run, protocol)]
     first = {(cell.algorithm, cell.setting): why for cell, why in reversed(list(ranking.failed.items()))}
     for (a, s), why in sorted(first.items()):
@@ -122,13 +122,24 @@ def missing(ranking: Ranking, protocol: Protocol) -> list[str]:
 
 
 def _grouped(cells: list[Cell], protocol: Protocol) -> list[str]:
-    folds: dict[tuple[int, int], list[int]] = {}
-    for cell in cells:
-        folds.setdefault((cell.algorithm, cell.setting), []).append(cell.fold + 1)
-    return [
-        f"{_named(a, s, protocol)}: {'all folds' if len(f) == protocol.n_folds else 'folds ' + _list(f)}"
-        for (a, s), f in sorted(folds.items())
-    ]
+    folds: dict[int, dict[int, list[int]]] = {}
+    for cell in sorted(cells, key=lambda cell: (cell.algorithm, cell.setting)):
+        folds.setdefault(cell.algorithm, {}).setdefault(cell.setting, []).append(cell.fold + 1)
+    return [literal(protocol.algorithms[a].name) + _left(a, by, protocol) for a, by in folds.items()]
+
+
+def _left(a: int, by: dict[int, list[int]], protocol: Protocol) -> str:
+    """What is left of one algorithm; by: the folds of each setting."""
+    grid = protocol.algorithms[a].grid
+    if len(by) == len(grid) and all(len(folds) == protocol.n_folds for folds in by.values()):
+        return ""
+    whole = protocol.n_folds
+    parts = (describe(grid[s]) + ("" if len(folds) == whole else f" in {_some(folds)}") for s, folds in by.items())
+    return ": " + "; ".join(parts)
+
+
+def _some(folds: list[int]) -> str:
+    return f"fold{'s' if len(folds) > 1 else ''} {_list(folds)}"
 
 
 def _named(a: int, s: int, protocol: Protocol) -> str:

@@ -27,7 +27,7 @@ ALGORITHMS: dict[str, Callable[..., Any]] = {
     "real AdaBoost": RealAdaBoostClassifier,
 }
 OURS = "AdaBoost_R"
-NEEDS_DATA = False  # its domains are simulated
+NEEDS_DATA: tuple[str, ...] = ()  # its domains are simulated
 OFFERS = {
     "figure 5": "test margin graphs on LEDeven, segments inverted at rates of 10 to 40%",
     "figure 6": "test margin graphs on XD6, labels inverted at rates of 10 to 40%",

@@ -13,7 +13,7 @@ import numpy as np
 from electorate import AdaBoostClassifier, CumulativeMarginsDisplay, DeepBoostClassifier, Trees, TreeSizesDisplay
 from electorate.studies.request import Request
 
-NEEDS_DATA = True
+NEEDS_DATA = ("figure 3", "figure 4")
 OFFERS = {
     "figure 3": "the sizes of the trees of one run of DeepBoost on ionosphere",
     "figure 4": "normalised margins of AdaBoost, AdaBoost-L1 and DeepBoost on ionosphere",
