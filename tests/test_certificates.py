@@ -4,6 +4,7 @@ import json
 import math
 import warnings
 
+import dask.array
 import numpy as np
 import pandas as pd
 import pytest
@@ -280,6 +281,10 @@ def test_wrong_questions_are_refused():
             certificate(model, **wrong)
     with pytest.raises(ValueError, match="100 rows and y 99"):
         certificate(model, heldout=(X, y[1:]))
+    with pytest.raises(ValueError, match="none is one of"):
+        certificate(model, heldout=(X, np.where(y, "yes", "no")))
+    with pytest.raises(ValueError, match="Dask"):
+        certificate(model, heldout=(dask.array.from_array(X), y))
     assert "give train or heldout" in str(certificate(model))
 
 
@@ -579,6 +584,10 @@ def test_certify(tables, capsys):
     assert said["best"]["value"] == pytest.approx(binomial_bound(wrong, 100, 0.99))
     assert main(["certify", "m", "--heldout", "bad.csv"]) == 1
     assert "row 0 of heldout took part" in capsys.readouterr().err
+    for kind in ("object", "category"):  # the same rows in another container
+        frame = tables[299:].drop(columns="y").astype({"job": kind})
+        with pytest.raises(ValueError, match=r"row 0 of heldout .*and 0 more"):
+            certificate(model, heldout=(frame, tables["y"][299:]))
     assert main(["certify", "m", "--heldout", "bad.csv", "--allow-equal-rows"]) == 0
     assert "too many for a coincidence" in capsys.readouterr().out
     assert main(["certify", "m"]) == 1

@@ -18,6 +18,7 @@ from electorate.committee import Committee
 from electorate.council import Council
 from electorate.ensemble import Ensemble
 from electorate.estimators import inputs
+from electorate.estimators.lazily import is_dask
 from electorate.estimators.rungs import Rung, log_all, places, rungs_of
 from electorate.estimators.seen import Seen, marks_of
 from electorate.estimators.training_bounds import training_bounds
@@ -127,6 +128,8 @@ class Rows:
         if not isinstance(given, tuple | list) or len(given) not in (2, 3):
             raise ValueError(f"{name} must be a pair (X, y)")
         X, y = given[0], given[1]
+        if is_dask(X):
+            raise ValueError(f"{name} is a Dask collection: a certificate needs its rows here, call compute() first")
         door = _door(model)
         table = door._check_rows(X, reset=False) if hasattr(door, "_check_rows") else rows_of(door, X)
         n_rows = table.n_rows if hasattr(table, "n_rows") else table.shape[0]
@@ -262,7 +265,7 @@ def _from_votes(model: Any, error: Mistakes, rows: Rows, delta: float, draws: in
         def vote_at(vote: Vote, part: float, loss: Any = loss) -> Terms:
             return bounds.vote_bound(vote.margins, vote.parts.count, vote.whole, part, loss)
 
-        # the others are never smaller than the hinge loss at another norm
+        # but for the root of the norm the others are never smaller than the hinge loss at once or twice the norm
         at = _summed(votes, vote_at)
         found.append(proved(f"vote, {loss.name} loss", QUADBOOST, at, delta, assumed, loss is HINGE))
     found.append(proved("margins", DEEPBOOST, _summed(votes, _deep_at), delta, assumed))

@@ -1436,6 +1436,7 @@ def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_
             for cut in range(cuts):
                 place[n_cuts] = cut
                 n_cuts += int(weight[cut] != 0)
+        best[:, :, :n_cuts] = 0
         for i in range(n_present):
             one = sums[present[i], j]
             before = upto[i]
@@ -1450,10 +1451,7 @@ def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_
                     so_far += one[place[q]]
                     after[q] = before[q] + so_far
             miss_upto[i + 1] = miss_upto[i] + (one[miss] if has_missing[j] else np.int64(0))
-        best[:, :, :n_cuts] = 0
-        for i in range(n_present):
-            after = upto[i + 1]
-            before = upto[opens[i]]
+            opened = upto[opens[i]]  # windows at once, while the sums are near
             whole = all_upto[i + 1] - all_upto[opens[i]]
             missing = miss_upto[i + 1] - miss_upto[opens[i]]
             for side in range(0 if has_missing[j] else 1, 2):
@@ -1461,7 +1459,7 @@ def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_
                 right = best[side, 1]
                 more = missing if side == 0 else np.int64(0)
                 for q in range(n_cuts):
-                    window = after[q] - before[q] + more
+                    window = after[q] - opened[q] + more
                     left[q] = max(left[q], window)
                     right[q] = max(right[q], whole - window)
         last = upto[n_present]
