@@ -511,6 +511,42 @@ def test_sets_above_the_target_are_counted():
     assert math.log(len(met)) <= log_count
 
 
+# ---------------------------------------------------------------- training quantities
+
+
+def test_theorems_are_not_claimed_where_their_conditions_fail():
+    X, y = rows(300)
+    infinite = AdaBoostRClassifier(Trees(3, smoothing=0), n_estimators=6).fit(X, y)
+    assert np.any(infinite.history_["step"] == 0)
+    perfect = AdaBoostClassifier(n_estimators=6).fit(X, X[:, 0] > 0)
+    slow = AdaBoostRClassifier(n_estimators=6, learning_rate=0.5).fit(X, y)
+    for model, why in ((infinite, "infinity"), (perfect, "perfect voter"), (slow, "learning_rate")):
+        for theta in (0, 0.25, 0.5):
+            assert why in model.certificate()[f"margins (eq. 9) of at most {theta:g}"].status
+        assert model.convergence().holds
+    assert "infinity" in infinite.certificate()["training error"].status
+    assert perfect.certificate()["training error"].applies
+
+
+@pytest.mark.parametrize("model", [AdaBoostClassifier(), RealAdaBoostClassifier(), AdaBoostRClassifier()], ids=str)
+def test_margin_errors_are_observed_as_they_are_bounded(model):
+    """Eq. 9 and the empirical Bayes rule, recomputed."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (200, 3)).astype(float)
+    y = rng.integers(0, 2, 200)
+    model = clone(model).set_params(n_estimators=5).fit(X, y)
+    found = certificate(model, train=(X, y))
+    f = model._votes(X)[0] / 2.0**40
+    margins = (np.exp((2 * y - 1) * f) - 1) / (np.exp((2 * y - 1) * f) + 1)
+    cells = pd.DataFrame(X).groupby([0, 1, 2]).ngroup().to_numpy()
+    rest = sum(min(np.sum(y[cells == c]), np.sum(1 - y[cells == c])) for c in np.unique(cells)) / 200
+    for theta in (0, 0.25, 0.5):
+        terms = found[f"margins (eq. 9) of at most {theta:g}"].terms
+        assert terms["as observed"] == pytest.approx(np.mean(margins <= theta))
+        assert terms["empirical Bayes error"] == pytest.approx(rest)
+        assert terms["as observed"] <= terms["as sharpened"] + 1e-9
+
+
 # ---------------------------------------------------------------- convergence
 
 
