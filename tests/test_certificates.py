@@ -2,7 +2,11 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import dask.array
 import numpy as np
@@ -587,6 +591,34 @@ def test_medians_and_models_without_predictions():
     slow = AdaBoostClassifier(n_estimators=3, learning_rate=0.5).fit(X, y)
     assert "learning_rate" in convergence(slow).why
     assert "searched" in convergence(RealAdaBoostClassifier(step=1, n_estimators=3).fit(X, y)).why
+
+
+# ---------------------------------------------------------------- the example of the docs
+
+
+def test_the_example_of_adult_runs_on_any_table(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rows(500)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(job=rng.choice(["x", "y"], 500), y=y)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    home = Path(electorate.__file__).parent.parent
+    script = [
+        sys.executable,
+        str(home / "benchmarks" / "certificates.py"),
+        "table.csv",
+        "--text",
+        "t",
+        "--picture",
+        "p.png",
+    ]
+    done = subprocess.run(
+        script, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(home)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The risk is at most" in (tmp_path / "t").read_text()
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+    kept = (home / "benchmarks" / "CERTIFICATE.txt").read_text()
+    assert len(kept.splitlines()) <= 40  # one screen
 
 
 # ---------------------------------------------------------------- the command
