@@ -13,6 +13,7 @@ from training_cases import noisy
 import electorate
 from electorate import Columns, Pool, QuadBoostClassifier
 from electorate.boosting.quadboost import L1, L2, Linf, Penalty
+from electorate.engines import gram
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES
@@ -94,6 +95,36 @@ def test_a_weight_is_the_least_of_the_objective(penalty: Penalty) -> None:
 
 def test_a_voter_that_says_nothing_gets_no_weight() -> None:
     assert L1(0.1).best(0.5, 0.0) == 0
+
+
+# ---------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize(("name", "way"), EVERY)
+@pytest.mark.parametrize("family", [Columns(), Pool(5)], ids=repr)
+def test_few_gram_rows_in_memory_change_nothing(
+    name: str, way: str, family: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row at a time, three, or all: the same model, gone on with from a file's moves too."""
+    X, y = signs(columns=25)
+    made: list[gram.Gram] = []
+    whole = gram.Gram.__init__
+
+    def counted(self: gram.Gram, *given: Any) -> None:
+        whole(self, *given)
+        made.append(self)
+
+    monkeypatch.setattr(gram.Gram, "__init__", counted)
+    fitted = model(name, way, family, n_estimators=25).fit(X, y)
+    loaded = len(made[-1].owners)
+    for rows in (1, 3):
+        monkeypatch.setattr(gram, "MOST_BYTES", rows * 8 * len(made[0].slot))
+        small = model(name, way, family, n_estimators=25).fit(X, y)
+        assert small.digest_ == fitted.digest_
+        np.testing.assert_array_equal(small.history_["objective"], fitted.history_["objective"])
+        assert len(made[-1].rows) == len(made[-1].owners) == min(rows, loaded)
+        going = model(name, way, family, n_estimators=6, warm_start=True).fit(X, y)
+        assert going.set_params(n_estimators=25).fit(X, y).digest_ == fitted.digest_
 
 
 # ---------------------------------------------------------------- decreases

@@ -21,6 +21,7 @@ from electorate import (
     QuadBoostClassifier,
     QuadBoostClassifierCV,
     QuadBoostRegressor,
+    RegressionTrees,
     TimeLimit,
 )
 
@@ -251,6 +252,9 @@ def test_a_regressor_counts_weights_as_rows_in_any_order(family: Any) -> None:
 
 MODELS = [
     QuadBoostRegressor(n_estimators=10),
+    QuadBoostRegressor(RegressionTrees(2), penalty="l2", lam=0.1, n_estimators=6),
+    QuadBoostRegressor(RegressionTrees(1), reweight="greedy", early_stopping=True, n_estimators=6),
+    QuadBoostRegressor(Pool(5), early_stopping=True, n_estimators=6),
     QuadBoostRegressor(Columns(), penalty="l1", reweight="greedy", n_estimators=20),
     QuadBoostRegressor(Ridge(), penalty="l2", lam=0.1, reweight="cyclic", n_estimators=8),
     QuadBoostClassifierCV(rounds=[1, 5, 20], cv=2),

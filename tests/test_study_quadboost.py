@@ -99,3 +99,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
         assert main(["reproduce", "quadboost", *wrong, *out]) == 1
     assert main(["reproduce", "quadboost", "--table", "1", "--data", str(tmp_path)]) == 1
     assert "ELECTORATE_DATA" in capsys.readouterr().err
+
+
+def test_table_2_needs_no_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--data", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert main(["reproduce", "quadboost", "--table", "2", *where]) == 0
+    assert "| LPBoost | QuadBoost | 5, 7, 13 |" in capsys.readouterr().out

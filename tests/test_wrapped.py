@@ -20,11 +20,19 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from electorate import AdaBoostClassifier, AdaBoostRClassifier, Checkpoint, RealAdaBoostClassifier, Resampled
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    Checkpoint,
+    RealAdaBoostClassifier,
+    Resampled,
+    VadaBoostClassifier,
+)
 
 checked = settings(derandomize=True, max_examples=25, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 ALL_THREE = [AdaBoostClassifier, RealAdaBoostClassifier, AdaBoostRClassifier]
+FOUR = [*ALL_THREE, VadaBoostClassifier]
 
 
 def blobs(seed: int, n_classes: int = 2, n_rows: int = 90) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -308,7 +316,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("how", "error", "message"), FAILURES)
-@pytest.mark.parametrize("model", ALL_THREE)
+@pytest.mark.parametrize("model", FOUR)
 def test_a_voter_that_fails_in_round_1(model: Any, how: str, error: Any, message: str) -> None:
     X, y = blobs(10)
     broken = model(Failing(1, how), n_estimators=6)
@@ -321,7 +329,7 @@ def test_a_voter_that_fails_in_round_1(model: Any, how: str, error: Any, message
 
 
 @pytest.mark.parametrize(("how", "error", "message"), FAILURES)
-@pytest.mark.parametrize("model", ALL_THREE)
+@pytest.mark.parametrize("model", FOUR)
 def test_a_voter_that_fails_later_leaves_the_rounds_before(model: Any, how: str, error: Any, message: str) -> None:
     X, y = blobs(10)
     broken = model(Failing(4, how), n_estimators=6)

@@ -26,3 +26,17 @@ class Residual:
     def wrong(self, state: Floats, label: int) -> NDArray[np.bool_]:
         """A tie is the first label."""
         return np.asarray(state[0] < 0 if label == 0 else state[0] <= 0)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The state itself, from -1 to 1: its sums are means of a pool's voters, with the labels and with each other."""
+
+    n_states: ClassVar[int] = 1
+    floor_row: ClassVar[int] = 0
+
+    def channel(self, state: Floats, floor: float) -> Floats:
+        return np.array(state[0])
+
+    def wrong(self, state: Floats, label: int) -> NDArray[np.bool_]:
+        return np.zeros(state.shape[1], dtype=np.bool_)

@@ -61,7 +61,8 @@ def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[An
     if path is None:
         return None
     names = names_of(model)
-    source = Source(path, options.format, kinds_of(model, names), (*MISSING, *options.missing))
+    missing = (*MISSING, *options.missing)
+    source = Source(path, options.format, kinds_of(model, names), missing, (), options.delimiter or "")
     X, y = read_table(source, options.target or _target(source, names))
     return X.select(names), y
 

@@ -37,6 +37,15 @@ class Gram:
         self.slot[j] = at
         self.owners[at] = j
 
+    def load_all(self, voters: list[int]) -> None:
+        """The rows of so many voters at once, at most as many as there is room for."""
+        missing = [j for j in voters if self.slot[j] < 0]
+        if len(self.owners) + len(missing) > self.most:  # else one of them could make another go
+            self.slot[:] = -1
+            self.owners, self.oldest = [], 0
+        for j in voters:
+            self.load(j)
+
     def _room(self) -> int:
         """A place for one more row."""
         if len(self.owners) == self.most:
@@ -97,8 +106,7 @@ class PoolState:
         low = 0
         while low < len(places):
             high = self._reach(places[low:, 1]) + low
-            for j in np.unique(places[low:high, 1]).tolist():
-                self.gram.load(j)
+            self.gram.load_all(np.unique(places[low:high, 1]).tolist())
             state = (self.c, self.pool.eta, self.weight, self.gram.rows, self.gram.slot)
             kernels.quad_replay(kind, lam, mode, places[low:high], moves[low:high], *state)
             low = high

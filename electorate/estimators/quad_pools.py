@@ -180,9 +180,17 @@ class FinitePool:
         whole: means.Pool = voters
         if getattr(model, "fit_intercept", False):
             whole = means.Centred(voters, said.target)
-        if self.both and model.reweight != "never" and model.penalty in ("l2", "linf"):
-            whole = means.Mirrored(whole)
-        return whole, voters.silent
+        return self.mirrored(whole, model), voters.silent
+
+    def mirrored(self, voters: means.Pool, model: Any) -> means.Pool:
+        """With complements, where they make a difference."""
+        wanted = self.both and model.reweight != "never" and model.penalty in ("l2", "linf")
+        return means.Mirrored(voters) if wanted else voters
+
+    @property
+    def n_voters(self) -> int:
+        """Without complements."""
+        return self.said.columns.n_columns
 
     def start(self, model: Any, group: Any, number: int, past: Past) -> PoolRounds:
         said = self.said.about(group)
@@ -287,7 +295,7 @@ class StumpPool(FinitePool):
 
     def cast(self, run: int, number: int, weight: float) -> Cast:
         """A voter says the second label above its threshold, its complement the contrary."""
-        n = self.said.columns.n_columns
+        n = self.n_voters
         sign = 1.0 if number < n else -1.0
         step = Step(weight, 0.0, 0.0)
         if number % n == len(self.tests.column):

@@ -14,6 +14,7 @@ from electorate.boosting.pool_rounds import Run
 from electorate.estimators import training
 from electorate.estimators.callbacks import Hooks
 from electorate.estimators.quad_afresh import BinVoters, RowVoters
+from electorate.estimators.quad_far import FarPool
 from electorate.estimators.quad_pools import Case, ColumnPool, Listener, Past, StumpPool, last_weights
 from electorate.estimators.room import Outline, Room
 from electorate.moves import Moves
@@ -56,11 +57,8 @@ def _pool(model: Any, place: Any, case: Case | None, outline: Outline, before: A
     family = model._family()
     if case is not None and not model._is_native:
         return ColumnPool(case) if isinstance(family, Columns) else RowVoters(model, case)
-    if case is None and (model.reweight != "never" or outline.listens):
-        raise ValueError(
-            f"{type(model).__name__} on a Dask cluster neither re-weights voters nor stops by validation: use "
-            "reweight='never' and early_stopping=False, or rows of this process"
-        )
+    if case is None:
+        _refuse_far(model, outline)
     bins = place.agree("find_bins", model.categorical_features, model.max_bins)
     if before is not None:
         training._refuse_other_data(before, bins, outline.classes)
@@ -68,7 +66,23 @@ def _pool(model: Any, place: Any, case: Case | None, outline: Outline, before: A
     engines = {name: place.engine(name, numbers, len(outline.classes)) for name, numbers in said.items()}
     if case is not None and isinstance(family, Pool):
         return StumpPool(model, case, bins, engines["train"], engines.get("heard"))
+    if isinstance(family, Pool):
+        return FarPool(model, bins, engines["train"], len(outline.classes))
     return BinVoters(model, bins, engines["train"], engines.get("heard"))
+
+
+def _refuse_far(model: Any, outline: Outline) -> None:
+    """What takes the rows of this process."""
+    name = type(model).__name__
+    if outline.listens:
+        raise ValueError(
+            f"{name} on a Dask cluster does not stop by validation: use early_stopping=False, or rows of this process"
+        )
+    if model.reweight != "never" and not isinstance(model._family(), Pool):
+        raise ValueError(
+            f"{name} on a Dask cluster re-weights only the voters of a Pool: use Pool(), reweight='never', or rows of "
+            "this process"
+        )
 
 
 @dataclass(frozen=True)

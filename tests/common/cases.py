@@ -3,7 +3,6 @@
 Data sets are small on purpose, and full of what goes wrong: exact ties, missing values, categories, noise.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,28 +13,38 @@ from electorate import (
     AdaBoostRClassifier,
     PairedStumps,
     Pool,
+    QuadBoostClassifier,
     RealAdaBoostClassifier,
     Rules,
     Stumps,
     Trees,
     Union,
 )
-from tests.common.recompute import Floats, mean_exp
+from tests.common.checks import ADABOOST, Theory
 
 
 class Booster(NamedTuple):
     estimator: Any  # not fitted; learning_rate = 1, where the theorems hold
-    objective: Callable[[Floats, Floats], float]  # of margins and weights: what history_["objective"] must be
+    theory: Theory  # what its numbers must be
 
 
 BOOSTERS = {
-    "AdaBoost": Booster(AdaBoostClassifier(n_estimators=12), mean_exp),
-    "AdaBoost-few-bins": Booster(AdaBoostClassifier(n_estimators=12, max_bins=4), mean_exp),
-    "AdaBoost-exact": Booster(AdaBoostClassifier(n_estimators=12, max_bins="exact"), mean_exp),
-    "AdaBoost-paired": Booster(AdaBoostClassifier(PairedStumps(), n_estimators=12), mean_exp),
-    "AdaBoost-pool": Booster(AdaBoostClassifier(Pool(5), n_estimators=12), mean_exp),
-    "AdaBoost-rules": Booster(AdaBoostClassifier(Rules(3), n_estimators=12), mean_exp),
-    "AdaBoost-union": Booster(AdaBoostClassifier(Union([Stumps(), Rules(2), Trees(2)]), n_estimators=12), mean_exp),
+    "AdaBoost": Booster(AdaBoostClassifier(n_estimators=12), ADABOOST),
+    "AdaBoost-few-bins": Booster(AdaBoostClassifier(n_estimators=12, max_bins=4), ADABOOST),
+    "AdaBoost-exact": Booster(AdaBoostClassifier(n_estimators=12, max_bins="exact"), ADABOOST),
+    "AdaBoost-paired": Booster(AdaBoostClassifier(PairedStumps(), n_estimators=12), ADABOOST),
+    "AdaBoost-pool": Booster(AdaBoostClassifier(Pool(5), n_estimators=12), ADABOOST),
+    "AdaBoost-rules": Booster(AdaBoostClassifier(Rules(3), n_estimators=12), ADABOOST),
+    "AdaBoost-union": Booster(AdaBoostClassifier(Union([Stumps(), Rules(2), Trees(2)]), n_estimators=12), ADABOOST),
+}
+# Voters that come again are merged, and may be weighted again: for two labels. `clusters`: also on Dask.
+QUAD = {
+    "QuadBoost-pool": QuadBoostClassifier(Pool(5), n_estimators=12),
+    "QuadBoost-stumps": QuadBoostClassifier(Stumps(), n_estimators=12),
+    "QuadBoost-L1-trees": QuadBoostClassifier(Trees(2, criterion="edge"), penalty="l1", lam=0.02, n_estimators=8),
+    "QuadBoost-Linf-pool": QuadBoostClassifier(Pool(5), penalty="linf", alpha_max=0.2, n_estimators=12),
+    "QuadBoost-L1-cyclic": QuadBoostClassifier(Pool(5), penalty="l1", lam=0.02, reweight="cyclic", n_estimators=8),
+    "QuadBoost-L2-greedy": QuadBoostClassifier(Stumps(), penalty="l2", lam=0.5, reweight="greedy", n_estimators=12),
 }
 # Voters with real outputs, and trees: they go through the checks of bits.
 REAL = {

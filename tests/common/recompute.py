@@ -38,6 +38,23 @@ def staged_margins(model: Any, X: Any, y: Any) -> Floats:
     return np.cumsum(model.steps_[:, None] * awards(model, X, y), axis=0)
 
 
+def staged_by_moves(model: Any, X: Any, y: Any) -> Floats:
+    """[round, row] of y f for two labels, where voters change their weights: from `moves_`, one by one."""
+    said = awards(model, X, y)
+    moves = model.moves_
+    weight, stages = np.zeros(len(said)), []
+    for number in range(1, int(moves.round.max(initial=0)) + 1):
+        mine = moves.round == number
+        weight[moves.places()[mine]] = moves.weight[mine]
+        stages.append(weight @ said)
+    return np.array(stages).reshape(len(stages), len(X))
+
+
+def margins_of_f(model: Any, decision: Floats, y: Any, total: float) -> Floats:
+    """Of a decision function that is f itself, for two labels."""
+    return np.where(codes_of(model, y) == 1, 1, -1) * decision
+
+
 def margins_of_decision(model: Any, decision: Floats, y: Any, total: float) -> Floats:
     """Margins out of scikit-learn's decision function, which is divided by the sum of the steps.
 
@@ -53,3 +70,25 @@ def margins_of_decision(model: Any, decision: Floats, y: Any, total: float) -> F
 def mean_exp(margins: Floats, weight: Floats) -> float:
     """The weighted mean of exp(-margin): the objective of every AdaBoost."""
     return float(np.average(np.exp(-margins), weights=weight))
+
+
+def mean_square(margins: Floats, weight: Floats) -> float:
+    """The weighted mean of (y - f)^2 = (1 - y f)^2: the objective of QuadBoost, without a penalty."""
+    return float(np.average((1 - margins) ** 2, weights=weight))
+
+
+def paid(model: Any) -> Floats:
+    """QuadBoost's penalty after every round; without re-weighting copies count apart."""
+    moves = model.moves_
+    cost = {"l1": lambda w: 2 * model.lam * np.abs(w), "l2": lambda w: model.lam * w**2}.get(
+        model.penalty, np.zeros_like
+    )
+    rounds = np.arange(1, int(moves.round.max(initial=0)) + 1)
+    if model.reweight == "never":
+        return np.cumsum(cost(moves.told[:, 1]))[np.searchsorted(moves.round, rounds, side="right") - 1]
+    now: dict[int, float] = {}
+    found = []
+    for turn in moves.changes():
+        now |= {place: new for place, _, new in turn}
+        found.append(float(np.sum(cost(np.array(list(now.values()))))))
+    return np.array(found)

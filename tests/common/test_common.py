@@ -2,9 +2,12 @@
 
 import pytest
 
+from electorate import Pool
 from tests.common import checks
-from tests.common.cases import BOOSTERS, DATA, REAL
+from tests.common.cases import BOOSTERS, DATA, QUAD, REAL
 from tests.common.engines import ENGINES
+
+OF_THEORY = (checks.check_objective_is_recomputed, checks.check_margins_are_recomputed)
 
 
 def names(check):
@@ -12,8 +15,8 @@ def names(check):
 
 
 def go_through(check, engine, booster, data):
-    estimator, objective = BOOSTERS[booster]
-    more = (objective,) if check is checks.check_objective_is_recomputed else ()
+    estimator, theory = BOOSTERS[booster]
+    more = (theory,) if check in OF_THEORY else ()
     check(ENGINES[engine], estimator, *DATA[data], *more)
 
 
@@ -37,3 +40,30 @@ def test_common_elsewhere(check):
 def test_common_bits(check, booster, engine):
     estimator = REAL[booster] if booster in REAL else BOOSTERS[booster].estimator
     check(ENGINES[engine], estimator, *DATA["categories"])
+
+
+def quad_checks(booster):
+    """All but those of stagewise boosters; a pool knows its training error at the end only."""
+    on_pool = isinstance(QUAD[booster].estimator, Pool)
+    left_out = [*checks.OF_STAGEWISE, *([checks.check_train_error_is_score] if on_pool else [])]
+    return [check for check in checks.CHECKS if check not in left_out]
+
+
+@pytest.mark.parametrize("data", ["two-labels", "ties", "missing"])
+@pytest.mark.parametrize(
+    ("booster", "check"), [pytest.param(b, c, id=f"{b}-{names(c)}") for b in QUAD for c in quad_checks(b)]
+)
+def test_quadboost(check, booster, data):
+    more = (checks.QUADBOOST,) if check in OF_THEORY else ()
+    check(ENGINES["threads"], QUAD[booster], *DATA[data], *more)
+
+
+FAR = [b for b, model in QUAD.items() if model.reweight == "never" or isinstance(model.estimator, Pool)]
+
+
+@pytest.mark.parametrize("booster", FAR)
+@pytest.mark.parametrize("check", [checks.check_any_parts, checks.check_objective_is_recomputed], ids=names)
+def test_quadboost_elsewhere(check, booster):
+    """On Dask, where only the voters of a pool are weighted again."""
+    more = (checks.QUADBOOST,) if check in OF_THEORY else ()
+    check(ENGINES["dask"], QUAD[booster], *DATA["missing"], *more)
