@@ -285,6 +285,10 @@ def test_wrong_questions_are_refused():
             certificate(model, **wrong)
     with pytest.raises(ValueError, match="100 rows and y 99"):
         certificate(model, heldout=(X, y[1:]))
+    with pytest.raises(TypeError, match="RandomForestClassifier"):
+        certificate(RandomForestClassifier(2).fit(X, y), heldout=(X, y))
+    with pytest.raises(TypeError, match="RandomForestClassifier"):
+        convergence(RandomForestClassifier(2).fit(X, y))
     with pytest.raises(ValueError, match="none is one of"):
         certificate(model, heldout=(X, np.where(y, "yes", "no")))
     with pytest.raises(ValueError, match="Dask"):

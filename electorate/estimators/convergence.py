@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.ensemble import Ensemble
+from electorate.estimators.certified import refuse_others
 from electorate.theory import training
 from electorate.theory.convergence import Convergence, Prediction
 
@@ -36,6 +37,7 @@ def convergence(model: Any) -> Convergence:
     True
     """
     model = getattr(model, "best_estimator_", model)
+    refuse_others(model, "convergence")
     check_is_fitted(model)
     name = type(model).__name__
     tell = TOLD.get(name)
