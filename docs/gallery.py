@@ -23,6 +23,7 @@ from electorate import (
     CumulativeMarginsDisplay,
     DeepBoostClassifier,
     EBBoostClassifier,
+    IntervalDisplay,
     MarginDisplay,
     MedBoostRegressor,
     PathDisplay,
@@ -35,6 +36,7 @@ from electorate import (
     TreeSizesDisplay,
     VadaBoostClassifier,
 )
+from electorate.report.regression import figure_2
 from electorate.simulate import XD6, TwoNorm
 from electorate.studies.adaboost_r import figure_5, figure_6
 
@@ -113,13 +115,23 @@ def shapes() -> Any:
     y = np.where(score + random.normal(0, 0.6, n) > 1, "yes", "no")
     table.loc[random.random(n) < 0.15, "age"] = np.nan
     model = RealAdaBoostClassifier(n_estimators=120).fit(table, y)
-    return ShapeDisplay.from_estimator(model).figure_
+    return ShapeDisplay.from_estimator(model, table).figure_
 
 
 def robust() -> Any:
     X, y = load_diabetes(return_X_y=True)
     model = MedBoostRegressor(n_estimators=100).fit(X[:300], y[:300])
     return RobustErrorDisplay.from_estimator(model, X[:300], y[:300], X_test=X[300:], y_test=y[300:]).figure_
+
+
+def intervals() -> Any:
+    random = np.random.default_rng(0)
+    n = 1200
+    x, z = random.uniform(-3, 3, n), random.normal(size=n)
+    y = np.sin(2 * x) + 0.3 * z + (0.1 + 0.15 * np.abs(x)) * random.normal(size=n)
+    X = pd.DataFrame({"x": x, "z": z})
+    model = MedBoostRegressor(n_estimators=60).fit(X[:800], y[:800]).calibrate(X[800:], y[800:])
+    return IntervalDisplay.from_estimator(model, X, "x", y, coverage=0.9).figure_
 
 
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -131,6 +143,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "path": path,
     "shapes": shapes,
     "robust_error": robust,
+    "intervals": intervals,
+    "figure_2": figure_2,
     "figure_5": lambda: figure_5().figure_,
     "figure_6": lambda: figure_6().figure_,
 }

@@ -19,6 +19,7 @@ _HOMES = {
     "CumulativeMarginsDisplay": "electorate.report.margin_displays",
     "DeepBoostClassifier": "electorate.estimators.deepboost",
     "EBBoostClassifier": "electorate.estimators.penalised",
+    "IntervalDisplay": "electorate.report.regression",
     "KernelSections": "electorate.voters.kernel_sections",
     "LPBoostClassifier": "electorate.estimators.lpboost",
     "LocMedBoostRegressor": "electorate.estimators.regressors",
@@ -34,6 +35,7 @@ _HOMES = {
     "RQPBoostClassifier": "electorate.estimators.rlpboost",
     "QuadBoostClassifierCV": "electorate.estimators.quad_cv",
     "QuadBoostRegressor": "electorate.estimators.quad_regressor",
+    "QuantilesDisplay": "electorate.report.regression",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "RegressionTrees": "electorate.voters.regression_trees",
     "Resampled": "electorate.voters.wrapped",
@@ -52,6 +54,7 @@ _HOMES = {
     "compare": "electorate.comparison.compare",
     "compare_over": "electorate.comparison.over_tables",
     "complexity_of": "electorate.estimators.family_complexity",
+    "contributions": "electorate.estimators.shapes",
     "convergence": "electorate.estimators.convergence",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
@@ -74,6 +77,7 @@ __all__ = [
     "CumulativeMarginsDisplay",
     "DeepBoostClassifier",
     "EBBoostClassifier",
+    "IntervalDisplay",
     "KernelSections",
     "LPBoostClassifier",
     "LocMedBoostRegressor",
@@ -87,6 +91,7 @@ __all__ = [
     "QuadBoostClassifier",
     "QuadBoostClassifierCV",
     "QuadBoostRegressor",
+    "QuantilesDisplay",
     "RLPBoostClassifier",
     "RQPBoostClassifier",
     "RealAdaBoostClassifier",
@@ -108,6 +113,7 @@ __all__ = [
     "compare",
     "compare_over",
     "complexity_of",
+    "contributions",
     "convergence",
     "empirical_rademacher",
     "load",
@@ -143,10 +149,11 @@ if TYPE_CHECKING:
     from electorate.estimators.regressors import AdaBoostRegressor, LocMedBoostRegressor, MedBoostRegressor
     from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
     from electorate.estimators.rule_table import rule_table
-    from electorate.estimators.shapes import shape_functions
+    from electorate.estimators.shapes import contributions, shape_functions
     from electorate.modelfile import ModelFormatError
     from electorate.report.margin_displays import CumulativeMarginsDisplay, MarginDisplay
     from electorate.report.path_display import PathDisplay
+    from electorate.report.regression import IntervalDisplay, QuantilesDisplay
     from electorate.report.robust_error import RobustErrorDisplay
     from electorate.report.round_displays import BoundDisplay, CostDisplay
     from electorate.report.shape_display import ShapeDisplay

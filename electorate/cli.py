@@ -8,6 +8,7 @@ import argparse
 import os
 import signal
 import sys
+import warnings
 from importlib import import_module
 
 from electorate import __version__
@@ -35,7 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     options = parser().parse_args(arguments)
     try:
-        return int(import_module(f"electorate.commands.{options.command}").run(options) or 0)
+        with warnings.catch_warnings():
+            warnings.showwarning = Said(options.command)
+            return int(import_module(f"electorate.commands.{options.command}").run(options) or 0)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
@@ -55,6 +58,20 @@ def _message(error: Exception) -> str:
         return literal(where + error.strerror, 2000)
     lines = [literal(line, 2000) for line in str(error).split("\n")]
     return "\n".join(lines) or type(error).__name__
+
+
+class Said:
+    """Shows warnings as messages, each once."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.before: set[str] = set()
+
+    def __call__(self, message: Warning | str, *_: object, **__: object) -> None:
+        text = literal(message, 2000)
+        if text not in self.before:
+            self.before.add(text)
+            print(f"electorate {self.command}: {text}", file=sys.stderr)
 
 
 def entry() -> None:
@@ -90,6 +107,7 @@ def parser() -> argparse.ArgumentParser:
 
 def add_table_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--format", choices=FORMATS, default="", help="of the table, where its name does not say")
+    one.add_argument("--delimiter", type=_one_sign, metavar="SIGN", help="between cells, e.g. ';'")
     one.add_argument(
         "--missing", action="append", default=[], metavar="TEXT", help="a cell that means nothing is known, e.g. '?'"
     )
@@ -103,6 +121,13 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
         "--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help="number or text, not guessed"
     )
     add_table_options(one)
+
+
+def _one_sign(text: str) -> str:
+    sign = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if len(sign) != 1 or not sign.isascii() or sign in '"\r\n' or sign.isalnum():
+        raise argparse.ArgumentTypeError(f"{literal(text)!r} is no sign that can part cells: ; or | or \\t")
+    return sign
 
 
 def _type(text: str) -> tuple[str, str]:
@@ -119,6 +144,7 @@ def source_of(options: argparse.Namespace) -> Source:
         dict(getattr(options, "type", [])),
         (*MISSING, *options.missing),
         tuple(getattr(options, "drop", ())),
+        options.delimiter or "",
     )
 
 

@@ -21,6 +21,8 @@ from electorate.ensemble import LEAF, Ensemble, Read
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 CELLS_AT_ONCE = 2**17  # said values of a block: they stay in the cache
+CELLS_ELSEWHERE = 2**22  # of regressors that take their time for every call
+Kappas = Callable[[int, int], Array]  # [candidate, row] of the confidences in rows low..high
 
 
 @dataclass(frozen=True)
@@ -134,12 +136,13 @@ class Median:
         self, n_rows: int, say: Callable[[int, int], tuple[Array, Array | None]], pool: Pool, task: Callable[..., None]
     ) -> None:
         """task(low, high, votes) for blocks of rows, on threads."""
-        rows = max(64, CELLS_AT_ONCE // max(1, self.n_voters))
+        cells = CELLS_AT_ONCE if self.trees is not None else CELLS_ELSEWHERE
+        rows = max(64, cells // max(1, self.n_voters))
         blocks = [(low, min(low + rows, n_rows)) for low in range(0, n_rows, rows)]
         pool.map(lambda block: task(*block, self.votes(*say(*block))), blocks)
 
-    def speak(self, read: Read, kappas: Array | None) -> Callable[[int, int], tuple[Array, Array | None]]:
-        """What trees say of the rows low..high. kappas[candidate, row]: confidences, None where all are 1."""
+    def speak(self, read: Read, kappas: Kappas | None) -> Callable[[int, int], tuple[Array, Array | None]]:
+        """What trees say of the rows low..high. kappas: None where all confidences are 1."""
         trees = self.trees
         assert trees is not None
         outputs = 2 if self.leaves_doubt else 1
@@ -148,19 +151,20 @@ class Median:
             said = trees_say(trees, read(low, high), outputs)
             sure = said[1] if outputs == 2 else None
             if kappas is not None:
-                mine = kappas[self.kappa, low:high].T
+                mine = kappas(low, high)[self.kappa].T
                 sure = mine if sure is None else sure * mine
             return said[0], sure
 
         return say
 
-    def replay(self, X: Any, kappas: Array | None) -> Callable[[int, int], tuple[Array, Array | None]]:
-        """What fitted regressors say; each is asked for all rows at once."""
-        said = np.array([np.asarray(one.predict(X), dtype=np.float64).ravel() for one in self.fitted]).T
-        said = np.ascontiguousarray(said).reshape(X.shape[0], self.n_voters)
+    def replay(self, X: Any, kappas: Kappas | None) -> Callable[[int, int], tuple[Array, Array | None]]:
+        """What fitted regressors say."""
 
         def say(low: int, high: int) -> tuple[Array, Array | None]:
-            return said[low:high], None if kappas is None else np.ascontiguousarray(kappas[self.kappa, low:high].T)
+            part = X if high - low == X.shape[0] else X[low:high]
+            said = np.array([np.asarray(one.predict(part), dtype=np.float64).ravel() for one in self.fitted]).T
+            said = np.ascontiguousarray(said).reshape(high - low, self.n_voters)
+            return said, None if kappas is None else np.ascontiguousarray(kappas(low, high)[self.kappa].T)
 
         return say
 

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 import electorate
 from electorate import AdaBoostClassifier, ModelFormatError, Trees
-from electorate.comparison import cells, folds, statistics
+from electorate.comparison import cells, folds, report, statistics
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, Algorithm, Facts, applicable
 from electorate.comparison.cells import Cell, Protocol, in_order
 from electorate.comparison.journal import Failed, Journal
@@ -166,6 +166,16 @@ def test_a_cell_is_a_function_of_rows_and_seed():
     assert np.array_equal(one.log_losses, two.log_losses)
 
 
+def test_cells_are_silent(recwarn):
+    def warns(facts):
+        warnings.warn("as always", stacklevel=2)
+        return ours(facts)
+
+    rows, n_classes = rows_of(*small())
+    cells.run(Cell(0, 0, 0), rows, Protocol([Algorithm("a", CLASSIFICATION, warns, ({},))], 3, 0, n_classes))
+    assert not recwarn
+
+
 def test_a_cell_is_what_the_estimator_does_on_the_training_rows():
     X, y = small()
     rows, n_classes = rows_of(X, y)
@@ -249,6 +259,9 @@ def test_ranking_uses_the_rows_all_have_and_names_the_rest():
     assert ranking.folds == [0]
     assert ranking.lines[1].error == 0.5
     assert set(ranking.not_run) == set(order) - set(results)
+    told = report.missing(ranking, protocol)
+    assert told == ["not run: stumps: n_estimators=5", "not run: trees: n_estimators=2 in fold 2"]
+    assert report.missing(rank(protocol, order, {}), protocol) == ["not run: stumps", "not run: trees"]
     apart = {Cell(0, 0, 0): outcome(0.1, 1, 0), Cell(1, 0, 1): outcome(0.1, 0, 0)}
     assert len(rank(protocol, order, apart).lines) == 1  # no fold in common: one of them stands alone
     results[Cell(1, 0, 0)] = Failed("no")
@@ -435,6 +448,7 @@ def test_a_quantity_is_ranked_by_absolute_error():
     assert found.columns["error"][0] < 0.4
     assert np.isnan(found.bound)
     assert "abs. error" in str(found)
+    assert "log loss" not in str(found)
 
 
 @pytest.mark.parametrize(

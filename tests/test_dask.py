@@ -242,6 +242,16 @@ def test_nothing_is_left_on_the_workers(client: Any) -> None:
 # ---------------------------------------------------------------- boosters from elsewhere
 
 
+def test_certificates_say_that_rows_on_workers_are_not_remembered(client: Any) -> None:
+    X, y = noisy(2)
+    weighted = AdaBoostClassifier(n_estimators=2).fit(*scattered((X, y, np.ones(len(y))), cuts(len(y), 2)))
+    model = AdaBoostClassifier(n_estimators=2).fit(*scattered((X, y), cuts(len(y), 2)))
+    found = model.certificate(train=(X, y), heldout=(X, y))
+    assert "does not know the rows" in found.notes[0]
+    assert found["margins"].applies
+    assert "weights" in weighted.certificate(train=(X, y))["margins"].status
+
+
 def test_a_booster_that_no_engine_has_heard_of(client: Any) -> None:
     """Defined here, run on both engines: weights 1 / (1 + exp(margin)), as in logistic boosting; half steps."""
 

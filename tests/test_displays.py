@@ -1,5 +1,6 @@
 """Pictures: what is drawn is what was computed, into the axes that were given, with names shown as they are."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,8 @@ from electorate import (
     Trees,
     TreeSizesDisplay,
     VadaBoostClassifier,
+    contributions,
+    convergence,
     margins,
     shape_functions,
     staged_margins,
@@ -142,6 +145,15 @@ def test_bounds_are_never_below_the_training_error(model: Any, ax: Any) -> None:
         assert np.all(bound >= observed - 1e-9)
     assert ax.get_yscale() == "log"
     assert len(display.lines_) == 1 + len(display.bounds)
+
+
+def test_predictions_of_rounds_can_be_drawn(ax: Any) -> None:
+    X, y = noisy(100)
+    found = convergence(VadaBoostClassifier(lam=0.0, n_estimators=9).fit(X, y))
+    for prediction in found.predictions:
+        lines = BoundDisplay.from_prediction(prediction, ax=ax).lines_
+        np.testing.assert_allclose(lines[0].get_ydata(), prediction.observed)
+        np.testing.assert_allclose(lines[1].get_ydata(), prediction.predicted)
 
 
 def test_bounds_of_median_votes(ax: Any) -> None:
@@ -272,6 +284,9 @@ def test_shape_functions_add_up_to_the_votes(seed: int, booster: Any) -> None:
     scores = margins(model, X, y).scores
     np.testing.assert_allclose(np.where(y == 1, 1, -1) * (constant[0] + added(shapes, X)), scores, atol=1e-10)
     assert [s.weight for s in shapes] == sorted((s.weight for s in shapes), reverse=True)
+    same, parts = contributions(model, X)
+    assert [shape.name for shape in same] == [shape.name for shape in shapes]
+    np.testing.assert_allclose(parts.sum(axis=1), added(shapes, X), atol=1e-12)
 
 
 def test_shape_functions_of_several_classes_and_their_picture() -> None:
@@ -287,6 +302,14 @@ def test_shape_functions_of_several_classes_and_their_picture() -> None:
     heights = sorted(bar.get_height() for bar in job.patches)
     np.testing.assert_allclose(heights, np.sort(shape.values[1]))
     assert ShapeDisplay.from_estimator(model, columns=["job"], label="u").shapes[0].name == "job"
+    ordered = ShapeDisplay.from_estimator(model, table, label="v")
+    _, parts = contributions(model, table)
+    assert parts.shape == (3, 200, len(shapes))
+    spread = dict(zip([shape.name for shape in shapes], parts[1].std(axis=0), strict=True))
+    assert [shape.name for shape in ordered.shapes] == sorted(spread, key=lambda name: -spread[name])
+    np.testing.assert_allclose(ordered.deciles[0], np.nanquantile(table["$a$"], np.arange(1, 10) / 10))
+    f = model.decision_function(table) * 2 / 3 + 1 / 3  # scikit-learn's scale to shares of the steps
+    np.testing.assert_allclose((parts.sum(axis=2) + constant[:, None]).T / model.steps_.sum(), f, atol=1e-9)
     for options, word in (
         ({}, "say whose votes"),
         ({"label": "x"}, "label='x'"),
@@ -381,6 +404,17 @@ def test_the_pictures_of_the_docs_are_small() -> None:
     for picture in pictures:
         assert picture.stat().st_size < 80_000
         assert f"plots/{picture.name}" in page
+
+
+def test_the_examples_of_the_page_run() -> None:
+    """All but the figures that take a minute."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "plots.md").read_text(), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        if "figure_5" not in block:
+            exec(compile(block, "plots.md", "exec"), names)
+    assert names["found"].margin_error(0.1) <= names["found"].bound(0.1)
+    assert names["problem"].bayes_error() == pytest.approx(0.2)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -11,18 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from electorate import AdaBoostRClassifier, Rules, margins
+from electorate.cli import main
 from electorate.simulate import XD6, LEDEven
 from electorate.studies.adaboost_r import (
     ALGORITHMS,
     PAPER,
     QUICK,
     Plan,
+    claims,
     distance,
     figure_5,
     figure_6,
     left_area,
     one_fit,
-    reproduce,
+    sweep,
     together,
     whole_law,
 )
@@ -104,9 +105,33 @@ def test_adaboost_r_is_less_sure_of_wrong_labels_under_noise() -> None:
     assert left["AdaBoost_R"] < 0.8 * left["real AdaBoost"]
 
 
-def test_reproduce_writes_a_picture_and_a_table(tmp_path: Path) -> None:
+def test_the_sweep_counts_what_the_paper_says() -> None:
+    facts = sweep(replace(SMALL, rates=(0.1, 0.4), repeats=2), terms=(1, 2))
+    assert len(facts) == 2 * 2 * 2 * 2 * 2 * 3  # samples, r, domains, rates, rounds, algorithms
+    lines = claims(facts).splitlines()
+    assert len(lines) == 2 + 4
+    for domain, r in {(fact["domain"], fact["r"]) for fact in facts}:
+        mine = [fact for fact in facts if (fact["domain"], fact["r"]) == (domain, r)]
+        wins = 0
+        for at in range(0, len(mine), 3):
+            assert mine[at]["rounds"] == mine[at + 2]["rounds"]
+            areas = {fact["algorithm"]: fact["area left of 0"] for fact in mine[at : at + 3]}
+            wins += min(areas, key=lambda name, areas=areas: areas[name]) == "AdaBoost_R"
+            assert sum(fact["lowest"] for fact in mine[at : at + 3]) >= 1 - 1e-9  # somebody is lowest everywhere
+        line = next(line for line in lines if line.startswith(f"| {domain} | {r} |"))
+        assert line.split("|")[3:5] == [f" {len(mine) // 3} ", f" {wins / (len(mine) // 3):.0%} "]
+
+
+def test_the_command_writes_a_picture_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The domains are simulated: no data is needed."""
     assert QUICK.rows < PAPER.rows
-    said = reproduce(SimpleNamespace(what="figure 6", quick=True, out=tmp_path / "out"))
+    asked = ["reproduce", "adaboost_r", "--data", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert main(asked) == 0
+    assert "--figure 5" in capsys.readouterr().out
+    assert main([*asked, "--figure", "6", "--quick"]) == 0
+    said = capsys.readouterr().out
     assert (tmp_path / "out" / "figure-6.png").stat().st_size > 10_000
+    assert (tmp_path / "out" / "figure-6.md").read_text() == said.removesuffix("\n")
     assert "# AdaBoost_R, Figure 6: XD6" in said
     assert "quick" in said
+    assert main([*asked, "--figure", "7"]) == 1

@@ -1211,7 +1211,7 @@ def test_best_target_threshold(
 
 
 @few_cases
-@given(rng=generators, n=st.integers(1, 30), eps=st.sampled_from([0.1, 0.5, 1.0, 100.0]))
+@given(rng=generators, n=st.integers(1, 30) | st.sampled_from([350, 600]), eps=st.sampled_from([0.1, 0.5, 1.0, 100.0]))
 def test_best_window(rng: np.random.Generator, n: int, eps: float) -> None:
     targets = np.sort(np.where(rng.random(n) < 0.5, rng.integers(0, 5, n) / 10, 3 * rng.normal(size=n)))
     weights = rng.choice(np.array([0, 1, 2, 9]), n)

@@ -40,7 +40,8 @@ from electorate import (
     thin,
 )
 from electorate.simulate import XD6, TwoNorm
-from electorate.theory.margins import Margins, MarginTable, Proof, theorem_1
+from electorate.theory.margins import Margins, MarginTable, Proof
+from electorate.theory.training import margin_errors
 
 checked = settings(derandomize=True, max_examples=25, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -226,6 +227,8 @@ def test_training_margins_keep_below_their_bound_in_every_round(model: Any, kind
         fit = clone(model).fit(X, y, sample_weight=weight)
         for stage in staged_margins(fit, X, y, kind=kind, sample_weight=weight):
             assert np.all(stage.margin_error(THETAS) <= stage.bound(THETAS) + 1e-9)
+            drawn = np.interp(THETAS, *stage.bound_curve())
+            assert np.all((stage.bound(THETAS) <= drawn + 1e-9) & (drawn <= stage.bound(THETAS) + 0.01))
         infinite = getattr(fit.estimator, "smoothing", None) == 0  # rounds of infinite outputs cost 1 + |mu|
         assert stage.bound(0.0) < 1 or infinite
         if not infinite:
@@ -241,7 +244,7 @@ def test_theorem_1_is_never_below_markov(seed: int) -> None:
     X, y = np.vstack([X, X[:10]]), np.concatenate([y, 1 - y[:10]])
     model = AdaBoostRClassifier(Trees(2), n_estimators=15).fit(X, y)
     found = margins(model, X, y, kind="logistic")
-    printed = theorem_1(THETAS, model.history_["edge"], bayes_error=10 / 60)
+    printed = np.array([margin_errors(model.history_["edge"], theta, bayes=10 / 60)[-1] for theta in THETAS])
     assert np.all(found.bound(THETAS) <= np.minimum(1.0, printed) + 1e-12)
     assert np.all(found.margin_error(THETAS) <= printed + 1e-12)
 

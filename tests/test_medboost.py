@@ -1,6 +1,8 @@
 """MedBoost and LocMedBoost: every identity of the paper, and the search against exhaustive ones."""
 
+import copy
 import math
+import pickle
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -577,3 +579,52 @@ class WithoutWeights(LinearRegression):
     def fit(self, X: Any, y: Any) -> "WithoutWeights":  # type: ignore[override]
         super().fit(X, y)
         return self
+
+
+def test_with_a_cost_of_ones_own_no_leaf_speaks_at_a_loss() -> None:
+    """With as many bins as targets the search knows what every leaf earns."""
+    X, y, weight = noisy(14, distinct=20)
+    model = LocMedBoostRegressor(RegressionTrees(2), cost=squared, eps=3.0, n_estimators=6).fit(X, y, weight)
+    assert model.vote_.n_voters == 6
+    said, sure = model._say(X)[1](0, len(y))
+    assert sure is not None
+    assert np.any(sure == 0)
+    w = weight / weight.sum()
+    for t, alpha in enumerate(model.steps_):
+        award = 1 - 2 * squared(said[:, t], y, 3.0)
+        for value in np.unique(said[sure[:, t] > 0, t]):
+            leaf = (said[:, t] == value) & (sure[:, t] > 0)
+            assert float(w[leaf] @ award[leaf]) > -1e-12
+        w = w * np.exp(-alpha * sure[:, t] * award)
+        w /= w.sum()
+
+
+@pytest.mark.parametrize("name", ["0-1", "bumps", "least squares", "wrapped, given"])
+def test_copies_and_pickles_are_the_model(name: str) -> None:
+    model, X, y, _ = fitted(name, 15)
+    model.calibrate(X, y)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        for one, two in zip(
+            other.predict_interval(X, coverage=0.5), model.predict_interval(X, coverage=0.5), strict=True
+        ):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_any_kind_of_table_gives_the_same_model() -> None:
+    import pandas as pd
+    import polars as pl
+
+    X, y, _ = noisy(16)
+    kinds = np.random.default_rng(0).choice(["a", "b", "c"], len(y))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=pd.Categorical(kinds))
+    encoded = np.column_stack([X, np.searchsorted(["a", "b", "c"], kinds)])
+    model = LocMedBoostRegressor(n_estimators=5)
+    said = [
+        model.fit(frame, y).predict(frame),
+        model.fit(pl.from_pandas(frame), y).predict(pl.from_pandas(frame)),
+        model.fit(pl.from_pandas(frame).to_arrow(), y).predict(pl.from_pandas(frame).to_arrow()),
+        model.set_params(categorical_features=[3]).fit(encoded, y).predict(encoded),
+    ]
+    for other in said[1:]:
+        np.testing.assert_array_equal(other, said[0])

@@ -265,6 +265,8 @@ def test_quantities_are_simulated_and_agree_with_labels():
     exact = compare_over(outcomes).chance("A", "B")
     doubled = {name: {a: 2 * losses for a, losses in one.items()} for name, one in outcomes.items()}
     assert compare_over(doubled).chance("A", "B") == pytest.approx(exact, abs=0.03)
+    assert "units" in str(compare_over(doubled))
+    assert "units" not in str(compare_over(outcomes))
 
 
 def test_an_algorithm_that_some_data_set_lacks_is_named():

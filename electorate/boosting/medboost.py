@@ -36,7 +36,10 @@ class ZeroOne:
     eps: float
 
     def award(self, said: Array, y: Array) -> Array:
-        return np.where(np.abs(said - y) <= self.eps, 1.0, -1.0)
+        award = np.subtract(said, y)  # in place: one array of all rows instead of three
+        np.abs(award, out=award)
+        np.subtract(self.eps, award, out=award)
+        return np.copysign(1.0, award, out=award)
 
 
 @dataclass(frozen=True)

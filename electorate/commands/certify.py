@@ -39,10 +39,13 @@ def run(options: argparse.Namespace) -> int:
     if options.heldout is None and options.train is None:
         raise ValueError("give --heldout TABLE, --train TABLE or both: a bound needs rows")
     model = load(options.model)
-    heldout, train = (_rows(model, path, options) for path in (options.heldout, options.train))
-    equal_rows = "allow" if options.allow_equal_rows else "refuse"
     found = certificate(
-        model, train=train, heldout=heldout, delta=options.delta, eps=options.eps, equal_rows=equal_rows
+        model,
+        train=_rows(model, options.train, options),
+        heldout=_rows(model, options.heldout, options),
+        delta=options.delta,
+        eps=options.eps,
+        equal_rows="allow" if options.allow_equal_rows else "refuse",
     )
     print(json.dumps(found.to_dict(), indent=1) if options.json else str(found))
     print(f"{literal(options.model)}: digest {model.digest_}", file=sys.stderr)
@@ -58,7 +61,8 @@ def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[An
     if path is None:
         return None
     names = names_of(model)
-    source = Source(path, options.format, kinds_of(model, names), (*MISSING, *options.missing))
+    missing = (*MISSING, *options.missing)
+    source = Source(path, options.format, kinds_of(model, names), missing, (), options.delimiter or "")
     X, y = read_table(source, options.target or _target(source, names))
     return X.select(names), y
 

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 from electorate.shown import literal
@@ -64,24 +65,27 @@ def with_target(options: argparse.Namespace, table: str | None) -> argparse.Name
 
 
 def compare_table(options: argparse.Namespace, data: tuple[Any, Any, Any], folder: str, seconds: float | None) -> Any:
+    from electorate.cli import source_of
     from electorate.comparison.compare import compare
+    from electorate.tables.reading import by_line
 
     X, y, weight = data
-    return compare(
-        X,
-        y,
-        sample_weight=weight,
-        algorithms=options.algorithm,
-        peers=options.peers,
-        folds=options.folds,
-        locked=options.locked,
-        time_limit=seconds,
-        task=options.task,
-        n_jobs=options.jobs,
-        seed=options.seed,
-        folder=folder,
-        progress=not options.quiet,
-    )
+    with nullcontext() if options.table is None else by_line(source_of(options), X):
+        return compare(
+            X,
+            y,
+            sample_weight=weight,
+            algorithms=options.algorithm,
+            peers=options.peers,
+            folds=options.folds,
+            locked=options.locked,
+            time_limit=seconds,
+            task=options.task,
+            n_jobs=options.jobs,
+            seed=options.seed,
+            folder=folder,
+            progress=not options.quiet,
+        )
 
 
 def read(options: argparse.Namespace) -> tuple[Any, Any, Any]:

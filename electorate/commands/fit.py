@@ -41,12 +41,14 @@ def run(options: argparse.Namespace) -> int:
     model = _build(options)
     from electorate import ProgressBar
     from electorate.cli import source_of
-    from electorate.tables.reading import read_weighted_table
+    from electorate.tables.reading import by_line, read_weighted_table
 
-    X, y, weight = read_weighted_table(source_of(options), options.target, options.weights)
+    source = source_of(options)
+    X, y, weight = read_weighted_table(source, options.target, options.weights)
     if not options.quiet and sys.stderr.isatty():
         model.set_callbacks(ProgressBar())
-    model.fit(X, y, sample_weight=weight)
+    with by_line(source, X):
+        model.fit(X, y, sample_weight=weight)
     model.save(options.out)
     errors = model.history_.get("train_error")
     trained = "" if errors is None else f", training error {float(errors[-1]):.4f}"

@@ -27,6 +27,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from electorate import load
     from electorate.cli import source_of
+    from electorate.tables.reading import by_line
     from electorate.tables.streaming import batches, kinds_of, names_of
     from electorate.tables.writing import Writer
 
@@ -36,7 +37,9 @@ def run(options: argparse.Namespace) -> int:
     count = 0
     with Writer(options.out, options.out_format) as out:
         for table in batches(source_of(options), kinds_of(model, names), options.keep):
-            out.write(_predicted(model, table, names, options))
+            with by_line(source_of(options), table, count):
+                predicted = _predicted(model, table, names, options)
+            out.write(predicted)
             count += table.num_rows
         if not count:
             raise source_of(options).error("the table has no rows")

@@ -11,11 +11,12 @@ from electorate.shown import literal
 EXAMPLES = """examples:
   electorate reproduce quadboost                      what there is of a paper
   electorate reproduce quadboost --table 1 --quick
+  electorate reproduce adaboost_r --figure 5 --out figures    a picture; pip install 'electorate[plot]'
   electorate reproduce quadboost --table 1 --sets wine,zoo --data /srv/data
   electorate reproduce adaboost_r --figure 6 --quick
 stopped by Ctrl-C or a crash? The same command goes on where it was."""
 
-STUDIES = ("adaboost_r", "quadboost")  # modules of electorate.studies
+STUDIES = ("adaboost_r", "deepboost", "quadboost", "vadaboost")  # modules of electorate.studies
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
@@ -45,8 +46,7 @@ def run(options: argparse.Namespace) -> int:
     what = f"table {options.table}" if options.table is not None else f"figure {options.figure}"
     if what not in study.OFFERS:
         raise ValueError(f"there is no {what} of {options.paper}; there is\n" + "\n".join(offers))
-    needs_data = what in getattr(study, "NEEDS_DATA", ())
-    if needs_data and not (Path(options.data) / "DATASETS.json").exists():
+    if what in study.NEEDS_DATA and not (Path(options.data) / "DATASETS.json").exists():
         raise ValueError(f"no DATASETS.json in {literal(options.data)}: say --data FOLDER, or set ELECTORATE_DATA")
     only = tuple(name.strip() for name in options.sets.split(",") if name.strip())
     out = Path(options.out or f"{options.paper}.reproduce")

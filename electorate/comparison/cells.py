@@ -5,6 +5,7 @@ Nested cross-validation is read off the cells afterwards: in each fold the setti
 """
 
 import time
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,8 +64,12 @@ class Protocol:
 
 
 def run(cell: Cell, rows: Rows, protocol: Protocol) -> Tested:
-    """One thread each: cells run side by side, and threads that wait for each other cost peers dearly."""
-    with threadpool_limits(1):
+    """One thread each: cells run side by side, and threads that wait for each other cost peers dearly.
+
+    Warnings of hundreds of fits help nobody; those of the winner's are shown.
+    """
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         return _run(cell, rows, protocol)
 
 

@@ -226,8 +226,10 @@ class Setup:
         self, cells: list[Cell], journal: Journal | Memory, here: bool, n_jobs: int, progress: Silent
     ) -> dict[int, str]:
         deadline = time.monotonic() + (self.options.time_limit or math.inf)
-        missing = [number for number in range(len(cells)) if journal.get(number) is None]
-        progress.begin(self.protocol, len(cells), len(cells) - len(missing))
+        known = [journal.get(number) for number in range(len(cells))]
+        missing = [number for number, result in enumerate(known) if result is None]
+        finished = {cell: result for cell, result in zip(cells, known, strict=True) if result is not None}
+        progress.begin(self.protocol, len(cells), finished)
 
         def tell(number: int) -> None:
             progress.done(cells[number], journal.get(number))

@@ -20,7 +20,7 @@ OFTEN = 0.1
 class Silent:
     """Nobody looks."""
 
-    def begin(self, protocol: Protocol, n_cells: int, n_done: int) -> None:
+    def begin(self, protocol: Protocol, n_cells: int, finished: dict[Cell, Result]) -> None:
         pass
 
     def done(self, cell: Cell, result: Result | None) -> None:
@@ -37,18 +37,24 @@ class Progress(Silent):
         self._width = 0
         self._shown = self._started = 0.0
 
-    def begin(self, protocol: Protocol, n_cells: int, n_done: int) -> None:
-        self.protocol, self.n_cells, self.n_done, self.n_before = protocol, n_cells, n_done, n_done
+    def begin(self, protocol: Protocol, n_cells: int, finished: dict[Cell, Result]) -> None:
+        """finished: what an earlier run has left."""
+        self.protocol, self.n_cells, self.n_done, self.n_before = protocol, n_cells, len(finished), len(finished)
         self._losses: dict[tuple[int, int], list[float]] = {}
+        for cell, result in finished.items():
+            self._learn(cell, result)
         self._started = self._shown = time.monotonic()
-        if n_done:
-            self._line(f"going on: {n_done} of {n_cells} cells are done")
+        if finished:
+            self._line(f"going on: {len(finished)} of {n_cells} cells are done{self._best()}")
 
-    def done(self, cell: Cell, result: Result | None) -> None:
-        self.n_done += 1
+    def _learn(self, cell: Cell, result: Result | None) -> None:
         if isinstance(result, Tested):
             key = (cell.algorithm, cell.setting)
             self._losses.setdefault(key, []).append(float(np.mean(result.losses)))
+
+    def done(self, cell: Cell, result: Result | None) -> None:
+        self.n_done += 1
+        self._learn(cell, result)
         now = time.monotonic()
         if now - self._shown >= (OFTEN if self._rewrites else SELDOM):
             self._shown = now

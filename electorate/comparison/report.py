@@ -78,10 +78,12 @@ HEADS = ("", "algorithm", "error", "", "log loss", "size", "fit s", "pred ms/100
 
 
 def as_text(ranking: Ranking, bounds: dict[str, float], quantity: bool) -> str:
-    """The table, aligned: a row per algorithm, the best first."""
+    """The table, aligned: a row per algorithm, the best first; without columns that say nothing."""
     rows = [_shown(place, line, bounds) for place, line in enumerate(ranking.lines, 1)]
     heads = ["abs. error" if quantity and head == "error" else head for head in HEADS]
-    return align([heads, *rows], {1, len(heads) - 1})
+    told = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    lines = [[line[i] for i in told] for line in [heads, *rows]]
+    return align(lines, {told.index(1), len(told) - 1})
 
 
 def align(rows: list[list[str]], left: set[int]) -> str:
@@ -113,7 +115,7 @@ def _shown(place: int, line: Line, bounds: dict[str, float]) -> list[str]:
 
 
 def missing(ranking: Ranking, protocol: Protocol) -> list[str]:
-    """What was not run or failed, a line per algorithm and setting."""
+    """What was not run, a line per algorithm; what failed, a line per algorithm and setting."""
     lines = [f"not run: {text}" for text in _grouped(ranking.not_run, protocol)]
     first = {(cell.algorithm, cell.setting): why for cell, why in reversed(list(ranking.failed.items()))}
     for (a, s), why in sorted(first.items()):
@@ -122,13 +124,24 @@ def missing(ranking: Ranking, protocol: Protocol) -> list[str]:
 
 
 def _grouped(cells: list[Cell], protocol: Protocol) -> list[str]:
-    folds: dict[tuple[int, int], list[int]] = {}
-    for cell in cells:
-        folds.setdefault((cell.algorithm, cell.setting), []).append(cell.fold + 1)
-    return [
-        f"{_named(a, s, protocol)}: {'all folds' if len(f) == protocol.n_folds else 'folds ' + _list(f)}"
-        for (a, s), f in sorted(folds.items())
-    ]
+    folds: dict[int, dict[int, list[int]]] = {}
+    for cell in sorted(cells, key=lambda cell: (cell.algorithm, cell.setting)):
+        folds.setdefault(cell.algorithm, {}).setdefault(cell.setting, []).append(cell.fold + 1)
+    return [literal(protocol.algorithms[a].name) + _left(a, by, protocol) for a, by in folds.items()]
+
+
+def _left(a: int, by: dict[int, list[int]], protocol: Protocol) -> str:
+    """What is left of one algorithm; by: the folds of each setting."""
+    grid = protocol.algorithms[a].grid
+    if len(by) == len(grid) and all(len(folds) == protocol.n_folds for folds in by.values()):
+        return ""
+    whole = protocol.n_folds
+    parts = (describe(grid[s]) + ("" if len(folds) == whole else f" in {_some(folds)}") for s, folds in by.items())
+    return ": " + "; ".join(parts)
+
+
+def _some(folds: list[int]) -> str:
+    return f"fold{'s' if len(folds) > 1 else ''} {_list(folds)}"
 
 
 def _named(a: int, s: int, protocol: Protocol) -> str:
@@ -160,7 +173,7 @@ def meaning(ranking: Ranking, base: float, held_out: dict[str, Any], quantity: b
         )
     elif "error" in held_out:
         lines.append(
-            f"{first.algorithm.name}, trained without the locked rows, has the error {held_out['error']:.4f} on "
-            f"{held_out['rows']} of them; {held_out['why']}"
+            f"{first.algorithm.name}, trained without the {held_out['rows']} locked rows, has the error "
+            f"{held_out['error']:.4f} on them; {held_out['why']}"
         )
     return lines

@@ -145,6 +145,11 @@ def read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[A
     classes, target = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"the target has one class only, {classes.tolist()[0]!r}: there is nothing to compare")
+    if len(classes) > max(2, n_rows // 2):
+        raise ValueError(
+            f"the target has {len(classes)} different labels in {n_rows} rows: is it the right column? "
+            "If it is a number to predict, say task='regression'"
+        )
     return target.astype(np.int64), classes
 
 

@@ -6,7 +6,7 @@ integers on the grid, maxima and minima are exact: nothing depends on the number
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from operator import add
 from typing import Any
@@ -20,6 +20,7 @@ from electorate.data.weights import Weights
 from electorate.engines.messages import ROOT, Question, Sums
 from electorate.engines.pool import Pool
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
+from electorate.engines.windows import Fetched, Held, Window, hunt, together
 
 Array = NDArray[np.float64]
 Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
@@ -92,6 +93,7 @@ class TargetShard(Shard):
         self.sure: Array | float = 1.0
         self.award = np.zeros(n)
         self.unit = False  # whether awards are -1, 0 or 1
+        self.told: tuple[Growth, list[Held]] | None = None
         self.fresh: float | None = None  # the floor for which the grid holds the weights
 
     def want_targets(self, low: float, high: float) -> None:
@@ -119,7 +121,7 @@ class TargetShard(Shard):
         if self.share is not None:
             self.tally = self._on_grid(self.channel * self.share)
             totals = np.array([totals.sum(), self.tally.sum()])
-        self.growth = None
+        self.growth = self.told = None
         self.spare_rooms, self.rooms = self.spare_rooms + self.rooms, []
         self.root_histogram = self.histogram(self.grid) if search else None
         return Sums(NOTHING if self.root_histogram is None else self.root_histogram, totals, 0)
@@ -209,6 +211,31 @@ class TargetShard(Shard):
             found.append((targets, weights))
         return found
 
+    def leaf_mass(self, questions: list[Question], leaves: list[int], points: list[Array]) -> list[NDArray[np.int64]]:
+        """Of every leaf, [weight or distinct targets, point] up to each of its points."""
+        return [held.mass(mine) for held, mine in zip(self._held(questions, leaves), points, strict=True)]
+
+    def leaf_between(self, questions: list[Question], leaves: list[int], ranges: list[Array]) -> list[Fetched]:
+        """Of every leaf, what lies in its ranges."""
+        return [held.between(mine) for held, mine in zip(self._held(questions, leaves), ranges, strict=True)]
+
+    def _held(self, questions: list[Question], leaves: list[int]) -> list[Held]:
+        """Distinct targets of the leaves; kept for the next question about the same tree."""
+        if self.told is None or self.told[0] is not self._growth():
+            rows = self.leaf_targets(questions, leaves)
+            self.told = self._growth(), [Held.of(*leaf) for leaf in rows]
+        return self.told[1]
+
+    def leaf_near(self, questions: list[Question], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
+        """[leaf, (weight within eps of its value, all weight)]."""
+        found = self.leaf_targets(questions, leaves)
+        near = [weights[np.abs(y - value) <= eps].sum() for (y, weights), value in zip(found, values, strict=True)]
+        return np.array([near, [weights.sum() for _, weights in found]], dtype=np.int64).T
+
+    def span(self) -> tuple[float, float]:
+        """The lowest and the highest target."""
+        return float(self.y.min(initial=np.inf)), float(self.y.max(initial=-np.inf))
+
     def hear(self, heard: Heard) -> None:
         """What a voter says of every row, and how sure it is."""
         if heard.said is not None:
@@ -297,6 +324,14 @@ def leaves(parts: list[list[Leaf]]) -> list[Leaf]:
     return [merge(list(each)) for each in zip(*parts, strict=True)]
 
 
+def each_total(parts: list[list[Any]]) -> list[Any]:
+    return [total(list(each)) for each in zip(*parts, strict=True)]
+
+
+def each_together(parts: list[list[Fetched]]) -> list[Fetched]:
+    return [together(list(each)) for each in zip(*parts, strict=True)]
+
+
 def nothing(parts: list[None]) -> None:
     return None
 
@@ -313,6 +348,10 @@ MERGES: dict[str, Callable[[list[Any]], Any]] = {
     "both_sides": sides,
     "count_rows": total,
     "leaf_targets": leaves,
+    "leaf_mass": each_total,
+    "leaf_between": each_together,
+    "leaf_near": total,
+    "span": ends,
     "hear": nothing,
     "farthest": max,
     "reward": ends,
@@ -370,6 +409,7 @@ class TargetEngine:
         self.place = place
         self.n_kappas = n_kappas
         self.mass = int(place.ask("mass"))
+        self.span: tuple[float, float] | None = None
         self.floor = 0.0
 
     def start(self) -> None:
@@ -408,6 +448,18 @@ class TargetEngine:
         found: list[Leaf] = self.place.ask("leaf_targets", questions, leaves)
         return found
 
+    def leaf_windows(self, questions: list[Question], leaves: list[int], eps: float) -> list[Window | None]:
+        """Of every leaf the first and the last target of the window with the most weight; few rows travel."""
+        if self.span is None:
+            low, high = self.place.ask("span")
+            self.span = float(low), float(high)
+        ask = partial(self.place.ask, "leaf_mass", questions, leaves)
+        fetch = partial(self.place.ask, "leaf_between", questions, leaves)
+        return hunt(len(leaves), eps, *self.span, ask, fetch)
+
+    def leaf_near(self, questions: list[Question], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
+        return np.asarray(self.place.ask("leaf_near", questions, leaves, values, eps))
+
     def hear(self, heard: Heard) -> None:
         self.place.ask("hear", heard)
 
@@ -443,6 +495,13 @@ class TargetEngineHere(TargetEngine):
         """Histograms [label, column, bin] of both children of each question; those of the nodes are overwritten."""
         found: list[Sides] = self.place.ask("both_sides", questions)
         return found
+
+    def leaf_windows(self, questions: list[Question], leaves: list[int], eps: float) -> list[Window | None]:
+        windows: list[Window | None] = []
+        for targets, weights in self.leaf_targets(questions, leaves):
+            first, last = kernels.best_window(targets, weights, eps)
+            windows.append((float(targets[first]), float(targets[last])) if len(targets) else None)
+        return windows
 
 
 def merge(parts: list[Leaf]) -> Leaf:

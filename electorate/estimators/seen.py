@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from electorate import kernels
 from electorate.data.split import _hash, hash_rows
@@ -17,6 +18,7 @@ from electorate.engines.pool import Pool
 from electorate.modelfile import Contents, require
 
 SEED = 1934
+MOST_CELLS = 2**27  # of a sparse matrix for voters of others: more are not looked at one by one
 KEPT = 2**17  # marks that a file holds at most, 1 MiB: the smallest ones, a sample that both sides can draw
 Marks = NDArray[np.uint64]
 
@@ -81,6 +83,8 @@ def seen_of(parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]], p
     """Of rows as fits read them: table (or array), labels or targets, weights or None. Weight 0: no part was taken."""
     kept, weighted = [], False
     for table, y, weight in parts:
+        if issparse(table) and table.shape[0] * table.shape[1] > MOST_CELLS:
+            return Seen(None, any(w is not None for _, _, w in parts))
         marks = marks_of(table, y, pool)
         if weight is not None:
             marks, weight = marks[weight > 0], weight[weight > 0]

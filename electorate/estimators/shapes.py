@@ -16,6 +16,7 @@ from electorate.estimators.deepboost import DeepBoostClassifier
 from electorate.estimators.words import column_names
 
 Floats = NDArray[np.float64]
+ROWS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,13 @@ class Shape:
     values: Floats
     missing: Any
     had_missing: bool
+
+    def at(self, x: Floats) -> Floats:
+        """What is added for values of the column, categories as their numbers in `levels`; NaN where missing."""
+        missing = np.isnan(x)
+        cell = np.searchsorted(self.edges, x) if self.levels is None else np.where(missing, 0, x).astype(np.int64)
+        found = self.values[..., np.where(missing, 0, cell)]
+        return np.where(missing, np.expand_dims(self.missing, -1), found)
 
     @property
     def weight(self) -> float:
@@ -77,6 +85,38 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
     used = np.unique(ensemble.column[roots[~alone]]).tolist()
     shapes = [_shape(model, ensemble, j, names[j]) for j in used]
     return np.asarray(constant), sorted(shapes, key=lambda shape: -shape.weight)
+
+
+def contributions(model: Any, X: Any) -> tuple[list[Shape], Floats]:
+    """The shape functions of a model of stumps, and what each adds to f for every row: [row, shape], or a class first.
+
+    Their sum over the shapes, and the constant, is f: an exact explanation of each decision.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, contributions
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> shapes, added = contributions(AdaBoostClassifier().fit(X, y), X)
+    >>> added.shape == (len(X), len(shapes))
+    True
+    """
+    shapes = shape_functions(model)[1]
+    table = model._check_rows(X, reset=False)
+    read, parts = model._reader(table), []
+    for low in range(0, max(table.n_rows, 1), ROWS_AT_ONCE):
+        block = read(low, min(low + ROWS_AT_ONCE, table.n_rows))
+        parts.append(np.stack([shape.at(block[shape.column]) for shape in shapes], axis=-1))
+    return shapes, np.concatenate(parts, axis=-2)
+
+
+def deciles_of(model: Any, X: Any, shapes: list[Shape]) -> dict[int, Floats]:
+    """Of the columns of numbers among the shapes: nine values that part the rows into tenths."""
+    table = model._check_rows(X, reset=False)
+    numeric = [shape.column for shape in shapes if shape.levels is None]
+    columns = table.numbers(0, table.n_rows, numeric) if numeric else []
+    shares = np.linspace(0.1, 0.9, 9)
+    return {j: np.nanquantile(x, shares) for j, x in zip(numeric, columns, strict=True) if not np.all(np.isnan(x))}
 
 
 def tree_sizes(model: Any) -> NDArray[np.int64]:

@@ -22,6 +22,8 @@ from electorate.engines.shard import Examples
 from electorate.engines.targets import Targets, TargetThreads
 from electorate.estimators import inputs
 from electorate.estimators.room import NO_ROWS, Given
+from electorate.median import Kappas
+from electorate.voters.confidence import Given as Function
 
 Array = NDArray[np.float64]
 NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"
@@ -162,14 +164,23 @@ def setting_aside(given: Given, part: float, seed: int, number: int = 0) -> Step
 
 def evaluate(confidences: list[Any], fitting: Fitting) -> Array:
     """[candidate, row] of the confidences."""
-    return values_of(confidences, fitting.X, fitting.table, len(fitting.y))
+    n_rows = len(fitting.y)
+    return values_of(confidences, fitting.X, fitting.table, n_rows)(0, n_rows)
 
 
-def values_of(confidences: list[Any], X: Any, table: Any, n_rows: int) -> Array:
-    def column(j: int) -> Array:
-        if hasattr(table, "numbers"):
-            return np.asarray(table.numbers(0, n_rows, [j])[0], dtype=np.float64)
-        one = table[:, [j]]
-        return np.asarray(one.toarray() if hasattr(one, "toarray") else one, dtype=np.float64).ravel()
+def no_column(j: int) -> Array:
+    raise TypeError("a function of X is given all of X")
 
-    return np.stack([confidence.of(X, column, n_rows) for confidence in confidences])
+
+def values_of(confidences: list[Any], X: Any, table: Any, n_rows: int) -> Kappas:
+    """[candidate, row] of rows low..high. Functions of X are asked once, for all rows."""
+    whole = {k: one.of(X, no_column, n_rows) for k, one in enumerate(confidences) if isinstance(one, Function)}
+
+    def values(low: int, high: int) -> Array:
+        def column(j: int) -> Array:
+            return np.asarray(table.numbers(low, high, [j])[0], dtype=np.float64)
+
+        each = enumerate(confidences)
+        return np.stack([whole[k][low:high] if k in whole else one.of(X, column, high - low) for k, one in each])
+
+    return values

@@ -8,6 +8,8 @@ import numpy as np
 
 from electorate.kernels.compile import kernel
 
+WINDOW_ROWS = 64  # of a block, in `best_window`
+
 # ---------------------------------------------------------------- distinct values and bins
 
 
@@ -1409,7 +1411,7 @@ def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_
                 at += 1
             opens[n_present] = at
             n_present += 1
-    upto = np.zeros((n_present + 2, width), dtype=np.int64)
+    upto = np.zeros((n_present + 1, width), dtype=np.int64)
     all_upto = np.zeros(n_present + 1, dtype=np.int64)
     miss_upto = np.zeros(n_present + 1, dtype=np.int64)
     weight = np.empty(width, dtype=np.int64)
@@ -1423,37 +1425,33 @@ def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_
         cuts = n_bins[j] if has_missing[j] else n_bins[j] - 1
         if not ordered[j] or cuts <= 0:
             continue
-        weight[:cuts] = 0
-        for i in range(n_present):
-            one = sums[present[i], j]
+        n_cuts = cuts
+        if n_present < labels:  # few rows: many bins weigh nothing
+            weight[:cuts] = 0
+            for i in range(n_present):
+                one = sums[present[i], j]
+                for cut in range(cuts):
+                    weight[cut] += one[cut]
+            n_cuts = 0
             for cut in range(cuts):
-                weight[cut] += one[cut]
-        n_cuts = 0
-        for cut in range(cuts):
-            place[n_cuts] = cut
-            n_cuts += int(weight[cut] != 0)
-        for i in range(0, n_present, 2):  # two at once: each waits for its own sum only
-            one = sums[present[i], j]
-            two = sums[present[min(i + 1, n_present - 1)], j]
-            before = upto[i]
-            after = upto[i + 1]
-            next_after = upto[min(i + 2, n_present + 1)]  # of an odd last label: a spare row
-            so_far = np.int64(0)
-            also = np.int64(0)
-            for q in range(n_cuts):
-                cut = place[q]
-                so_far += one[cut]
-                also += two[cut]
-                here = before[q] + so_far
-                after[q] = here
-                next_after[q] = here + also
-        for i in range(n_present):
-            alone = sums[present[i], j, miss] if has_missing[j] else np.int64(0)
-            miss_upto[i + 1] = miss_upto[i] + alone
+                place[n_cuts] = cut
+                n_cuts += int(weight[cut] != 0)
         best[:, :, :n_cuts] = 0
         for i in range(n_present):
+            one = sums[present[i], j]
+            before = upto[i]
             after = upto[i + 1]
-            before = upto[opens[i]]
+            so_far = np.int64(0)
+            if n_cuts == cuts:
+                for cut in range(cuts):
+                    so_far += one[cut]
+                    after[cut] = before[cut] + so_far
+            else:
+                for q in range(n_cuts):
+                    so_far += one[place[q]]
+                    after[q] = before[q] + so_far
+            miss_upto[i + 1] = miss_upto[i] + (one[miss] if has_missing[j] else np.int64(0))
+            opened = upto[opens[i]]  # windows at once, while the sums are near
             whole = all_upto[i + 1] - all_upto[opens[i]]
             missing = miss_upto[i + 1] - miss_upto[opens[i]]
             for side in range(0 if has_missing[j] else 1, 2):
@@ -1461,18 +1459,20 @@ def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_
                 right = best[side, 1]
                 more = missing if side == 0 else np.int64(0)
                 for q in range(n_cuts):
-                    window = after[q] - before[q] + more
+                    window = after[q] - opened[q] + more
                     left[q] = max(left[q], window)
                     right[q] = max(right[q], whole - window)
         last = upto[n_present]
         rows_left = np.int64(0)
         counted = 0
         for q in range(n_cuts):
-            cut = place[q]
+            cut = q if n_cuts == cuts else place[q]
             if rows.shape[0] > 0:
                 while counted <= cut:
                     rows_left += rows[j, counted]
                     counted += 1
+            if last[q] == (last[q - 1] if q > 0 else np.int64(0)):
+                continue  # a bin without weight is no place to cut
             for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
                 on_left = last[q] + (miss_upto[n_present] if side == 0 else np.int64(0))
                 if on_left == 0 or on_left == total:
@@ -1643,27 +1643,56 @@ def best_target_threshold(
 
 @kernel
 def best_window(targets, weights, eps):
-    """First and last of the sorted targets within eps of one value, for the most weight; of equals the first."""
+    """First and last of the sorted targets within eps of one value, for the most weight; of equals the first.
+
+    Most windows need not be looked at: one that ends among WINDOW_ROWS rows holds no more than these and those before
+    them that are near enough, by blocks.
+    """
+    n = targets.shape[0]
+    blocks = (n + WINDOW_ROWS - 1) // WINDOW_ROWS
+    upto = np.zeros(blocks + 1, dtype=np.int64)
+    for block in range(blocks):
+        total = np.int64(0)
+        for row in range(block * WINDOW_ROWS, min(n, (block + 1) * WINDOW_ROWS)):
+            total += weights[row]
+        upto[block + 1] = upto[block] + total
+    rounding = 1e-14 * (abs(targets[0]) + abs(targets[n - 1])) if n > 0 else 0.0
+    opens = np.empty(blocks, dtype=np.int64)  # the first block that a window which ends in a block may reach into
+    fullest = 0
+    at = 0
+    for block in range(blocks):
+        start = targets[block * WINDOW_ROWS]
+        while at < block and start - targets[(at + 1) * WINDOW_ROWS] > 2.0 * eps * (1.0 + 1e-14) + rounding:
+            at += 1
+        opens[block] = at
+        if upto[block + 1] - upto[at] > upto[fullest + 1] - upto[opens[fullest]]:
+            fullest = block
+    near = 2.0 * eps * (1.0 - 1e-14) - rounding  # up to this distance no rounding can matter
     most = np.int64(-1)
     best_first = 0
     best_last = 0
-    inside = np.int64(0)
-    first = 0
-    n = targets.shape[0]
-    # up to this distance no rounding can matter: one comparison will do
-    near = 2.0 * eps * (1.0 - 1e-14) - 1e-14 * (abs(targets[0]) + abs(targets[n - 1])) if n > 0 else 0.0
-    for last in range(n):
-        inside += weights[last]
-        while targets[last] - targets[first] > near:
-            middle = targets[first] + 0.5 * (targets[last] - targets[first])
-            if targets[last] - middle <= eps and middle - targets[first] <= eps:
-                break
-            inside -= weights[first]
-            first += 1
-        if inside > most:
-            most = inside
-            best_first = first
-            best_last = last
+    enough = np.int64(-1)  # what the fullest block comes to: blocks that cannot come to it are left out
+    for turn in range(-1 if blocks > 4 else 0, blocks):
+        block = fullest if turn < 0 else turn
+        if upto[block + 1] - upto[opens[block]] < enough:
+            continue
+        first = opens[block] * WINDOW_ROWS
+        inside = upto[block] - upto[opens[block]]
+        for last in range(block * WINDOW_ROWS, min(n, (block + 1) * WINDOW_ROWS)):
+            inside += weights[last]
+            while targets[last] - targets[first] > near:
+                middle = targets[first] + 0.5 * (targets[last] - targets[first])
+                if targets[last] - middle <= eps and middle - targets[first] <= eps:
+                    break
+                inside -= weights[first]
+                first += 1
+            if inside > most:
+                most = inside
+                best_first = first
+                best_last = last
+        if turn < 0:
+            enough = most
+            most = np.int64(-1)
     return best_first, best_last
 
 

@@ -12,7 +12,6 @@ from electorate.estimators.model_margins import margins
 from electorate.report.drawing import SHADES, Floats, axes, finish, lines, named, plain, pyplot
 from electorate.theory.margins import Graph, Margins
 
-AT = np.tanh(np.linspace(-6, 6, 401))  # thetas at which a bound is drawn, close where it bends
 MARGIN = {"normalised": "normalised margin", "logistic": "logistic margin", "award": "average award"}
 BINS = 24
 
@@ -78,7 +77,7 @@ class MarginDisplay:
             graphs["test"] = margins(estimator, X_test, y_test, kind=kind)
         if bayes is not None:
             graphs["Bayes rule"] = bayes
-        proved = None if isinstance(training.proof, str) else (AT, training.bound(AT))
+        proved = None if isinstance(training.proof, str) else training.bound_curve()
         return cls(graphs, proved).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:

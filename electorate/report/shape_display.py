@@ -3,12 +3,12 @@
 The sum of all of them, and the constant, is the decision of the model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from electorate.estimators.shapes import Shape, shape_functions
+from electorate.estimators.shapes import Shape, contributions, deciles_of, shape_functions
 from electorate.report.drawing import SHADES, finish, plain, pyplot
 
 WIDTH = 14  # characters of a category
@@ -24,6 +24,8 @@ class ShapeDisplay:
         As of :func:`shape_functions`.
     about : int, default=0
         Of more than two classes, the one whose votes are drawn, as a place in ``classes_``.
+    deciles : mapping of columns to arrays, optional
+        Values of numeric columns to mark below the staircase: where the rows are.
 
     Attributes
     ----------
@@ -42,28 +44,26 @@ class ShapeDisplay:
     axes_: list[Any]
     figure_: Any
 
-    def __init__(self, shapes: Sequence[Shape], about: int = 0) -> None:
+    def __init__(self, shapes: Sequence[Shape], about: int = 0, deciles: Mapping[int, Any] | None = None) -> None:
         if not shapes:
             raise ValueError("no column to draw: no stump asks about any of them")
         self.shapes = list(shapes)
         self.about = about
+        self.deciles = dict(deciles or {})
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, columns: Sequence[str] | None = None, most: int = 6, label: Any = None
+        cls, estimator: Any, X: Any = None, *, columns: Sequence[str] | None = None, most: int = 6, label: Any = None
     ) -> Self:
-        """Of a fitted model of stumps: these columns, or those that move the vote most.
+        """Of a fitted model of stumps: these columns, or those that matter most.
 
+        X: rows to judge that by; those columns matter whose part of the vote differs most from row to row, and the
+        deciles of the rows are marked. Without rows, those that can move the vote farthest.
         label: of more than two classes, the one whose votes are drawn.
         """
-        shapes = shape_functions(estimator)[1]
-        if columns is not None:
-            by_name = {shape.name: shape for shape in shapes}
-            for name in columns:
-                if name not in by_name:
-                    raise ValueError(f"columns: no stump asks about {name!r}")
-            shapes = [by_name[name] for name in columns]
-        return cls(shapes[:most] if columns is None else shapes, _place(estimator, label)).plot()
+        about = _place(estimator, label)
+        shapes, deciles = _with_rows(estimator, X, about) if X is not None else (shape_functions(estimator)[1], {})
+        return cls(_named_ones(shapes, columns) if columns is not None else shapes[:most], about, deciles).plot()
 
     def plot(self, axes: Sequence[Any] | None = None) -> Self:
         """Draw into one axes per column, or into a new figure."""
@@ -92,7 +92,7 @@ class ShapeDisplay:
         values = shape.values if shape.values.ndim == 1 else shape.values[self.about]
         missing = float(shape.missing if np.ndim(shape.missing) == 0 else shape.missing[self.about])
         if shape.levels is None:
-            _staircase(panel, shape, values)
+            _staircase(panel, shape, values, self.deciles.get(shape.column))
         else:
             _bars(panel, shape, values)
         if shape.had_missing:
@@ -103,14 +103,33 @@ class ShapeDisplay:
         panel.tick_params(labelsize="small")
 
 
-def _staircase(panel: Any, shape: Shape, values: Any) -> None:
+def _with_rows(model: Any, X: Any, about: int) -> tuple[list[Shape], dict[int, Any]]:
+    """The shapes, that which differs most between the rows first, and the deciles of numeric columns."""
+    shapes, added = contributions(model, X)
+    added = added if added.ndim == 2 else added[about]
+    order = np.argsort(-added.std(axis=0), kind="stable").tolist()
+    return [shapes[k] for k in order], deciles_of(model, X, shapes)
+
+
+def _named_ones(shapes: list[Shape], names: Sequence[str]) -> list[Shape]:
+    by_name = {shape.name: shape for shape in shapes}
+    for name in names:
+        if name not in by_name:
+            raise ValueError(f"columns: no stump asks about {name!r}")
+    return [by_name[name] for name in names]
+
+
+def _staircase(panel: Any, shape: Shape, values: Any, deciles: Any) -> None:
     edges = shape.edges[np.isfinite(shape.edges)]
     if not len(edges):
         panel.axhline(values[0], color="0.0", linewidth=1.6)
         panel.set_xticks([])
         return
     beyond = 0.08 * (float(edges[-1] - edges[0]) or 1.0)
-    ends = np.concatenate([[edges[0] - beyond], edges, [edges[-1] + beyond]])
+    seen = edges if deciles is None else np.concatenate([edges, deciles])
+    ends = np.concatenate([[seen.min() - beyond], edges, [seen.max() + beyond]])
+    if deciles is not None:
+        panel.vlines(deciles, 0, 0.04, color="0.35", linewidth=0.9, transform=panel.get_xaxis_transform())
     panel.stairs(values[: len(edges) + 1], ends, baseline=None, color="0.0", linewidth=1.6)
     panel.locator_params(axis="x", nbins=4)
 

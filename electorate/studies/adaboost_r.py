@@ -4,7 +4,7 @@ Both domains are finite, so the test graphs are exact: every row and label count
 are drawn (300, as in the paper); which rounds the paper drew is not said: we show the ends of its range, 20 and 1000.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules, staged_margins
 from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6, Bits, LEDEven
+from electorate.studies.request import Request
 from electorate.theory.margins import Margins
 
 Floats = NDArray[np.float64]
@@ -26,6 +27,7 @@ ALGORITHMS: dict[str, Callable[..., Any]] = {
     "real AdaBoost": RealAdaBoostClassifier,
 }
 OURS = "AdaBoost_R"
+NEEDS_DATA: tuple[str, ...] = ()  # its domains are simulated
 OFFERS = {
     "figure 5": "test margin graphs on LEDeven, segments inverted at rates of 10 to 40%",
     "figure 6": "test margin graphs on XD6, labels inverted at rates of 10 to 40%",
@@ -136,6 +138,12 @@ class MarginStudy:
         return sum(min(graphs, key=lambda name: left_area(graphs[name])) == OURS for graphs in self.test.values())
 
 
+DOMAINS: dict[str, Callable[[float], Bits]] = {
+    "LEDeven": lambda rate: LEDEven(noise=rate),
+    "XD6": lambda rate: XD6(noise=rate),
+}
+
+
 def figure_5(plan: Plan = PAPER, progress: Progress | None = None) -> MarginStudy:
     """LEDeven: each of seven segments is inverted at the rate of the noise. About a minute; draws with matplotlib.
 
@@ -150,19 +158,19 @@ def figure_5(plan: Plan = PAPER, progress: Progress | None = None) -> MarginStud
     MarginStudy
         With ``figure_``, ``test``, ``training``, ``bayes`` and ``text()``.
     """
-    return run("LEDeven", lambda rate: LEDEven(noise=rate), plan, progress).plot()
+    return run("LEDeven", plan, progress).plot()
 
 
 def figure_6(plan: Plan = PAPER, progress: Progress | None = None) -> MarginStudy:
     """XD6: labels are inverted at the rate of the noise. Parameters and result are those of :func:`figure_5`."""
-    return run("XD6", lambda rate: XD6(noise=rate), plan, progress).plot()
+    return run("XD6", plan, progress).plot()
 
 
-def run(domain: str, problem_of: Callable[[float], Bits], plan: Plan, progress: Progress | None = None) -> MarginStudy:
+def run(domain: str, plan: Plan, progress: Progress | None = None) -> MarginStudy:
     """The graphs of every rate and algorithm, not drawn yet."""
     study = MarginStudy(domain, plan)
     for rate in plan.rates:
-        problem = problem_of(rate)
+        problem = DOMAINS[domain](rate)
         study.bayes[rate] = problem.bayes_margins()
         for name in ALGORITHMS:
             seeds = range(plan.seed, plan.seed + plan.repeats)
@@ -237,7 +245,60 @@ def _cell(name: str, value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def reproduce(request: Any) -> str:
+# ---------------------------------------------------------------- all curves, not only those that were drawn
+
+
+def sweep(plan: Plan, terms: Sequence[int] = (2, 3, 4, 5, 6), progress: Progress | None = None) -> list[dict[str, Any]]:
+    """The facts of both domains for rules of these sizes: each sample apart. Half an hour for the paper's range."""
+    found = []
+    for seed in range(plan.seed, plan.seed + plan.repeats):
+        for r in terms:
+            for domain in DOMAINS:
+                study = run(domain, replace(plan, max_terms=r, seed=seed, repeats=1))
+                found += [{"domain": domain, "r": r, "seed": seed, **fact} for fact in study.facts()]
+                if progress is not None:
+                    progress(f"sample {seed}, r = {r}: {domain} done")
+    return found
+
+
+def claims(facts: list[dict[str, Any]]) -> str:
+    """What the paper says of "a majority of curves", counted: a table in Markdown, a line for each domain and r."""
+    head = [
+        "domain",
+        "r",
+        "curves",
+        "least area left of 0",
+        "lowest for theta <= 0",
+        "least test error",
+        "real fits fastest",
+    ]
+    lines_ = [f"| {' | '.join(head)} |", "|---|---:|" + "---:|" * (len(head) - 2)]
+    for domain, r in sorted({(fact["domain"], fact["r"]) for fact in facts}):
+        mine = [fact for fact in facts if (fact["domain"], fact["r"]) == (domain, r)]
+        ours = [fact for fact in mine if fact["algorithm"] == OURS]
+        left, error = _firsts(mine, "area left of 0"), _firsts(mine, "test error")
+        fits = _firsts(mine, "training error")
+        cells = [
+            f"{left.count(OURS) / len(left):.0%}",
+            f"{np.mean([fact['lowest'] for fact in ours]):.0%}",
+            f"{error.count(OURS) / len(error):.0%}",
+            f"{fits.count('real AdaBoost') / len(fits):.0%}",
+        ]
+        lines_.append(f"| {domain} | {r} | {len(ours)} | {' | '.join(cells)} |")
+    return "\n".join(lines_)
+
+
+def _firsts(facts: list[dict[str, Any]], what: str) -> list[str]:
+    """Of every curve, the algorithm with the least; of equals the first."""
+    best: dict[Any, dict[str, Any]] = {}
+    for fact in facts:
+        key = fact["seed"], fact["noise"], fact["rounds"]
+        if key not in best or fact[what] < best[key][what]:
+            best[key] = fact
+    return [str(fact["algorithm"]) for fact in best.values()]
+
+
+def reproduce(request: Request) -> str:
     """For `electorate reproduce adaboost_r --figure N`: the picture goes to the folder, the table is returned."""
     number = int(request.what.split()[-1])
     make = {5: figure_5, 6: figure_6}[number]

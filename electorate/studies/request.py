@@ -1,6 +1,7 @@
 """What a study is asked for, and the lines it keeps so that the same command goes on where it was.
 
-A study is a module with `OFFERS`, the tables and figures it can make, and `reproduce(request)`, which returns Markdown.
+A study is a module with `OFFERS`, the tables and figures it can make, `NEEDS_DATA`, those that read data sets, and
+`reproduce(request)`, which returns Markdown.
 """
 
 import json

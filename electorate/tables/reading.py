@@ -6,6 +6,8 @@ Types are guessed from the beginning and held to: a cell that does not fit is an
 import csv
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,36 @@ def read_weighted_table(
     if rest.num_columns == 0:
         raise source.error("there is no column beside the target" + ("" if weights is None else " and the weights"))
     return rest, labels, weight
+
+
+@contextmanager
+def by_line(source: Source, table: Any, before: int = 0) -> Iterator[None]:
+    """What does not want an infinite number of the table may say so: here it is told by its line.
+
+    before: rows of the source that came earlier.
+    """
+    try:
+        yield
+    except ValueError:
+        _refuse_infinite(source, table, before)
+        raise
+
+
+def _refuse_infinite(source: Source, table: Any, before: int) -> None:
+    arrow = pyarrow()
+    import pyarrow.compute as pc
+
+    for name in table.column_names:
+        if not arrow.types.is_floating(table.column(name).type):
+            continue
+        row = pc.index(pc.fill_null(pc.is_inf(table.column(name)), False), True).as_py()
+        if row >= 0:
+            where, line = _where(source, before + row)
+            raise source.error(
+                f"column {literal(name)!r}{where} is infinite, or too large: give a finite number, or nothing where "
+                "it is not known",
+                line,
+            )
 
 
 def _read_binary(source: Source) -> Any:

@@ -18,6 +18,7 @@ ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", "
 ENDINGS |= {".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 KINDS = ("number", "text")
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "n/a", "None", "<NA>")
+OTHER_SEPARATORS = (";", "\t", "|", ",")
 HEADER_ROOM = 64 * 2**20
 BLOCK = 2**22
 
@@ -35,6 +36,7 @@ class Source:
     types: dict[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = MISSING
     drop: tuple[str, ...] = ()
+    separator: str = ""  # of the cells of a text, where it is not the format's
 
     @property
     def name(self) -> str:
@@ -50,7 +52,7 @@ class Source:
 
     @property
     def delimiter(self) -> str:
-        return "\t" if self.kind == "tsv" else ","
+        return self.separator or ("\t" if self.kind == "tsv" else ",")
 
     def error(self, message: str, line: int | None = None) -> TableError:
         where = self.name if line is None else f"{self.name}, line {line}"
@@ -130,15 +132,28 @@ def read_header(source: Source, stream: Any) -> tuple[list[str], Any]:
         raise source.error("the table is empty")
     if prefix[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise source.error("this is UTF-16: save it as UTF-8", 1)
+    if prefix[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+        raise source.error("this is a spreadsheet or an archive: save the table as CSV")
+    if b"\r" in prefix.split(b"\n", 1)[0][:-1] and b'"' not in prefix.split(b"\n", 1)[0]:
+        raise source.error("lines end with a carriage return alone: save the table with the line ends of today", 1)
     try:
         first = prefix.split(b"\n", 1)[0].decode("utf-8-sig")
-        names = next(csv.reader([first.rstrip("\r")], delimiter=source.delimiter, strict=True))
+        names = next(csv.reader([first.removesuffix("\r")], delimiter=source.delimiter, strict=True))
     except UnicodeDecodeError:
         raise source.error("the header is not UTF-8: save the table as UTF-8", 1) from None
     except (csv.Error, StopIteration):
         raise source.error("the header cannot be read: a quote is not closed, or it has no names", 1) from None
+    _refuse_one_name(source, names)
     source.check_names(names)
     return names, io.BufferedReader(Prefixed(prefix, stream), 2**20)
+
+
+def _refuse_one_name(source: Source, names: list[str]) -> None:
+    """A header that is one long name was parted by something else."""
+    others = [sign for sign in OTHER_SEPARATORS if len(names) == 1 and sign in names[0] and sign != source.delimiter]
+    if others:
+        shown = r"'\t'" if others[0] == "\t" else f"'{others[0]}'"
+        raise source.error(f"the header is one name; are its parts columns? Say --delimiter {shown}", 1)
 
 
 def _is_number(text: str) -> bool:

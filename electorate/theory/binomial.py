@@ -3,7 +3,7 @@
 One-sided, each at its own confidence: the truth is above the upper one with probability at most 1 - confidence.
 """
 
-from scipy.special import bdtrc, betaincinv
+from scipy.special import betaincinv
 
 
 def binomial_bound(errors: int, rows: int, confidence: float = 0.95) -> float:
@@ -19,11 +19,6 @@ def binomial_floor(errors: int, rows: int, confidence: float = 0.95) -> float:
     """The smallest error rate under which so many errors still happen with probability 1 - confidence."""
     _check(errors, rows)
     return 0.0 if errors == 0 else float(betaincinv(errors, rows - errors + 1, 1 - confidence))
-
-
-def chance_of_so_many(count: int, rows: int, rate: float) -> float:
-    """The probability of this count or more among so many rows, each with this rate."""
-    return 1.0 if count <= 0 else float(bdtrc(count - 1, rows, rate))
 
 
 def _check(errors: int, rows: int) -> None:

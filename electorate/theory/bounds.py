@@ -7,6 +7,7 @@ with probability 1 - delta over the draw of the n rows, for all votes at once: h
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ Terms = dict[str, float]
 CORNER = 0.1  # of the ramp of `deep`: the part of its width on which its slope changes
 FEWEST = 16  # rows: Maurer and Pontil's theorem needs them
 NORMS = tuple(2.0 ** (k / 4) for k in range(81))  # at which `vote_bound` looks: every one is allowed
-LEVELS = 30  # margins 1/2, 1/4, ... that are tried
+LEVELS = 20  # margins 1/2, 1/4, ... that are tried
 
 
 # ---------------------------------------------------------------- complexities
@@ -163,6 +164,7 @@ def _log_cases(drawn: int, p: int) -> float:
     return float(gammaln(drawn + p) - gammaln(p) - gammaln(drawn + 1))
 
 
+@lru_cache(maxsize=4096)
 def _voters_drawn(n: int, p: int, rho: float, known: Known) -> int:
     """Any number is allowed that does not depend on the rows: the best power of two."""
     tried = [2**k for k in range(50)]

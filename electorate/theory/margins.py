@@ -55,6 +55,13 @@ class Proof:
         bounds = np.minimum(1.0, np.exp(np.minimum(self.score(at) + self.log_mean, 0.0)))
         return float(bounds) if at.ndim == 0 else bounds
 
+    def curve(self) -> tuple[Floats, Floats]:
+        """Thetas from -1 to 1 and the bounds there, close enough for lines between them: never below the bound."""
+        scores = np.log(np.linspace(0.005, 1.0, 200)) - self.log_mean
+        inner = np.tanh(scores / 2) if self.logistic else scores / max(self.reach, 1e-300)
+        theta = np.unique(np.concatenate([[-1.0, 1.0], inner[np.abs(inner) < 1]]))
+        return theta, np.asarray(self.bound(theta))
+
     def score(self, theta: Floats) -> Floats:
         """Which score has this margin."""
         if not self.logistic:
@@ -62,19 +69,6 @@ class Proof:
         with np.errstate(divide="ignore", invalid="ignore"):
             inside = np.log1p(theta) - np.log1p(-theta)
         return np.where(theta >= 1, np.inf, np.where(theta <= -1, -np.inf, inside))
-
-
-def theorem_1(theta: Any, edges: Any, bayes_error: float = 0.0) -> Any:
-    """The right side of eq. 11 for logistic margins, as printed; edges: mu_1 .. mu_T; bayes_error: of identical rows.
-
-    It holds, but Markov's inequality alone gives less: without the first term, and with (1 + theta) / (1 - theta)
-    instead of its maximum with 1. That is what :meth:`Margins.bound` says.
-    """
-    at = np.asarray(theta, dtype=np.float64)
-    with np.errstate(divide="ignore"):
-        odds = np.where(at < 1, (1 + at) / np.where(at < 1, 1 - at, 1.0), np.inf)
-    bounds = bayes_error + np.maximum(1.0, odds) * math.exp(-0.5 * float(np.sum(np.square(edges))))
-    return float(bounds) if at.ndim == 0 else bounds
 
 
 # ---------------------------------------------------------------- margins of rows
@@ -155,6 +149,13 @@ class Margins:
 
         Only for the rows, and weights, that the model was fitted to: others are refused.
         """
+        return self._proved().bound(theta)
+
+    def bound_curve(self) -> tuple[Floats, Floats]:
+        """Thetas, and :meth:`bound` there, to be joined by lines."""
+        return self._proved().curve()
+
+    def _proved(self) -> Proof:
         if isinstance(self.proof, str):
             raise ValueError(f"no bound on these margins: {self.proof}")
         if self.log_mean > self.proof.log_mean + SLACK:
@@ -163,7 +164,7 @@ class Margins:
                 f"their mean of exp(-score) is exp({self.log_mean:.6g}), in training it was at most "
                 f"exp({self.proof.log_mean:.6g})"
             )
-        return self.proof.bound(theta)
+        return self.proof
 
     @cached_property
     def log_mean(self) -> float:

@@ -43,10 +43,10 @@ class Earning:
         return max(edge, 0.0) if self.abstains else edge
 
     def value(self, targets: Array, weights: NDArray[np.int64], by_bin: NDArray[np.int64]) -> float:
-        """The best value for a leaf with these sorted targets; of a cost given by a table, for their bins."""
-        if self.kind == WINDOW:
-            first, last = kernels.best_window(targets, weights, self.eps)
-            return float(targets[first] + 0.5 * (targets[last] - targets[first]))
+        """The best value for a leaf with these sorted targets; of a cost given by a table, for their bins.
+
+        Windows are found where the rows are.
+        """
         if self.kind == DISTANCE:
             so_far = np.cumsum(weights)
             return float(targets[np.searchsorted(so_far, so_far[-1] / 2)])
@@ -237,23 +237,32 @@ class EdgeTrees:
 
     def _outputs(self, voter: Voter, search: Search) -> Array:
         outputs = np.ones((len(voter.leaves), 2))
-        leaves = search.engine.leaf_targets(voter.questions, voter.leaves)  # type: ignore[attr-defined]
-        for number, (targets, weights) in enumerate(leaves):
+        engine: Any = search.engine
+        tree = voter.questions, voter.leaves
+        if self.earning.kind == WINDOW:
+            outputs[:, 0] = [_between(window) for window in engine.leaf_windows(*tree, self.earning.eps)]
+            if self.earning.abstains:
+                near, whole = engine.leaf_near(*tree, outputs[:, 0], self.earning.eps).T
+                outputs[:, 1] = near > whole - near
+            return outputs
+        for number, (targets, weights) in enumerate(engine.leaf_targets(*tree)):
             if len(targets):
                 outputs[number, 0] = self.earning.value(targets, weights, voter.sums[number])
-            if self.earning.abstains and not self._earns(targets, weights, outputs[number, 0]):
+            if self.earning.abstains and not self._earns(targets, weights, outputs[number, 0], voter.sums[number]):
                 outputs[number, 1] = 0.0
         return outputs
 
-    def _earns(self, targets: Array, weights: NDArray[np.int64], value: float) -> bool:
-        """Whether a leaf gains by saying this at all."""
-        if self.earning.kind == WINDOW:
-            near = np.abs(targets - value) <= self.earning.eps
-            return int(weights[near].sum()) > int(weights[~near].sum())
+    def _earns(self, targets: Array, weights: NDArray[np.int64], value: float, by_bin: NDArray[np.int64]) -> bool:
+        """Whether a leaf gains by saying this at all; of a cost given by a table, on the bins."""
         if self.earning.kind == DISTANCE:
             award = 1 - self.earning.rate * np.abs(targets - value)
             return float(np.sum(weights * award)) > 0
-        return True
+        return float((self.earning.table @ by_bin.astype(np.float64)).max()) > 0
+
+
+def _between(window: tuple[float, float] | None) -> float:
+    """The middle of a window; 1 for a leaf without rows."""
+    return 1.0 if window is None else window[0] + 0.5 * (window[1] - window[0])
 
 
 @dataclass(frozen=True)

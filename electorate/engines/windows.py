@@ -1,0 +1,186 @@
+"""The window of targets with the most weight, of rows that live in several places: sums up to points, then few rows.
+
+As `best_window` of the kernels, to the bit. Places say how much of a leaf lies up to some points; cells that cannot
+hold the end of the best window are dropped, the others cut again, until what is left is little enough to travel.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+FEW = 4096  # distinct targets of a leaf that may travel
+CELLS = 256  # looked at in one exchange, per leaf
+MOST_CELLS = 16 * CELLS  # where more are left nothing is gained by cutting on: what they hold travels
+MOST_CUTS = 60
+Window = tuple[float, float]  # its first and its last target
+EMPTY = np.empty(0, dtype=np.int64)
+Fetched = tuple[Array, Ints, Array]  # targets in order, their weights; of every range, the next target after it
+Mass = Callable[[list[Array]], list[Ints]]  # points of every leaf -> [weight or distinct targets, point] up to each
+Between = Callable[[list[Array]], list[Fetched]]  # [range, (low, high)] of every leaf
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a window may go back from its last target: surely up to `near`, surely not beyond `far`."""
+
+    eps: float
+    near: float
+    far: float
+
+    @classmethod
+    def of(cls, eps: float, low: float, high: float) -> "Reach":
+        """For targets from low to high; in between, rounding decides."""
+        rounding = 1e-14 * (abs(low) + abs(high))
+        return cls(eps, 2 * eps * (1 - 1e-14) - rounding, 2 * eps * (1 + 1e-14) + rounding)
+
+    def fits(self, first: Any, last: Any) -> Any:
+        """Whether two targets are within eps of the value between them."""
+        middle = first + 0.5 * (last - first)
+        return (last - middle <= self.eps) & (middle - first <= self.eps)
+
+
+@dataclass
+class Hunt:
+    """For the best window of one leaf: it ends in one of the cells lows[i] < target <= highs[i]."""
+
+    reach: Reach
+    lows: Array
+    highs: Array
+    enough: int = 0  # the weight of some window
+    done: bool = False
+    between: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # what lies in all windows of a cell
+
+    def cut(self) -> None:
+        """Into smaller cells."""
+        if self.done:
+            return
+        parts = max(2, CELLS // max(1, len(self.lows)))
+        shares = np.linspace(0.0, 1.0, parts + 1)
+        edges = self.lows[:, None] + shares * (self.highs - self.lows)[:, None]
+        edges[:, -1] = self.highs
+        lows, highs = edges[:, :-1].ravel(), edges[:, 1:].ravel()
+        real = highs > lows
+        self.lows, self.highs = lows[real], highs[real]
+
+    @property
+    def points(self) -> Array:
+        """Where sums are needed: both ends of the cells, and how far windows that end there go back."""
+        if self.done:
+            return np.empty(0)
+        return np.concatenate([self.lows, self.highs, self.lows - self.reach.far, self.highs - self.reach.near])
+
+    def narrow(self, mass: Ints) -> None:
+        """Drop the cells in which no window can end that weighs as much as one that is known."""
+        if self.done:
+            return
+        (low, high, far, near), (rows, rows_high, rows_far, rows_near) = (part.reshape(4, -1) for part in mass)
+        self.enough = max(self.enough, int((high - near).max(initial=0)))
+        kept = (high - far >= self.enough) & (rows_high > rows)
+        self.lows, self.highs = self.lows[kept], self.highs[kept]
+        small = self.highs - self.lows <= self.reach.near  # else the rows between the two ends are not all inside
+        travel = ((rows_high - rows) + np.maximum(rows_near - rows_far, 0))[kept].sum()
+        self.done = bool(np.all(small)) and (int(travel) <= FEW or len(self.lows) >= MOST_CELLS)
+        self.between = (low - near)[kept]
+
+    @property
+    def ranges(self) -> Array:
+        """[range, (low, high)] of the rows to fetch: where windows end, and where they may begin."""
+        ends = np.stack([self.lows, self.highs], axis=1)
+        begins = np.stack([self.lows - self.reach.far, np.minimum(self.highs - self.reach.near, self.lows)], axis=1)
+        return np.concatenate([ends, begins])
+
+    def settle(self, fetched: Fetched) -> Window | None:
+        """The first and the last target of the best window, from the rows fetched."""
+        best: Window | None = None
+        most = -1
+        ranges = self.ranges
+        for cell in range(len(self.lows)):
+            found = self._settle(cell, ranges, fetched)
+            if found is not None and found[0] > most:
+                most, best = found[0], found[1]
+        return best
+
+    def _settle(self, cell: int, ranges: Array, fetched: Fetched) -> tuple[int, Window] | None:
+        """Of one cell: the weight and the ends of its best window."""
+        targets, weights, following = fetched
+        begins = len(self.lows) + cell
+        last, last_weight = _inside(targets, weights, ranges[cell])
+        if not len(last):
+            return None
+        first, first_weight = _inside(targets, weights, ranges[begins])
+        at = np.searchsorted(first, last - self.reach.far)
+        while True:
+            wrong = (at < len(first)) & ~self.reach.fits(np.append(first, 0.0)[at], last)
+            if not wrong.any():
+                break
+            at = at + wrong
+        before = np.concatenate([[0], np.cumsum(first_weight)])
+        weight = np.cumsum(last_weight) + self.between[cell] + before[-1] - before[at]
+        end = int(np.argmax(weight))
+        begin = float(first[at[end]]) if at[end] < len(first) else min(float(following[begins]), float(last[0]))
+        return int(weight[end]), (begin, float(last[end]))
+
+
+def _inside(targets: Array, weights: Ints, ends: Array) -> tuple[Array, Ints]:
+    """Distinct targets above the first end and up to the second, and their weights."""
+    low, high = np.searchsorted(targets, ends, side="right")
+    values, starts = np.unique(targets[low:high], return_index=True)
+    return values, np.add.reduceat(weights[low:high], starts) if len(values) else weights[:0]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one place holds of a leaf: distinct targets in order, their weights, and these summed up."""
+
+    targets: Array
+    weights: Ints
+    so_far: Ints
+
+    @classmethod
+    def of(cls, targets: Array, weights: Ints) -> "Held":
+        """targets: in order."""
+        starts = np.flatnonzero(np.concatenate([[True], targets[1:] != targets[:-1]])) if len(targets) else EMPTY
+        each = np.add.reduceat(weights, starts) if len(starts) else EMPTY
+        return cls(targets[starts], each, np.concatenate([[0], np.cumsum(each)]).astype(np.int64))
+
+    def mass(self, points: Array) -> Ints:
+        """[weight or distinct targets, point] up to each point."""
+        at = np.searchsorted(self.targets, points, side="right")
+        return np.stack([self.so_far[at], at])
+
+    def between(self, ranges: Array) -> Fetched:
+        """What lies in some ranges, and the next target after each."""
+        ends = np.searchsorted(self.targets, ranges, side="right")
+        inside = np.zeros(len(self.targets) + 1, dtype=np.int64)
+        np.add.at(inside, ends[:, 0], 1)
+        np.add.at(inside, np.maximum(ends[:, 1], ends[:, 0]), -1)
+        chosen = np.flatnonzero(np.cumsum(inside)[:-1] > 0)
+        return self.targets[chosen], self.weights[chosen], np.append(self.targets, np.inf)[ends[:, 1]]
+
+
+def together(parts: list[Fetched]) -> Fetched:
+    """What several places hold."""
+    targets = np.concatenate([part[0] for part in parts])
+    order = np.argsort(targets, kind="stable")
+    weights = np.concatenate([part[1] for part in parts])[order]
+    return targets[order], weights, np.minimum.reduce([part[2] for part in parts])
+
+
+def hunt(n_leaves: int, eps: float, low: float, high: float, mass: Mass, between: Between) -> list[Window | None]:
+    """The first and the last target of the best window of every leaf; None of a leaf without rows."""
+    reach = Reach.of(eps, low, high)
+    hunts = [Hunt(reach, np.array([np.nextafter(low, -np.inf)]), np.array([high])) for _ in range(n_leaves)]
+    for _ in range(MOST_CUTS):
+        for one in hunts:
+            one.cut()
+        for one, found in zip(hunts, mass([one.points for one in hunts]), strict=True):
+            one.narrow(found)
+        if all(one.done for one in hunts):
+            break
+    rows = between([one.ranges for one in hunts])
+    return [one.settle(fetched) for one, fetched in zip(hunts, rows, strict=True)]

@@ -1,0 +1,240 @@
+"""Pictures of a vote by weighted median: voters with their quantiles (the LocMedBoost paper's Figure 2), and intervals.
+
+Both are drawn along one number. Lines differ by dashes, so that they survive a grey printer.
+"""
+
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from electorate.boosting.grid import UNITS
+from electorate.median import Votes
+from electorate.report.drawing import Floats, axes, finish, plain, pyplot
+
+POINTS = 200  # along a feature
+MOST_VOTERS = 40  # drawn
+
+
+class QuantilesDisplay:
+    """What voters say along a number, the median of the vote f_0+, and its quantiles f_rho- and f_rho+.
+
+    Parameters
+    ----------
+    x : ndarray
+    said : ndarray
+        [point, voter].
+    low, middle, high : ndarray
+    rho : float
+    target : (x, y, eps), optional
+        A target with its tube: the vote is rho-robust and eps-precise there if both quantiles are inside.
+    name : str, default="x"
+
+    Attributes
+    ----------
+    ax_, figure_ : after ``plot``
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        x: Any,
+        said: Any,
+        low: Any,
+        middle: Any,
+        high: Any,
+        *,
+        rho: float,
+        target: tuple[float, float, float] | None = None,
+        name: str = "x",
+    ) -> None:
+        self.x, self.said = np.asarray(x, dtype=np.float64), np.asarray(said, dtype=np.float64)
+        self.low, self.middle, self.high = (np.asarray(one, dtype=np.float64) for one in (low, middle, high))
+        self.rho = rho
+        self.target = target
+        self.name = name
+
+    @classmethod
+    def from_voters(cls, x: Any, said: Any, steps: Any = None, *, rho: float, **more: Any) -> Self:
+        """Of voters that are always sure, from what they say; steps: their weights, else equal."""
+        said = np.ascontiguousarray(said, dtype=np.float64)
+        weights = np.ones(said.shape[1]) if steps is None else np.asarray(steps, dtype=np.float64)
+        units = np.rint(weights / weights.sum() * UNITS).astype(np.int64)[None]
+        votes = Votes(said, units, np.full(len(said), float(units.sum())))
+        quantiles = votes.quantiles(rho, False), votes.quantiles(0.0, True), votes.quantiles(rho, True)
+        return cls(x, said, *quantiles, rho=rho, **more)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, feature: int | str, *, rho: float = 0.25, ax: Any = None) -> Self:
+        """Of the voters of a fitted MedBoostRegressor along one feature, the others at their middle."""
+        grid, rows, _, name = along(X, feature)
+        said = np.stack([voter.predict(rows) for voter in estimator.estimators_[:MOST_VOTERS]], axis=1)
+        low, high = estimator.predict_interval(rows, rho=rho)
+        return cls(grid, said, low, estimator.predict(rows), high, rho=rho, name=name).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw into axes, or into new ones."""
+        self.ax_ = axes(self, ax)
+        self.figure_ = self.ax_.figure
+        voters = self.ax_.plot(self.x, self.said, color="0.75", linewidth=0.8)
+        voters[0].set_label("voters")
+        black = {"color": "black", "linewidth": 1.8}
+        self.ax_.plot(self.x, self.high, linestyle=(0, (6, 2)), label=f"f_rho+, rho = {self.rho:g}", **black)
+        self.ax_.plot(self.x, self.middle, color="black", linewidth=2.4, label="f_0+, the median")
+        self.ax_.plot(self.x, self.low, linestyle=(0, (1.5, 1.5)), label="f_rho-", **black)
+        if self.target is not None:
+            at, y, eps = self.target
+            bar = {"fmt": "o", "color": "black", "capsize": 6, "markersize": 6, "markerfacecolor": "white"}
+            self.ax_.errorbar(at, y, yerr=eps, label="y, y - eps to y + eps", zorder=4, **bar)
+        finish(self.ax_, plain(self.name), "what is said", "best")
+        return self
+
+
+def figure_2() -> Any:
+    """The paper's Figure 2: nine lines with equal weights, rho / c = 0.25; in (b) beside a target. A figure."""
+    figure, (left, right) = pyplot(QuantilesDisplay).subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+    x = np.linspace(0.0, 1.0, POINTS)
+    slopes = np.array([0.9, -0.3, 0.5, -0.7, 0.2, 0.8, -0.5, 0.1, -0.4])
+    said = np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
+    display = QuantilesDisplay.from_voters(x, said, rho=0.25).plot(left)
+    at = int(0.7 * POINTS)
+    near = (float(x[at]), float(display.middle[at]) - 0.02, 0.16)
+    QuantilesDisplay.from_voters(x, said, rho=0.25, target=near).plot(right)
+    left.set_title("(a) quantiles of the vote", fontsize="medium")
+    right.set_title("(b) rho-robust and eps-precise at y", fontsize="medium")
+    right.set_ylabel("")
+    left.set_ylim(-1.15, 0.9)
+    left.legend(loc="lower left", frameon=False, fontsize="small", ncols=2, handlelength=3.2)
+    handles, names = right.get_legend_handles_labels()
+    right.legend(handles[-1:], names[-1:], loc="lower left", frameon=False, fontsize="small")
+    return figure
+
+
+class IntervalDisplay:
+    """The median of a vote and an interval along one feature.
+
+    Parameters
+    ----------
+    grid, predicted, low, high : ndarray
+    said : str
+        What the interval is.
+    name : str
+        Of the feature.
+    rows : (values, targets), optional
+        Points to draw too.
+
+    Attributes
+    ----------
+    ax_, figure_ : after ``plot``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from electorate import IntervalDisplay, MedBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = MedBoostRegressor(n_estimators=20).fit(X[:300], y[:300]).calibrate(X[300:], y[300:])
+    >>> display = IntervalDisplay.from_estimator(model, X, "bmi", coverage=0.9)
+    >>> bool((display.low <= display.predicted).all())
+    True
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self, grid: Any, predicted: Any, low: Any, high: Any, *, said: str, name: str, rows: Any = None
+    ) -> None:
+        self.grid, self.predicted, self.low, self.high = (
+            np.asarray(one, dtype=np.float64) for one in (grid, predicted, low, high)
+        )
+        self.said = said
+        self.name = name
+        self.rows = rows
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        feature: int | str,
+        y: Any = None,
+        *,
+        rho: float | None = None,
+        coverage: float | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Of a fitted MedBoostRegressor or LocMedBoostRegressor.
+
+        Parameters
+        ----------
+        X : array-like or dataframe
+            Rows that say where the features lie: numbers stand at their median, others at their commonest value.
+        feature : position or name of a column of numbers
+        y : array-like, optional
+            Targets of X, drawn as points; these rows differ in the other features too.
+        rho, coverage
+            As in ``predict_interval``; without either, rho = 0.25.
+        """
+        rho = 0.25 if rho is None and coverage is None else rho
+        grid, at, values, name = along(X, feature)
+        low, high = estimator.predict_interval(at, rho=rho, coverage=coverage)
+        said = f"quantiles of the vote, rho = {rho:g}" if rho is not None else f"{coverage:.0%} of new targets"
+        rows = None if y is None else (values, np.asarray(y, dtype=np.float64))
+        return cls(grid, estimator.predict(at), low, high, said=said, name=name, rows=rows).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw into axes, or into new ones. Infinite ends are left out."""
+        self.ax_ = axes(self, ax)
+        self.figure_ = self.ax_.figure
+        if self.rows is not None:
+            self.ax_.plot(*self.rows, linestyle="", marker=".", markersize=3, color="0.6", label="rows", zorder=1)
+        known = np.isfinite(self.low) & np.isfinite(self.high)
+        low, high = (np.where(known, end, np.nan) for end in (self.low, self.high))
+        self.ax_.fill_between(self.grid, low, high, color="0.85", linewidth=0, label=self.said, zorder=0)
+        for end in (low, high):
+            self.ax_.plot(self.grid, end, color="0.35", linewidth=0.9, zorder=2)
+        self.ax_.plot(self.grid, self.predicted, color="black", linewidth=1.9, label="median of the vote", zorder=3)
+        finish(self.ax_, plain(self.name), "target", "best")
+        return self
+
+
+# ---------------------------------------------------------------- rows along a feature
+
+
+def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
+    """Points along a feature, rows that differ in it only, its values in X, and its name."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        if isinstance(feature, str):
+            raise ValueError(f"feature={feature!r} names a column, and X has no names: give its position")
+        table = np.asarray(X, dtype=np.float64)
+        grid = points(table[:, feature], feature)
+        rows = np.repeat(np.nanmedian(table, axis=0)[None], POINTS, axis=0)
+        rows[:, feature] = grid
+        return grid, rows, table[:, feature], f"x{feature}"
+    name = feature if isinstance(feature, str) else frame.columns[feature]
+    if name not in frame.columns:
+        raise ValueError(f"feature={feature!r} is not a column of X: it has {frame.columns}")
+    if not frame[name].dtype.is_numeric():
+        raise ValueError(f"feature={name!r} holds no numbers: intervals are drawn along numbers")
+    values = frame[name].cast(nw.Float64).to_numpy()
+    grid = points(values, name)
+    one = frame.head(1).select([middle(frame[column]) for column in frame.columns])
+    number = nw.new_series(name, grid, nw.Float64, backend=frame.implementation)
+    return grid, nw.concat([one] * POINTS).with_columns(number).to_native(), values, name
+
+
+def middle(column: Any) -> Any:
+    """The median of numbers, else the commonest value, as a series of one."""
+    if column.dtype.is_numeric():
+        return nw.new_series(column.name, [column.median()], nw.Float64, backend=column.implementation)
+    return column.drop_nulls().mode(keep="all").head(1)
+
+
+def points(values: Floats, feature: int | str) -> Floats:
+    known = values[np.isfinite(values)]
+    if not len(known) or known.min() == known.max():
+        raise ValueError(f"feature={feature!r} has fewer than two values: there is nothing to draw along")
+    return np.linspace(known.min(), known.max(), POINTS)
