@@ -56,11 +56,11 @@ class Votes:
         return outside(out, inside, rho, upper)
 
     def lower_medians(self) -> Array:
-        """The smallest value up to which the votes come to half: scikit-learn's choice."""
-        need = (self.mass + 1) // 2
+        """The smallest value up to which the votes come to half: scikit-learn's choice. Infinite where nobody votes."""
+        mass = self.mass
         out = np.empty(len(self.said))
-        kernels.vote_quantiles(self.said, self.weights, need, 1.0, out)
-        return out
+        kernels.vote_quantiles(self.said, self.weights, (mass + 1) // 2, 1.0, out)
+        return np.where(mass > 0, out, np.inf)
 
 
 def needs(mass: Ints, reach: Array, rho: Any) -> tuple[Ints, NDArray[np.bool_]]:
@@ -230,8 +230,9 @@ class Stage:
 
     def lower_medians(self) -> Array:
         found = np.zeros(len(self.mass))
-        kernels.sorted_quantiles(self.values, self.weights, self.count, (self.mass + 1) // 2, False, found)
-        return found
+        if self.count:
+            kernels.sorted_quantiles(self.values, self.weights, self.count, (self.mass + 1) // 2, False, found)
+        return np.where(self.mass > 0, found, np.inf)
 
 
 def trees_say(trees: Ensemble, block: Array, outputs: int) -> Array:

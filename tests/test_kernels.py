@@ -1146,6 +1146,16 @@ def test_vote_quantiles(rng: np.random.Generator, n: int, voters: int, shared: b
             )
 
 
+def test_votes_that_do_not_come_to_the_need() -> None:
+    """Nobody votes, or nothing is needed: an end, and an answer."""
+    values = np.array([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [3.0, 1.0, 2.0]])
+    weights, needs = np.array([[0, 0, 0], [1, 0, 1], [0, 0, 0]]), np.array([0, 0, 5])
+    for twin in TWINS:
+        out = np.empty(3)
+        twin.vote_quantiles(values, weights, needs, 1.0, out)
+        assert out.tolist() == [3.0, 2.0, 3.0]
+
+
 @few_cases
 @given(rng=generators, n=st.integers(0, 20), voters=st.integers(1, 20))
 def test_insert_votes_and_sorted_quantiles(rng: np.random.Generator, n: int, voters: int) -> None:

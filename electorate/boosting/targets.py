@@ -283,5 +283,6 @@ class MeanError:
 
     def _score(self, cast: Any) -> float:
         heard = cast.heard if self.ask is None else replace(cast.heard, said=self.ask(cast.voter.fitted))
-        farthest = float(self.place.ask("listen", heard, cast.units, cast.decides))
+        units = cast.units or 1  # the only voter, kept though it has no edge
+        farthest = float(self.place.ask("listen", heard, units, cast.decides))
         return float(self.place.ask("misses", farthest).mean) if farthest > 0 else 0.0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from electorate import modelfile
 from electorate.boosting.grid import LONGEST
-from electorate.ensemble import Ensemble
+from electorate.ensemble import LEAF, Ensemble
 from electorate.estimators import files, seen
 from electorate.median import Median
 from electorate.modelfile import Contents, meta_value, require
@@ -133,6 +133,9 @@ def _read_vote(contents: Contents, model: Any) -> Median:
     expect(bool(np.all((kappa >= 0) & (kappa < most))), "a voter has no confidence")
     decides = meta_value(contents, "decides", bool)
     expect(trees.n_voters > 0 or not decides, "no voter decides")
+    if not hasattr(model, "eps"):  # AdaBoost.R2 knows no doubt
+        certain = not decides and not model.confidences_ and bool(np.all(trees.value[trees.column == LEAF, 1] == 1))
+        expect(certain, "a voter is not sure")
     return Median(trees, [], trees.steps, kappa, decides)
 
 

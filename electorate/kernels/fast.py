@@ -1261,8 +1261,8 @@ def quad_replay(kind, lam, mode, places, moves, c, eta, weight, gram, slot):
 def vote_quantiles(values, weights, needs, sign, out):
     """out[row] = the smallest value (the largest for sign -1) up to which the votes come to needs[row].
 
-    values[row, voter]; weights[row, voter], or one row for all; the votes of a row come to at least its need, which is
-    positive. By partition around a pivot: linear in the voters.
+    values[row, voter]; weights[row, voter], or one row for all. A need below 1 is 1; where the votes do not come to it,
+    the last value. By partition around a pivot: linear in the voters.
     """
     voters = values.shape[1]
     value = np.empty(voters, dtype=np.float64)
@@ -1272,7 +1272,7 @@ def vote_quantiles(values, weights, needs, sign, out):
         for t in range(voters):
             value[t] = sign * values[i, t]
             weight[t] = mine[t]
-        need = needs[i]
+        need = max(needs[i], np.int64(1))
         first = 0
         last = voters - 1
         while True:

@@ -577,7 +577,7 @@ def vote_quantiles(values, weights, needs, sign, out):
     for i in range(len(values)):
         order = np.argsort(sign * values[i], kind="stable")
         so_far = np.cumsum(weights[i if len(weights) > 1 else 0][order])
-        out[i] = values[i][order[np.searchsorted(so_far, needs[i])]]
+        out[i] = values[i][order[min(np.searchsorted(so_far, max(needs[i], 1)), len(order) - 1)]]
 
 
 def insert_votes(values, weights, count, new_values, new_weights):
