@@ -168,7 +168,7 @@ def assert_frugal(found: dict[str, int], rows: int, columns: int) -> None:
 
 @linux_only
 def test_peak_memory() -> None:
-    assert_frugal(measure(200_000, 50, 1), 200_000, 50)
+    assert_frugal(measure(200_000, 100, 1), 200_000, 100)
 
 
 @linux_only

@@ -2,8 +2,13 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
+import dask.array
 import numpy as np
 import pandas as pd
 import pytest
@@ -280,6 +285,14 @@ def test_wrong_questions_are_refused():
             certificate(model, **wrong)
     with pytest.raises(ValueError, match="100 rows and y 99"):
         certificate(model, heldout=(X, y[1:]))
+    with pytest.raises(TypeError, match="RandomForestClassifier"):
+        certificate(RandomForestClassifier(2).fit(X, y), heldout=(X, y))
+    with pytest.raises(TypeError, match="RandomForestClassifier"):
+        convergence(RandomForestClassifier(2).fit(X, y))
+    with pytest.raises(ValueError, match="none is one of"):
+        certificate(model, heldout=(X, np.where(y, "yes", "no")))
+    with pytest.raises(ValueError, match="Dask"):
+        certificate(model, heldout=(dask.array.from_array(X), y))
     assert "give train or heldout" in str(certificate(model))
 
 
@@ -506,6 +519,42 @@ def test_sets_above_the_target_are_counted():
     assert math.log(len(met)) <= log_count
 
 
+# ---------------------------------------------------------------- training quantities
+
+
+def test_theorems_are_not_claimed_where_their_conditions_fail():
+    X, y = rows(300)
+    infinite = AdaBoostRClassifier(Trees(3, smoothing=0), n_estimators=6).fit(X, y)
+    assert np.any(infinite.history_["step"] == 0)
+    perfect = AdaBoostClassifier(n_estimators=6).fit(X, X[:, 0] > 0)
+    slow = AdaBoostRClassifier(n_estimators=6, learning_rate=0.5).fit(X, y)
+    for model, why in ((infinite, "infinity"), (perfect, "perfect voter"), (slow, "learning_rate")):
+        for theta in (0, 0.25, 0.5):
+            assert why in model.certificate()[f"margins (eq. 9) of at most {theta:g}"].status
+        assert model.convergence().holds
+    assert "infinity" in infinite.certificate()["training error"].status
+    assert perfect.certificate()["training error"].applies
+
+
+@pytest.mark.parametrize("model", [AdaBoostClassifier(), RealAdaBoostClassifier(), AdaBoostRClassifier()], ids=str)
+def test_margin_errors_are_observed_as_they_are_bounded(model):
+    """Eq. 9 and the empirical Bayes rule, recomputed."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (200, 3)).astype(float)
+    y = rng.integers(0, 2, 200)
+    model = clone(model).set_params(n_estimators=5).fit(X, y)
+    found = certificate(model, train=(X, y))
+    f = model._votes(X)[0] / 2.0**40
+    margins = (np.exp((2 * y - 1) * f) - 1) / (np.exp((2 * y - 1) * f) + 1)
+    cells = pd.DataFrame(X).groupby([0, 1, 2]).ngroup().to_numpy()
+    rest = sum(min(np.sum(y[cells == c]), np.sum(1 - y[cells == c])) for c in np.unique(cells)) / 200
+    for theta in (0, 0.25, 0.5):
+        terms = found[f"margins (eq. 9) of at most {theta:g}"].terms
+        assert terms["as observed"] == pytest.approx(np.mean(margins <= theta))
+        assert terms["empirical Bayes error"] == pytest.approx(rest)
+        assert terms["as observed"] <= terms["as sharpened"] + 1e-9
+
+
 # ---------------------------------------------------------------- convergence
 
 
@@ -548,6 +597,34 @@ def test_medians_and_models_without_predictions():
     assert "searched" in convergence(RealAdaBoostClassifier(step=1, n_estimators=3).fit(X, y)).why
 
 
+# ---------------------------------------------------------------- the example of the docs
+
+
+def test_the_example_of_adult_runs_on_any_table(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rows(500)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(job=rng.choice(["x", "y"], 500), y=y)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    home = Path(electorate.__file__).parent.parent
+    script = [
+        sys.executable,
+        str(home / "benchmarks" / "certificates.py"),
+        "table.csv",
+        "--text",
+        "t",
+        "--picture",
+        "p.png",
+    ]
+    done = subprocess.run(
+        script, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(home)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The risk is at most" in (tmp_path / "t").read_text()
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+    kept = (home / "benchmarks" / "CERTIFICATE.txt").read_text()
+    assert len(kept.splitlines()) <= 40  # one screen
+
+
 # ---------------------------------------------------------------- the command
 
 
@@ -579,6 +656,10 @@ def test_certify(tables, capsys):
     assert said["best"]["value"] == pytest.approx(binomial_bound(wrong, 100, 0.99))
     assert main(["certify", "m", "--heldout", "bad.csv"]) == 1
     assert "row 0 of heldout took part" in capsys.readouterr().err
+    for kind in ("object", "category"):  # the same rows in another container
+        frame = tables[299:].drop(columns="y").astype({"job": kind})
+        with pytest.raises(ValueError, match=r"row 0 of heldout .*and 0 more"):
+            certificate(model, heldout=(frame, tables["y"][299:]))
     assert main(["certify", "m", "--heldout", "bad.csv", "--allow-equal-rows"]) == 0
     assert "too many for a coincidence" in capsys.readouterr().out
     assert main(["certify", "m"]) == 1

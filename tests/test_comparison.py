@@ -448,6 +448,7 @@ def test_a_quantity_is_ranked_by_absolute_error():
     assert found.columns["error"][0] < 0.4
     assert np.isnan(found.bound)
     assert "abs. error" in str(found)
+    assert "log loss" not in str(found)
 
 
 @pytest.mark.parametrize(

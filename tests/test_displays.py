@@ -1,5 +1,6 @@
 """Pictures: what is drawn is what was computed, into the axes that were given, with names shown as they are."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -403,6 +404,17 @@ def test_the_pictures_of_the_docs_are_small() -> None:
     for picture in pictures:
         assert picture.stat().st_size < 80_000
         assert f"plots/{picture.name}" in page
+
+
+def test_the_examples_of_the_page_run() -> None:
+    """All but the figures that take a minute."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "plots.md").read_text(), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        if "figure_5" not in block:
+            exec(compile(block, "plots.md", "exec"), names)
+    assert names["found"].margin_error(0.1) <= names["found"].bound(0.1)
+    assert names["problem"].bayes_error() == pytest.approx(0.2)
 
 
 @pytest.mark.slow

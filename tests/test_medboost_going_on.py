@@ -451,3 +451,18 @@ def test_what_a_cluster_cannot_do_is_said(client: Any) -> None:
     far_off = scattered((X, np.where(np.arange(len(y)) == 100, np.nan, y)), cuts(len(y), 2))
     with pytest.raises(ValueError, match="partition 1"):
         MedBoostRegressor(n_estimators=2).fit(*far_off)
+
+
+@pytest.mark.parametrize("model", [MedBoostRegressor(RegressionTrees(3)), LocMedBoostRegressor(RegressionTrees(3))])
+def test_an_auto_eps_that_one_voter_meets_is_halved(model: Any) -> None:
+    """Targets on a few levels far apart, with little noise: half their spread is no test of a tree."""
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 2))
+    y = 10.0 * (X[:, 0] > 0.5) + 5.0 * (X[:, 1] > 0.5) + 0.1 * rng.normal(size=300)
+    model = clone(model).set_params(n_estimators=6).fit(X, y)
+    assert len(model.steps_) > 1
+    given = clone(model).set_params(eps=model.eps_).fit(X, y)
+    assert given.digest_ == model.digest_
+    assert clone(model).set_params(eps=16 * model.eps_).fit(X, y).stop_reason_ == "perfect_voter"
+    more = clone(model).set_params(warm_start=True).fit(X, y).set_params(n_estimators=12).fit(X, y)
+    assert more.digest_ == clone(model).set_params(n_estimators=12).fit(X, y).digest_

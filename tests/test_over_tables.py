@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,18 @@ from scipy import stats
 import electorate
 from electorate.cli import main
 from electorate.comparison import paired_tests as tests
-from electorate.comparison.over_tables import compare_over
+from electorate.comparison.over_tables import Outcomes, compare_over
 from electorate.studies import quadboost_table2 as table2
 
 QUAD = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost")
 differences = st.lists(st.sampled_from([-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0]), min_size=1, max_size=9)
+
+
+@dataclass
+class Found:
+    """As a comparison is, for compare_over."""
+
+    outcomes: Outcomes
 
 
 def grid(n: int, k: int, seed: int = 0) -> np.ndarray:
@@ -265,6 +273,25 @@ def test_quantities_are_simulated_and_agree_with_labels():
     exact = compare_over(outcomes).chance("A", "B")
     doubled = {name: {a: 2 * losses for a, losses in one.items()} for name, one in outcomes.items()}
     assert compare_over(doubled).chance("A", "B") == pytest.approx(exact, abs=0.03)
+    assert "units" in str(compare_over(doubled))
+    assert "units" not in str(compare_over(outcomes))
+
+
+def test_weights_of_rows_count():
+    """Equal weights, by draws, as none at all; and a row of weight 5 speaks louder than one of weight 1."""
+    rng = np.random.default_rng(0)
+    losses = {str(i): (rng.random((3, 80)) < 0.35).astype(float) for i in range(4)}
+    names = ["A", "B", "C"]
+    plain = compare_over({name: dict(zip(names, one, strict=True)) for name, one in losses.items()})
+    equal = compare_over({name: Found(Outcomes(names, one, np.full(80, 2.0))) for name, one in losses.items()})
+    for a, b in itertools.permutations(names, 2):
+        assert equal.chance(a, b) == pytest.approx(plain.chance(a, b), abs=0.04)
+        assert equal.chance(a, b) + equal.chance(b, a) == pytest.approx(1)
+    one = np.array([[1.0] * 5 + [0.0] * 15, [0.0] * 5 + [1.0] * 5 + [0.0] * 10])
+    heavy = np.array([1.0] * 5 + [5.0] * 5 + [1.0] * 10)
+    found = compare_over({name: Found(Outcomes(["A", "B"], one, heavy)) for name in "xy"})
+    assert found.errors.tolist() == [[pytest.approx(5 / 40), pytest.approx(25 / 40)]] * 2
+    assert found.chance("A", "B") > 0.9
 
 
 def test_an_algorithm_that_some_data_set_lacks_is_named():
@@ -309,10 +336,10 @@ def test_names_can_do_nothing():
 
 # ---------------------------------------------------------------- compare TABLE TABLE ...
 
-FEW = ["--folds", "2", "--quiet", "--algorithm", "AdaBoost, stumps", "--algorithm", "Real AdaBoost, stumps"]
+FEW = ["--folds", "2", "--quiet", "--algorithm", "QuadBoost, pool", "--algorithm", "VadaBoost, stumps"]
 
 
-def write_table(path: Path, target: str, seed: int, n: int = 90) -> None:
+def write_table(path: Path, target: str, seed: int, n: int = 60) -> None:
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "c": rng.choice(list("uvw"), n)})
     frame[target] = np.where(frame["a"] + rng.normal(size=n) > 0, "yes", "no")
@@ -396,3 +423,11 @@ def test_a_mistake_in_any_table_is_told_before_the_work(tables, capsys, given, m
 def test_a_file_whose_name_has_a_colon_is_that_file(tables):
     os.rename("t2.csv", "t2.csv:label")
     assert main(["compare", "t2.csv:label", "--target", "label", "--jobs", "1", *FEW]) == 0
+
+
+def test_the_page_and_the_study_show_the_same_table():
+    from electorate.studies.quadboost import PUBLISHED
+
+    page = (Path(__file__).parent.parent / "docs" / "over_data_sets.md").read_text()
+    assert table2.report() in page
+    assert sorted(line[1:] for line in table2.TABLE_1.values()) == sorted(PUBLISHED.values())

@@ -1,5 +1,6 @@
 """QuadBoost on pools: every identity of the paper, the Lasso and Ridge as limits, and the promises of all boosters."""
 
+import io
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.linear_model import Lasso, Ridge
 from training_cases import noisy
 
 import electorate
-from electorate import Columns, Pool, QuadBoostClassifier
+from electorate import Columns, Pool, QuadBoostClassifier, Stumps
 from electorate.boosting.quadboost import L1, L2, Linf, Penalty
 from electorate.engines import gram
 from tests.common import checks
@@ -538,6 +539,10 @@ def test_callbacks_see_every_round(tmp_path: Any) -> None:
     limited = model("l1", "never", n_estimators=1000).set_callbacks(electorate.TimeLimit(0.0)).fit(X, y)
     assert limited.stop_reason_ == "time_limit"
     assert len(limited.history_["step"]) == 1
+    for family in (Pool(5), Stumps()):
+        bar = io.StringIO()
+        QuadBoostClassifier(family, n_estimators=4).set_callbacks(electorate.ProgressBar(bar, every=0)).fit(X, y)
+        assert all(f"round {k}/4" in bar.getvalue() for k in range(1, 5))
 
 
 def test_damaged_moves_are_refused(tmp_path: Any) -> None:

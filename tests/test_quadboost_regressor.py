@@ -1,5 +1,6 @@
 """QuadBoost for real targets: trees against scikit-learn's, stages, files, going on, stopping, and the same bits."""
 
+import io
 from typing import Any
 
 import numpy as np
@@ -249,3 +250,23 @@ def test_weights_are_rows_in_any_order_and_any_parts(family: str, way: str) -> N
         other = model(family, way, n_estimators=6, n_jobs=jobs)
         other._n_shards = shards
         assert other.fit(X, y, times).digest_ == digest
+
+
+# ---------------------------------------------------------------- callbacks
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_callbacks_see_every_round(family: str, tmp_path: Any) -> None:
+    X, y = numbers()
+    path, bar = tmp_path / "checkpoint", io.StringIO()
+    whole = model(family, "l2-cyclic", n_estimators=6).set_callbacks(electorate.ProgressBar(bar, every=0)).fit(X, y)
+    assert all(f"round {k}/6" in bar.getvalue() for k in range(1, 7))
+    short = model(family, "l2-cyclic", n_estimators=3).set_callbacks(electorate.Checkpoint(path, every=1)).fit(X, y)
+    assert electorate.load(path).digest_ == short.digest_
+    cut = model(family, "l2-cyclic", n_estimators=6).set_callbacks(electorate.Checkpoint(path)).fit(X, y)
+    assert cut.digest_ == whole.digest_
+    np.testing.assert_array_equal(cut.history_["objective"], whole.history_["objective"])
+    limited = model(family, "vanilla").set_callbacks(electorate.TimeLimit(0.0)).fit(X, y)
+    assert limited.stop_reason_ == "time_limit"
+    assert len(limited.history_["step"]) == 1
+    np.testing.assert_array_equal(limited.predict(X), next(model(family, "vanilla").fit(X, y).staged_predict(X)))

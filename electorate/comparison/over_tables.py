@@ -108,22 +108,22 @@ def _from_outcomes(given: dict[str, Outcomes], seed: int) -> "OverTables":
         errors.append(np.average(losses, axis=1, weights=found.weight))
         chances.append(_chances(losses, found.weight, seed))
     left_out = [a for a in anywhere if a not in everywhere]
-    return OverTables.of(list(given), everywhere, np.array(errors), np.array(chances), left_out)
+    rates = all(_are_rates(found.losses) for found in given.values())
+    return OverTables.of(list(given), everywhere, np.array(errors), np.array(chances), left_out, in_units=not rates)
+
+
+def _are_rates(losses: Floats) -> bool:
+    return bool(np.all((losses == 0) | (losses == 1)))
 
 
 def _chances(losses: Floats, weight: Floats | None, seed: int) -> Floats:
     """[a, b]: that a is better than b on these rows."""
     k = len(losses)
-    if weight is None and np.all((losses == 0) | (losses == 1)):
+    if weight is None and _are_rates(losses):
         only = losses @ (1 - losses).T  # [a, b]: rows that a alone gets wrong
         return np.array([[tests.chance_of_better(only[b, a], only[a, b]) for b in range(k)] for a in range(k)])
-    chances = np.full((k, k), 0.5)
-    for a in range(k):
-        for b in range(a + 1, k):
-            means = statistics.posterior_means(losses[[a, b]], seed, weight=weight)
-            chances[a, b] = statistics.chance_of_worse(means, 0)[1]
-            chances[b, a] = 1 - chances[a, b]
-    return chances
+    means = statistics.posterior_means(losses, seed, weight=weight)  # one draw of the rows for all pairs
+    return np.array([statistics.chance_of_worse(means, a) for a in range(k)])
 
 
 # ---------------------------------------------------------------- a table of errors
@@ -226,6 +226,8 @@ class OverTables:
         The pairs, in pandas, polars or pyarrow, whichever is installed.
     left_out : list of str
         Algorithms that some data set lacks.
+    in_units : bool
+        Whether errors are quantities, in the units of each target: then their mean and the t-test say little.
     """
 
     data_sets: list[str]
@@ -233,6 +235,7 @@ class OverTables:
     errors: Floats
     chances: Floats | None
     left_out: list[str]
+    in_units: bool = False  # errors are in the units of each data set's target
 
     @classmethod
     def of(
@@ -242,6 +245,7 @@ class OverTables:
         errors: Floats,
         chances: Floats | None,
         left_out: list[str] | None = None,
+        in_units: bool = False,
     ) -> "OverTables":
         """With the algorithms brought into the order of their mean ranks."""
         if len(data_sets) < 2:
@@ -252,8 +256,9 @@ class OverTables:
             raise ValueError("two data sets have one name")
         mean = tests.rank_rows(errors).mean(axis=0)
         order = np.lexsort((errors.mean(axis=0), mean))
-        sorted_chances = None if chances is None else chances[:, order][:, :, order]
-        return cls(data_sets, [algorithms[i] for i in order], errors[:, order], sorted_chances, left_out or [])
+        ordered = None if chances is None else chances[:, order][:, :, order]
+        names = [algorithms[i] for i in order]
+        return cls(data_sets, names, errors[:, order], ordered, left_out or [], in_units)
 
     @cached_property
     def mean_ranks(self) -> Floats:
@@ -373,6 +378,8 @@ class OverTables:
         lines.append(
             f"mean ranks more than {self.critical_difference:.2f} apart differ at 5% (Nemenyi, all pairs): {told}"
         )
+        if self.in_units:
+            lines.append("errors are in the units of each target: their mean and the t-test say little, ranks do")
         if self.left_out:
             lines.append(f"left out, for want of results on every data set: {'; '.join(map(literal, self.left_out))}")
         return lines

@@ -78,10 +78,12 @@ HEADS = ("", "algorithm", "error", "", "log loss", "size", "fit s", "pred ms/100
 
 
 def as_text(ranking: Ranking, bounds: dict[str, float], quantity: bool) -> str:
-    """The table, aligned: a row per algorithm, the best first."""
+    """The table, aligned: a row per algorithm, the best first; without columns that say nothing."""
     rows = [_shown(place, line, bounds) for place, line in enumerate(ranking.lines, 1)]
     heads = ["abs. error" if quantity and head == "error" else head for head in HEADS]
-    return align([heads, *rows], {1, len(heads) - 1})
+    told = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    lines = [[line[i] for i in told] for line in [heads, *rows]]
+    return align(lines, {told.index(1), len(told) - 1})
 
 
 def align(rows: list[list[str]], left: set[int]) -> str:
@@ -171,7 +173,7 @@ def meaning(ranking: Ranking, base: float, held_out: dict[str, Any], quantity: b
         )
     elif "error" in held_out:
         lines.append(
-            f"{first.algorithm.name}, trained without the locked rows, has the error {held_out['error']:.4f} on "
-            f"{held_out['rows']} of them; {held_out['why']}"
+            f"{first.algorithm.name}, trained without the {held_out['rows']} locked rows, has the error "
+            f"{held_out['error']:.4f} on them; {held_out['why']}"
         )
     return lines

@@ -201,8 +201,10 @@ class ProgressBar(Callback):
         filled = int(24 * done / total)
         heard = f"  validation {row['validation']:.4f}" if "validation" in row else ""
         bar = "#" * filled + "." * (24 - filled)
-        error = row.get("train_error", row["error"])  # a regressor's: of its last voter
-        return f"[{bar}] round {done}/{total}  error {error:.4f}{heard}  {left:.0f} s left "
+        # what every round knows: of a regressor the error of its last voter, on a pool the objective
+        known = next(name for name in ("train_error", "error", "objective") if name in row)
+        word = known.removeprefix("train_")
+        return f"[{bar}] round {done}/{total}  {word} {row[known]:.4f}{heard}  {left:.0f} s left "
 
     def _write(self, text: str) -> None:
         print(text, end="", file=self.file or sys.stderr, flush=True)

@@ -16,8 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.boosting.grid import UNITS
 from electorate.committee import Committee
 from electorate.council import Council
+from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.ensemble import Ensemble
 from electorate.estimators import inputs
+from electorate.estimators.certified import refuse_others
+from electorate.estimators.lazily import is_dask
 from electorate.estimators.rungs import Rung, log_all, places, rungs_of
 from electorate.estimators.seen import Seen, marks_of
 from electorate.estimators.training_bounds import training_bounds
@@ -94,6 +97,7 @@ def certificate(
     if equal_rows not in ("refuse", "allow"):
         raise ValueError(f"equal_rows={equal_rows!r}: it must be 'refuse' or 'allow'")
     model = getattr(model, "best_estimator_", model)
+    refuse_others(model, "certificate")
     check_is_fitted(model)
     error = Mistakes(model, eps)
     notes = _notes(model)
@@ -127,6 +131,8 @@ class Rows:
         if not isinstance(given, tuple | list) or len(given) not in (2, 3):
             raise ValueError(f"{name} must be a pair (X, y)")
         X, y = given[0], given[1]
+        if is_dask(X):
+            raise ValueError(f"{name} is a Dask collection: a certificate needs its rows here, call compute() first")
         door = _door(model)
         table = door._check_rows(X, reset=False) if hasattr(door, "_check_rows") else rows_of(door, X)
         n_rows = table.n_rows if hasattr(table, "n_rows") else table.shape[0]
@@ -262,7 +268,7 @@ def _from_votes(model: Any, error: Mistakes, rows: Rows, delta: float, draws: in
         def vote_at(vote: Vote, part: float, loss: Any = loss) -> Terms:
             return bounds.vote_bound(vote.margins, vote.parts.count, vote.whole, part, loss)
 
-        # the others are never smaller than the hinge loss at another norm
+        # but for the root of the norm the others are never smaller than the hinge loss at once or twice the norm
         at = _summed(votes, vote_at)
         found.append(proved(f"vote, {loss.name} loss", QUADBOOST, at, delta, assumed, loss is HINGE))
     found.append(proved("margins", DEEPBOOST, _summed(votes, _deep_at), delta, assumed))
@@ -344,7 +350,7 @@ def _votes(model: Any, rows: Rows, draws: int) -> list[Vote]:
     codes = inputs.encode_labels(rows.y, model.classes_, np.ones(n), "train")
     second = [codes == 1] if len(model.classes_) == 2 else [codes == k for k in range(len(model.classes_))]
     prices = [rung.complexity(n, shape) for rung in rungs]
-    whole = _drawn(family, rows, draws) if draws else _whole(rungs, n, shape, prices, counted)
+    whole = _drawn(family, rows, shape, draws) if draws else _whole(rungs, n, shape, prices, counted)
     log_any = None if counted else log_all(rungs, 2 * n, shape)
     made = []
     for label, is_second in enumerate(second):
@@ -403,18 +409,22 @@ def _whole(rungs: list[Rung], n: int, shape: Shape, prices: list[float], counted
     return Counted(math.sqrt(2 * log_count / n), counted)
 
 
-def _drawn(family: Any, rows: Rows, draws: int) -> Complexity:
+def _drawn(family: Any, rows: Rows, shape: Shape, draws: int) -> Complexity:
     """By Monte Carlo, where the search of the family finds the best voter of the whole rung."""
     from electorate.estimators.family_complexity import empirical_rademacher
 
     if not isinstance(family, Stumps | StumpPool | Columns):
-        raise ValueError(
-            f"draws={draws} needs Stumps, Pool or Columns: of {type(family).__name__} not all are searched"
-        )
+        name = type(family).__name__
+        raise ValueError(f"draws={draws} needs Stumps, Pool or Columns: of {name} not all are searched")
     if isinstance(family, Columns):  # the constant voters are in the family too
         ones = np.column_stack([rows.table, np.ones(len(rows.y))])
         found = empirical_rademacher(family, ones, draws=draws)
     else:
+        if len(rows.y) > EXACT_VALUES or max(shape.levels, default=0) > MOST_CATEGORIES:
+            raise ValueError(
+                f"draws={draws} needs every test to be searched: at most {EXACT_VALUES} rows, and {MOST_CATEGORIES} "
+                "categories in a column"
+            )
         found = empirical_rademacher(Stumps(), rows.X, draws=draws, max_bins="exact")
     if not found.exact_search:
         raise ValueError("draws needs columns that can be searched exhaustively")

@@ -29,3 +29,9 @@ class Certified:
         from electorate.estimators.convergence import convergence
 
         return convergence(self)
+
+
+def refuse_others(model: Any, what: str) -> None:
+    """Votes of others are not known well enough."""
+    if not isinstance(model, Certified):
+        raise TypeError(f"{what} is for the estimators of electorate, and this is a {type(model).__name__}")

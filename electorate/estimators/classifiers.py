@@ -76,6 +76,8 @@ class AdaBoostClassifier(BoostedClassifier):
         The share of the steps that rests on each column.
     digest_ : str
         SHA-256 of the model. Equal digests are equal models.
+    seen_ : Seen
+        Marks of the rows that took part, for ``certificate``; no part of the model.
 
     Notes
     -----

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.ensemble import Ensemble
+from electorate.estimators.certified import refuse_others
 from electorate.theory import training
 from electorate.theory.convergence import Convergence, Prediction
 
@@ -36,6 +37,7 @@ def convergence(model: Any) -> Convergence:
     True
     """
     model = getattr(model, "best_estimator_", model)
+    refuse_others(model, "convergence")
     check_is_fitted(model)
     name = type(model).__name__
     tell = TOLD.get(name)
@@ -99,34 +101,35 @@ def largest_said(model: Any, label: int | None) -> Floats:
     return np.ones(len(mine))
 
 
+def broken_conditions(rows: History, mus: Floats) -> str | None:
+    """Why eq. 14 and Theorem 1 of AdaBoost_R do not cover these rounds."""
+    if np.any((rows["step"] == 0) & (mus != 0)):
+        return "some voters say infinity, whose step is 0"
+    if len(mus) and abs(mus[-1]) >= 1 - 1e-12:
+        return "a perfect voter ended training with a step of convention"
+    return None
+
+
 def _adaboosts(model: Any, rows: History, label: int | None) -> list[Prediction]:
     mus = mus_of(model, rows, label)
-    is_r = type(model).__name__ == "AdaBoostRClassifier"
-    source = (
-        "AdaBoost_R paper, eq. 14"
-        if type(model).__name__ != "AdaBoostClassifier"
-        else "AdaBoost: Z_t = 2 sqrt(e (1 - e))"
-    )
-    found = [
-        Prediction(_named("training error", label), source, training.product_of_normalisers(mus), rows["train_error"])
-    ]
-    if is_r:
+    name = type(model).__name__
+    product = training.product_of_normalisers(mus)
+    source = "AdaBoost: Z_t = 2 sqrt(e (1 - e))" if name == "AdaBoostClassifier" else "AdaBoost_R paper, eq. 14"
+    found = []
+    if name == "AdaBoostRClassifier":
         exact = np.exp(np.cumsum(np.log1p(-np.minimum(mus**2, 1.0 - 2.0**-53))))
         found.append(
             Prediction(_named("mean weight", label), "AdaBoost_R paper, eq. 13", exact, rows["objective"], True)
         )
+        if np.any((rows["step"] == 0) & (mus != 0)):  # voters that say infinity: only their weights are predicted
+            return [_without_perfect(one, mus) for one in found]
     else:
-        discrete = type(model).__name__ == "AdaBoostClassifier"
-        product = training.product_of_normalisers(mus)
-        found.insert(0, Prediction(_named(ZT, label), source, product, rows["objective"], discrete))
-    found.append(
-        Prediction(
-            _named("training error at the least edge", label),
-            "Freund and Schapire 1997: exp(-2 gamma^2 T)",
-            training.weak_learning(mus),
-            rows["train_error"],
-        )
-    )
+        discrete = name == "AdaBoostClassifier"
+        found.append(Prediction(_named(ZT, label), source, product, rows["objective"], discrete))
+    found.append(Prediction(_named("training error", label), source, product, rows["train_error"]))
+    least = "Freund and Schapire 1997: exp(-2 gamma^2 T)"
+    by_edge = training.weak_learning(mus)
+    found.append(Prediction(_named("training error at the least edge", label), least, by_edge, rows["train_error"]))
     return [_without_perfect(one, mus) for one in found]
 
 

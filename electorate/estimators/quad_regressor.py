@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, is_regressor
+from sklearn.callback import CallbackSupportMixin
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -52,6 +53,12 @@ from electorate.voters.regression_trees import RegressionTrees
 Floats = NDArray[np.float64]
 NOBODY = np.arange(2)  # there are no classes; runs of two labels are those of numbers too
 SCALED = {"step": 1, "edge": 1, "objective": 2, "train_error": 2, "validation": 2}  # powers of the scale of y
+
+
+FITTED = (
+    *("moves_", "ensemble_", "bins_", "history_", "gap_", "stop_reason_", "estimator_", "best_round_"),
+    *("scale_", "start_", "centres_"),
+)
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ class Given:
         return Case(self.examples(weights), NOBODY[:1], heard, target)
 
 
-class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
+class QuadBoostRegressor(Certified, CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
     Parameters
@@ -196,6 +203,7 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     _n_shards: int | None = None
+    _frame_of_fit: Any = None  # while a model is fitted
     # what a model of votes is asked for, as in the classifiers
     _by_rows = BoostedClassifier._by_rows
     _check_rows = BoostedClassifier._check_rows
@@ -203,6 +211,7 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
     _votes = BoostedClassifier._votes
     _reader = BoostedClassifier._reader
     _restore = BoostedClassifier._restore
+    _snapshot = BoostedClassifier._snapshot
     _stages = QuadBoostClassifier._stages
     _alone = QuadBoostClassifier._alone
 
@@ -223,17 +232,17 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         self._validate_family()
         before = dict(self.__dict__)
         try:
+            context = self._init_callback_context(max_subtasks=self.n_estimators)
+            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
             given = self._given(X, y, sample_weight)
-            frame = self._frame(given)
-            fitted = self._train(given, frame, (X, y))
+            self._train(given, self._frame(given), Fitting(context, (X, y)))
+            context.call_on_fit_task_end(estimator=self, X=X, y=y)
         except BaseException:
             self._restore(before)
             raise
         seen = seen_of([(given.table, given.y, inputs.check_weight(sample_weight, len(given.y)))])
         going_on = self.warm_start and "ensemble_" in before
         self.seen_ = seen.and_also(before.get("seen_")) if going_on else seen
-        self.__dict__.pop("best_round_", None)
-        self.__dict__.update(fitted)
         return self
 
     def _validate_family(self) -> None:
@@ -272,25 +281,27 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         inside = np.where(given.weights.times > 0, frame.inside(given.y), 0.0)
         return Frame(frame.shift, frame.scale, mean_of(inside, given.weights), 2.0)
 
-    def _train(self, given: Given, frame: Frame, data: tuple[Any, Any]) -> dict[str, Any]:
-        """The attributes of the fitted model."""
+    def _train(self, given: Given, frame: Frame, fitting: Fitting) -> None:
         before = going_on_from(self)
         past = None if before is None else as_trained(before, frame)
-        inner = copy.copy(self)
-        inner.scale_ = frame.unit
-        cells = len(given.y) * self.n_features_in_
-        with ThreadPool(count_jobs(self.n_jobs, cells)) as threads:
+        inner = copy.copy(self)  # rounds are told to this one: nothing of the model changes before all is done
+        inner.scale_, inner._frame_of_fit = frame.unit, frame
+        with ThreadPool(count_jobs(self.n_jobs, len(given.y) * self.n_features_in_)) as threads:
             pool = self._pool(inner, given, frame, threads)
             if past is not None and not before.bins_.same_as(pool.made([[]], inner, NOBODY)["bins_"]):
                 raise ValueError(OTHER_DATA.format("their bins differ"))
             outline = Outline(NOBODY, given.heard is not None, given.weights.n_counted)
             try:
-                train(pool, [(None, None)], inner, outline, past, Fitting(None, data))
+                train(pool, [(None, None)], inner, outline, past, fitting)
             except Exception:
                 if inner.__dict__.get("_rescued"):  # the rounds before the one that failed
-                    self.__dict__.update(self._in_units(inner.__dict__, pool, frame), _rescued=True)
+                    self._take(inner, _rescued=True)
                 raise
-        return self._in_units(inner.__dict__, pool, frame)
+        self._take(inner)
+
+    def _take(self, inner: Any, **more: Any) -> None:
+        self.__dict__.pop("best_round_", None)
+        self.__dict__.update({name: inner.__dict__[name] for name in FITTED if name in inner.__dict__}, **more)
 
     def _pool(self, inner: Any, given: Given, frame: Frame, threads: ThreadPool) -> Any:
         case = given.case(frame)
@@ -308,13 +319,13 @@ class QuadBoostRegressor(Certified, RegressorMixin, BaseEstimator):
         rows = [Residuals(c.examples, c.target, bins, threads, n_shards) for c in cases if c.target is not None]
         return TreeVoters(inner, bins, rows[0], rows[1] if len(cases) > 1 else None)
 
-    def _in_units(self, inner: dict[str, Any], pool: Any, frame: Frame) -> dict[str, Any]:
-        """What training left, in the units of y."""
-        wanted = ("moves_", "ensemble_", "bins_", "stop_reason_", "estimator_", "best_round_")
-        fitted = {name: inner[name] for name in wanted if name in inner}
-        names = [name for name in inner["history_"] if self._knows_errors or name != "train_error"]
-        fitted["history_"] = {name: inner["history_"][name] * frame.unit ** SCALED.get(name, 0) for name in names}
-        fitted["gap_"] = inner["gap_"] * frame.unit**2
+    def _as_told(self, made: dict[str, Any], pool: Any) -> dict[str, Any]:
+        """What training made, in the units of y."""
+        frame: Frame = self._frame_of_fit
+        fitted = {name: made[name] for name in FITTED if name in made}
+        names = [name for name in made["history_"] if self._knows_errors or name != "train_error"]
+        fitted["history_"] = {name: made["history_"][name] * frame.unit ** SCALED.get(name, 0) for name in names}
+        fitted["gap_"] = made["gap_"] * frame.unit**2
         fitted["scale_"] = frame.unit
         centring = pool.centring(self) if isinstance(pool, FinitePool) else None
         numbers = fitted["moves_"].voters(None)

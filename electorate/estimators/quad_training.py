@@ -98,7 +98,9 @@ def train(pool: Any, groups: list[Any], model: Any, outline: Outline, before: An
     pasts = [_past(before, label) for label, _ in groups]
 
     def make(outcomes: list[Any]) -> dict[str, Any]:
-        return fitted(model, outline, pool, [*outcomes, *(past.run for past in pasts[len(outcomes) :])])
+        made = fitted(model, outline, pool, [*outcomes, *(past.run for past in pasts[len(outcomes) :])])
+        told: dict[str, Any] = model._as_told(made, pool)
+        return told
 
     with PoolHooks(model, fitting.context, fitting.data, make, len(groups)) as hooks:
         for number, ((_, group), past) in enumerate(zip(groups, pasts, strict=True)):

@@ -224,6 +224,10 @@ n_jobs, random_state
             return [Point(0.0, value, self.n_estimators) for value in np.sort(along).tolist()]
         return [Point(lam, None, int(value)) for value in np.sort(along).tolist()]
 
+    def _as_told(self, made: dict[str, Any], pool: Any) -> dict[str, Any]:
+        """What training made, as the attributes of the model."""
+        return made
+
     @property
     def _patience(self) -> Patience:
         return Patience(self.scoring, float(self.tol), self.n_iter_no_change)

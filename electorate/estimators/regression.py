@@ -233,6 +233,14 @@ class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEsti
             return inputs.check_table(self, X, reset=reset)
         return inputs.check_array_like(self, X, reset=reset)
 
+    def _as_before(self, one: Try, before: Any) -> Try:
+        """What to go on with after the rounds of `before`."""
+        return one
+
+    def _finer(self, one: Try) -> Iterator[Try]:
+        """What to try instead, one after another, where the first voter is perfect."""
+        return iter(())
+
     def _snapshot(self, **fitted: Any) -> Self:
         """A copy with these attributes, as if fit had ended now."""
         model = copy.copy(self)

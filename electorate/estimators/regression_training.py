@@ -60,6 +60,8 @@ def run(model: Any, place: Any, outline: TargetOutline, context: Any, data: tupl
     """Fit the model. Nothing of it changes before all is done."""
     tries: list[Try] = model._tries(outline)
     before = _before(model, len(tries))
+    if before is not None:
+        tries = [model._as_before(one, before) for one in tries]
     bins: Bins = NO_BINS
     if model._is_native:
         bins = place.agree("find_bins", model.categorical_features, model.max_bins)
@@ -73,8 +75,14 @@ def run(model: Any, place: Any, outline: TargetOutline, context: Any, data: tupl
         return {**fitted(bench, outcomes[number]), **tries[number].said}
 
     with Hooks(model, context, data, make, len(tries)) as hooks:
-        for one in tries:
-            hooks.finished.append(_run_one(bench, one, past, hooks))
+        for number, one in enumerate(tries):
+            outcome = _run_one(bench, one, past, hooks)
+            for finer in model._finer(one) if past.casts == [] else ():
+                if outcome.stop_reason != "perfect_voter" or len(outcome.casts) > 1:
+                    break
+                tries[number] = finer
+                outcome = _run_one(bench, finer, past, hooks)
+            hooks.finished.append(outcome)
 
 
 def _set_up(model: Any, place: Any, outline: TargetOutline, bins: Bins, before: Any) -> Bench:

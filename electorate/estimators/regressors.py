@@ -35,6 +35,7 @@ from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW
 Array = NDArray[np.float64]
 EPS_SHARE = 0.5  # of the spread of the targets
 EPS_SHARE_ABSTAINING = 1.0  # with less, most leaves would lose more than they win, and say nothing
+HALVINGS = 10  # of an "auto" eps, at most
 EPS_TRIED = (0.125, 0.25, 0.5, 1.0)  # shares of the spread, when eps is chosen by validation
 RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1)
 COSTS = {"zero_one": ZeroOne, "linear": Linear}
@@ -141,8 +142,8 @@ class MedBoostRegressor(BoostedRegressor):
         The linear cost has no bound and can chase outliers.
     eps : float, "auto" or "validate", default="auto"
         How near is right. "auto": half the median distance of the targets from their median (all of it where leaves
-        may abstain). "validate": the one of
-        four shares of that distance with the least mean absolute error on rows set aside.
+        may abstain), halved again while the first voter is right about every row. "validate": the one of four shares
+        of that distance with the least mean absolute error on rows set aside.
     rho : "adaptive", "lowest_edge", "validate" or float, default="adaptive"
         The margin aimed at: the edge of each round minus nu; the lowest edge so far minus nu; the best of five
         constants on rows set aside, with the number of rounds; or a constant. Edges are often negative, so 0 may end in
@@ -262,6 +263,14 @@ class MedBoostRegressor(BoostedRegressor):
             return [scale * share for share in EPS_TRIED]
         share = EPS_SHARE_ABSTAINING if self._abstains() else EPS_SHARE
         return [scale * share if isinstance(self.eps, str) else float(self.eps)]
+
+    def _as_before(self, one: Try, before: Any) -> Try:
+        return self._try(before.eps_, one.said["rho_"]) if self.eps == "auto" else one
+
+    def _finer(self, one: Try) -> Iterator[Try]:
+        """An "auto" eps at which the first voter is right about every row says nothing: half of it."""
+        for halvings in range(1, HALVINGS + 1) if self.eps == "auto" else ():
+            yield self._try(one.said["eps_"] / 2**halvings, one.said["rho_"])
 
     def _rho_tried(self) -> list[float | None]:
         if self.rho == "validate":

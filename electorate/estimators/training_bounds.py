@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.estimators import inputs
-from electorate.estimators.convergence import RATE, History, _labels, _rows_of, mus_of
+from electorate.estimators.convergence import RATE, History, _labels, _rows_of, broken_conditions, mus_of
 from electorate.theory import training
 from electorate.theory.bounds import total
 from electorate.theory.certificate import PROVED, VACUOUS, Bound, refused
@@ -70,10 +70,15 @@ def _error(model: Any, name: str) -> Bound:
         value = sum(float(rows["objective"][-1]) for rows in every)
     elif name == "AdaBoostRClassifier":
         mus = [mus_of(model, rows, label) for rows, label in zip(every, _labels(model), strict=True)]
-        if model.learning_rate != 1.0:
-            return refused("training error", _source(name), RATE)
+        why = RATE if model.learning_rate != 1.0 else None
+        for rows, one in zip(every, mus, strict=True):
+            why = why or broken_conditions(rows, one)
+        if why is not None:
+            return refused("training error", _source(name), why)
         value = sum(float(training.product_of_normalisers(one)[-1]) for one in mus)
     elif name == "DeepBoostClassifier":
+        if not isinstance(model.loss, str):
+            return refused("training error", _source(name), "nothing is known of a loss of your own")
         value = sum(float(rows["objective"][-1] - rows["penalty"][-1]) for rows in every)
     elif "log_mean" in model.history_:
         value = sum(float(np.exp(min(rows["log_mean"][-1], 700.0))) for rows in every)
@@ -101,7 +106,11 @@ def _margin_error(model: Any, theta: float, train: Any) -> Bound:
         return refused(name, ADABOOST_R, "the step is not searched for")
     if "label" in model.history_:
         return refused(name, ADABOOST_R, "it is about two classes")
-    mus = mus_of(model, _rows_of(model, None), None)
+    rows = _rows_of(model, None)
+    mus = mus_of(model, rows, None)
+    why = broken_conditions(rows, mus)
+    if why is not None:
+        return refused(name, ADABOOST_R, why)
     bayes, observed = _seen_margins(model, theta, train)
     terms = {"product": float(training.margin_errors(mus, theta, 0.0)[-1]), "empirical Bayes error": bayes}
     terms["as sharpened"] = float(training.sharper_margin_errors(mus, theta)[-1])

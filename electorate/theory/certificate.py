@@ -43,9 +43,9 @@ class Bound:
             "name": self.name,
             "source": self.source,
             "status": self.status,
-            "value": self.value,
+            "value": self.value if self.value is not None and math.isfinite(self.value) else None,
             "delta": self.delta,
-            "terms": dict(self.terms),
+            "terms": {name: number if math.isfinite(number) else None for name, number in self.terms.items()},
             "assumptions": list(self.assumptions),
         }
 
