@@ -628,3 +628,22 @@ def test_any_kind_of_table_gives_the_same_model() -> None:
     ]
     for other in said[1:]:
         np.testing.assert_array_equal(other, said[0])
+
+
+@pytest.mark.parametrize("name", ["0-1", "linear", "abstaining", "bumps", "least squares"])
+def test_weights_of_all_sizes(name: str) -> None:
+    """From 1e-280 to 1e280: the light rows are as good as absent, and nothing underflows."""
+    X, y, _ = noisy(17)
+    rng = np.random.default_rng(0)
+    weight = 10.0 ** np.where(rng.random(len(y)) < 0.5, rng.uniform(-280, 0, len(y)), rng.uniform(279, 280, len(y)))
+    base = MODELS[name]
+    model = type(base)(**{**base.get_params(deep=False), "n_estimators": 6, "random_state": 0}).fit(X, y, weight)
+    assert np.all(np.isfinite(model.predict(X)))
+    if model.vote_.n_voters:
+        w = weight / weight.max()
+        errors = [abs(model.history_["edge"][0] - float(w @ awards(model, X, y)[0] / w.sum()))]
+        assert max(errors) < 1e-9
+    if name == "0-1":
+        heavy = weight > 1e200
+        alone = type(base)(n_estimators=1).fit(X[heavy], y[heavy], weight[heavy])
+        assert alone.history_["edge"][0] == pytest.approx(model.history_["edge"][0], abs=1e-6)

@@ -18,6 +18,7 @@ from electorate.engines.targets import Moments
 Array = NDArray[np.float64]
 MOST_PASSES = 60
 CLOSE = 1e-13  # of a step, relative
+FIRST = 4.0  # the longest first try, where awards are at most 1
 
 
 class Passes(Protocol):
@@ -177,8 +178,10 @@ def line_search(engine: Passes, start: Moments, rho: float, most: float, ends: t
         gap, curve = now.mean - rho, now.variance
         low, high = (alpha, high) if gap > 0 else (low, alpha)
         there = alpha + gap / curve if curve > 0 else math.inf
-        if not low < there < high:
-            there = 0.5 * (low + high) if math.isfinite(high) else max(2 * alpha, 1.0 / most)
+        if math.isinf(high):  # weights too light for the grid may yet count: not too far at once
+            there = min(there, max(2 * alpha, FIRST / most))
+        elif not low < there < high:
+            there = 0.5 * (low + high)
         if abs(there - alpha) <= CLOSE * there or there >= LONGEST:
             return min(there, LONGEST / 2)
         alpha = there

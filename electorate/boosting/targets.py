@@ -141,7 +141,7 @@ class Tale:
     def margins(self, engine: TargetEngine) -> Row:
         """The least margin, what it should come to, and the share of rows whose margin is at most 0."""
         return {
-            "min_margin": engine.floor / self.gone if self.gone else math.nan,
+            "min_margin": engine.least / self.gone if self.gone else math.nan,
             "target_margin": self.aimed / self.gone if self.gone else math.nan,
             "margin_error": engine.below(0.0) / engine.mass,
         }

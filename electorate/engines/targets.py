@@ -83,6 +83,7 @@ class TargetShard(Shard):
         self.kappas: Array | None = None
         self.share: Array | None = None  # y from 0 to 1, where sums of the target are wanted too
         self.tally = np.empty(0, dtype=np.int64)
+        self.log_real = None if weights.real is None else np.log(weights.real)
         self.forget()
 
     def forget(self) -> None:
@@ -107,10 +108,14 @@ class TargetShard(Shard):
 
     # ------------------------------------------------------------ weights and sums
 
-    def lightest(self, alpha: float = 0.0) -> float:
-        """The lowest number of the state, after a step of alpha."""
+    def lightest(self, alpha: float = 0.0) -> tuple[float, float]:
+        """After a step of alpha, the lowest number of the state, and minus the logarithm of the largest weight.
+
+        They differ where sample weights are not whole: a row that weighs little must not set the grid of the others.
+        """
         log = self.log + alpha * self.award if alpha else self.log
-        return float(log.min(initial=np.inf))
+        least = float(log.min(initial=np.inf))
+        return least, least if self.log_real is None else float((log - self.log_real).min(initial=np.inf))
 
     def weigh(self, floor: float, kappa: int, search: bool) -> Sums:
         """Put weights on the grid, times a candidate's confidence, and sum them for the search."""
@@ -318,6 +323,12 @@ def ends(parts: list[tuple[float, float]]) -> tuple[float, float]:
     return min(lows), max(highs)
 
 
+def lowest(parts: list[tuple[float, float]]) -> tuple[float, float]:
+    """Of each."""
+    one, other = zip(*parts, strict=True)
+    return min(one), min(other)
+
+
 def sides(parts: list[list[Sides]]) -> list[Sides]:
     if len(parts) == 1:
         return parts[0]
@@ -348,7 +359,7 @@ MERGES: dict[str, Callable[[list[Any]], Any]] = {
     "want_targets": nothing,
     "count": total,
     "mass": total,
-    "lightest": min,
+    "lightest": lowest,
     "weigh": total,
     "split": total,
     "both_sides": sides,
@@ -416,7 +427,7 @@ class TargetEngine:
         self.n_kappas = n_kappas
         self.mass = int(place.ask("mass"))
         self.span: tuple[float, float] | None = None
-        self.floor = 0.0
+        self.least = self.floor = 0.0
 
     def start(self) -> None:
         """Forget all voters."""
@@ -432,8 +443,8 @@ class TargetEngine:
         return np.asarray(self.place.ask("count").sum(axis=0))
 
     def settle(self) -> None:
-        """The grid of this round, from the lowest number of the state: no weight is above 1."""
-        self.floor = float(self.place.ask("lightest"))
+        """The lowest number of the state, and the grid of this round: the largest weight is 1."""
+        self.least, self.floor = self.place.ask("lightest")
 
     def weigh(self, kappa: int, search: bool = True) -> Sums:
         found: Sums = self.place.ask("weigh", self.floor, kappa, search)
@@ -477,7 +488,7 @@ class TargetEngine:
         return float(low), float(high)
 
     def moments(self, alpha: float, most: float) -> Moments:
-        floor = self.floor if alpha == 0 else float(self.place.ask("lightest", alpha))
+        floor = self.floor if alpha == 0 else self.place.ask("lightest", alpha)[1]
         found: Moments = self.place.ask("moments", alpha, floor, most)
         return found
 
