@@ -77,6 +77,34 @@ def test_it_is_the_window_of_all_rows(
         assert ends == (targets[first], targets[last])
 
 
+@few_cases
+@given(
+    rng=st.integers(0, 2**32 - 1).map(np.random.default_rng),
+    n=st.integers(1, 60),
+    kind=st.sampled_from(["ties", "normal", "tails", "far", "even", "one"]),
+    n_places=st.integers(1, 4),
+    few=st.sampled_from([1, 6, 4096]),
+    cells=st.sampled_from([4, 256]),
+)
+def test_it_is_the_median_of_all_rows(
+    rng: np.random.Generator, n: int, kind: str, n_places: int, few: int, cells: int
+) -> None:
+    weights = np.array([0, 1, 1, 2, 9, 2**40])
+    leaves = [(some_targets(rng, size, kind), rng.choice(weights, size)) for size in (n, max(1, n // 3), 0)]
+    low, high = min(t[0] for t, _ in leaves[:2]), max(t[-1] for t, _ in leaves[:2])
+    before = windows.FEW, windows.CELLS
+    windows.FEW, windows.CELLS = few, cells
+    try:
+        places = Places(leaves, n_places, rng)
+        found = windows.medians(3, low, high, places.mass, places.between)
+    finally:
+        windows.FEW, windows.CELLS = before
+    for (targets, weight), median in zip(leaves[:2], found, strict=False):
+        so_far = np.cumsum(weight)
+        assert median == targets[np.searchsorted(so_far, so_far[-1] / 2)]
+    assert found[2] is None
+
+
 def test_a_leaf_without_rows_has_no_window() -> None:
     nothing = (np.empty(0), np.empty(0, dtype=np.int64))
     some = (np.arange(5.0), np.ones(5, dtype=np.int64))
@@ -93,4 +121,6 @@ def test_few_rows_travel(kind: str) -> None:
     found = ends_of(places, 1, 0.3, targets[0], targets[-1])
     first, last = fast.best_window(targets, weights, 0.3)
     assert found == [(targets[first], targets[last])]
+    assert places.fetched <= windows.FEW
+    windows.medians(1, targets[0], targets[-1], places.mass, places.between)
     assert places.fetched <= windows.FEW

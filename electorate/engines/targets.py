@@ -20,7 +20,7 @@ from electorate.data.weights import Weights
 from electorate.engines.messages import ROOT, Question, Sums
 from electorate.engines.pool import Pool
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
-from electorate.engines.windows import Fetched, Held, Window, hunt, together
+from electorate.engines.windows import Fetched, Held, Window, hunt, medians, together
 
 Array = NDArray[np.float64]
 Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
@@ -467,12 +467,22 @@ class TargetEngine:
 
     def leaf_windows(self, questions: list[Question], leaves: list[int], eps: float) -> list[Window | None]:
         """Of every leaf the first and the last target of the window with the most weight; few rows travel."""
+        return hunt(len(leaves), eps, *self._span(), *self._asking(questions, leaves))
+
+    def leaf_medians(self, questions: list[Question], leaves: list[int]) -> list[float | None]:
+        """Of every leaf the weighted median of its targets, of two the lower; few rows travel."""
+        return medians(len(leaves), *self._span(), *self._asking(questions, leaves))
+
+    def _span(self) -> tuple[float, float]:
         if self.span is None:
             low, high = self.place.ask("span")
             self.span = float(low), float(high)
+        return self.span
+
+    def _asking(self, questions: list[Question], leaves: list[int]) -> tuple[Any, Any]:
+        """How windows.py asks about the leaves of a tree."""
         ask = partial(self.place.ask, "leaf_mass", questions, leaves)
-        fetch = partial(self.place.ask, "leaf_between", questions, leaves)
-        return hunt(len(leaves), eps, *self.span, ask, fetch)
+        return ask, partial(self.place.ask, "leaf_between", questions, leaves)
 
     def leaf_near(self, questions: list[Question], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
         return np.asarray(self.place.ask("leaf_near", questions, leaves, values, eps))
@@ -519,6 +529,13 @@ class TargetEngineHere(TargetEngine):
             first, last = kernels.best_window(targets, weights, eps)
             windows.append((float(targets[first]), float(targets[last])) if len(targets) else None)
         return windows
+
+    def leaf_medians(self, questions: list[Question], leaves: list[int]) -> list[float | None]:
+        found: list[float | None] = []
+        for targets, weights in self.leaf_targets(questions, leaves):
+            so_far = np.cumsum(weights)
+            found.append(float(targets[np.searchsorted(so_far, so_far[-1] / 2)]) if len(targets) else None)
+        return found
 
 
 def merge(parts: list[Leaf]) -> Leaf:

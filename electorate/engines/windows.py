@@ -184,3 +184,51 @@ def hunt(n_leaves: int, eps: float, low: float, high: float, mass: Mass, between
             break
     rows = between([one.ranges for one in hunts])
     return [one.settle(fetched) for one, fetched in zip(hunts, rows, strict=True)]
+
+
+@dataclass
+class Halving:
+    """For the weighted median of one leaf, low < target <= high. under: the weight and the targets up to low."""
+
+    low: float
+    high: float
+    half: float
+    under: Ints = field(default_factory=lambda: np.zeros(2, dtype=np.int64))
+    n_targets: int = FEW + 1
+
+    @property
+    def points(self) -> Array:
+        points = self.low + np.linspace(0.0, 1.0, CELLS + 1)[1:] * (self.high - self.low)
+        points[-1] = self.high
+        return points
+
+    def narrow(self, points: Array, mass: Ints) -> None:
+        reached = (mass[0] >= self.half) & (mass[1] > 0)
+        if reached.any():
+            at = int(np.argmax(reached))
+            self.n_targets = int(mass[1, at] - (mass[1, at - 1] if at else self.under[1]))
+            self.low, self.under = (float(points[at - 1]), mass[:, at - 1]) if at else (self.low, self.under)
+            self.high = float(points[at])
+        else:
+            self.n_targets = 0  # a leaf without rows
+
+    def settle(self, fetched: Fetched) -> float | None:
+        targets, weights, _ = fetched
+        if not len(targets):
+            return None
+        so_far = self.under[0] + np.cumsum(weights)
+        return float(targets[min(int(np.searchsorted(so_far, self.half)), len(targets) - 1)])
+
+
+def medians(n_leaves: int, low: float, high: float, mass: Mass, between: Between) -> list[float | None]:
+    """The weighted median of every leaf, of two the lower; None of a leaf without rows."""
+    whole = mass([np.array([high])] * n_leaves)
+    every = [Halving(float(np.nextafter(low, -np.inf)), high, float(one[0, 0]) / 2) for one in whole]
+    for _ in range(MOST_CUTS):
+        points = [one.points for one in every]
+        for one, mine, found in zip(every, points, mass(points), strict=True):
+            one.narrow(mine, found)
+        if all(one.n_targets <= FEW for one in every):
+            break
+    rows = between([np.array([[one.low, one.high]]) for one in every])
+    return [one.settle(fetched) for one, fetched in zip(every, rows, strict=True)]

@@ -245,6 +245,9 @@ class EdgeTrees:
                 near, whole = engine.leaf_near(*tree, outputs[:, 0], self.earning.eps).T
                 outputs[:, 1] = near > whole - near
             return outputs
+        if self.earning.kind == DISTANCE and not self.earning.abstains:
+            outputs[:, 0] = [1.0 if median is None else median for median in engine.leaf_medians(*tree)]
+            return outputs
         for number, (targets, weights) in enumerate(engine.leaf_targets(*tree)):
             if len(targets):
                 outputs[number, 0] = self.earning.value(targets, weights, voter.sums[number])
