@@ -6,7 +6,8 @@ the grid of votes, so comparisons are exact. A block of rows at a time; blocks g
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -27,11 +28,15 @@ Kappas = Callable[[int, int], Array]  # [candidate, row] of the confidences in r
 
 @dataclass(frozen=True)
 class Votes:
-    """What voters say of some rows: said[row, voter]; weights[row, voter], or one row for all; reach[row]: steps."""
+    """What voters say of some rows: said[row, voter]; weights[row, voter], or one row for all; reach[row]: steps.
+
+    table: all that is ever said, in order; said are then places in it, which are faster to choose from.
+    """
 
     said: Array
     weights: Ints
     reach: Array
+    table: Array | None = None
 
     @property
     def mass(self) -> Ints:
@@ -46,20 +51,27 @@ class Votes:
         if self.said.shape[1]:
             need = np.where(inside, need, np.minimum(mass, 1))
             if np.all(need > 0):
-                kernels.vote_quantiles(self.said, self.weights, need, 1.0 if upper else -1.0, out)
+                out = self._choose(self.said, self.weights, need, upper)
             else:
                 some = np.flatnonzero(need > 0)
-                part = np.empty(len(some))
                 weights = self.weights[some] if len(self.weights) > 1 else self.weights
-                kernels.vote_quantiles(self.said[some], weights, need[some], 1.0 if upper else -1.0, part)
-                out[some] = part
+                out[some] = self._choose(self.said[some], weights, need[some], upper)
         return outside(out, inside, rho, upper)
+
+    def _choose(self, said: Array, weights: Ints, need: Ints, upper: bool) -> Array:
+        """Row by row, the first value, from below or from above, up to which the votes come to the need."""
+        out = np.empty(len(said))
+        if self.table is None:
+            kernels.vote_quantiles(said, weights, need, 1.0 if upper else -1.0, out)
+            return out
+        places = np.empty(len(said), dtype=np.int64)
+        kernels.place_quantiles(said, weights, need, len(self.table), not upper, places)
+        return self.table[places]
 
     def lower_medians(self) -> Array:
         """The smallest value up to which the votes come to half: scikit-learn's choice. Infinite where nobody votes."""
         mass = self.mass
-        out = np.empty(len(self.said))
-        kernels.vote_quantiles(self.said, self.weights, (mass + 1) // 2, 1.0, out)
+        out = self._choose(self.said, self.weights, (mass + 1) // 2, upper=True)
         return np.where(mass > 0, out, np.inf)
 
 
@@ -111,8 +123,25 @@ class Median:
     def leaves_doubt(self) -> bool:
         return self.trees is not None and bool(np.any(self.trees.value[self.trees.column == LEAF, 1] != 1))
 
-    def votes(self, said: Array, sure: Array | None) -> Votes:
-        """Of some rows. sure[row, voter]: confidences, None where all are 1."""
+    @cached_property
+    def table(self) -> Array:
+        """All that leaves say, in order."""
+        assert self.trees is not None
+        return np.unique(self.trees.value[self.trees.column == LEAF, 0])
+
+    @cached_property
+    def placed(self) -> Array:
+        """[node, (place in the table, confidence)] of leaves."""
+        assert self.trees is not None
+        value = self.trees.value.copy()
+        value[:, 0] = np.searchsorted(self.table, value[:, 0])
+        return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # not what is derived from them
+
+    def votes(self, said: Array, sure: Array | None, table: Array | None = None) -> Votes:
+        """Of some rows. sure[row, voter]: confidences, None where all are 1. table: see Votes."""
         units = self.units
         rows = len(said)
         if sure is None:
@@ -120,7 +149,7 @@ class Median:
             if self.decides:
                 weights, reach = np.zeros_like(weights), np.full(rows, UNITS)
                 weights[0, -1] = int(UNITS)
-            return Votes(said, weights, reach)
+            return Votes(said, weights, reach, table)
         weights = np.rint(units * sure).astype(np.int64)
         reach = np.full(rows, float(units.sum()))
         if self.decides:
@@ -128,27 +157,31 @@ class Median:
             weights[alone] = 0
             weights[alone, -1] = np.maximum(1, np.rint(sure[alone, -1] * UNITS)).astype(np.int64)
             reach[alone] = UNITS
-        return Votes(said, weights, reach)
+        return Votes(said, weights, reach, table)
 
     # ------------------------------------------------------------ rows of a table
 
     def each_block(
         self, n_rows: int, say: Callable[[int, int], tuple[Array, Array | None]], pool: Pool, task: Callable[..., None]
     ) -> None:
-        """task(low, high, votes) for blocks of rows, on threads."""
+        """task(low, high, votes) for blocks of rows, on threads. Of trees, say: places in the table."""
+        table = self.table if self.trees is not None else None
         cells = CELLS_AT_ONCE if self.trees is not None else CELLS_ELSEWHERE
         rows = max(64, cells // max(1, self.n_voters))
         blocks = [(low, min(low + rows, n_rows)) for low in range(0, n_rows, rows)]
-        pool.map(lambda block: task(*block, self.votes(*say(*block))), blocks)
+        pool.map(lambda block: task(*block, self.votes(*say(*block), table)), blocks)
 
-    def speak(self, read: Read, kappas: Kappas | None) -> Callable[[int, int], tuple[Array, Array | None]]:
-        """What trees say of the rows low..high. kappas: None where all confidences are 1."""
+    def speak(
+        self, read: Read, kappas: Kappas | None, places: bool = False
+    ) -> Callable[[int, int], tuple[Array, Array | None]]:
+        """What trees say of the rows low..high, or its places in the table. kappas: None where all are sure."""
         trees = self.trees
         assert trees is not None
         outputs = 2 if self.leaves_doubt else 1
+        value = self.placed if places else trees.value
 
         def say(low: int, high: int) -> tuple[Array, Array | None]:
-            said = trees_say(trees, read(low, high), outputs)
+            said = trees_say(trees, read(low, high), outputs, value)
             sure = said[1] if outputs == 2 else None
             if kappas is not None:
                 mine = kappas(low, high)[self.kappa].T
@@ -235,13 +268,14 @@ class Stage:
         return np.where(self.mass > 0, found, np.inf)
 
 
-def trees_say(trees: Ensemble, block: Array, outputs: int) -> Array:
-    """[output, row, voter] of what trees say of a block [column, row]."""
+def trees_say(trees: Ensemble, block: Array, outputs: int, value: Array | None = None) -> Array:
+    """[output, row, voter] of what trees say of a block [column, row]; value: instead of that of their nodes."""
+    value = trees.value if value is None else value
     cells = trees.find_cells(block)
     rows = block.shape[1]
     said = np.empty((outputs, rows, trees.n_voters))
     if (masks := trees.masks) is not None:
-        values = np.ascontiguousarray(trees.value[masks.nodes, :outputs].T)
+        values = np.ascontiguousarray(value[masks.nodes, :outputs].T)
         kernels.say(cells, masks.offsets, masks.leaves, masks.tests, values, said, *masks.scratch(rows))
         return said
     tests = (trees.cells.place, trees.cells.cut, trees.members, trees.missing_left, trees.children, trees.sets)
@@ -249,7 +283,7 @@ def trees_say(trees: Ensemble, block: Array, outputs: int) -> Array:
     for t, (low, high) in enumerate(pairwise(trees.offsets.tolist())):
         at = np.zeros((1, rows), dtype=np.int64)
         kernels.walk(cells, np.array([low, high]), *tests, numbers, at)
-        said[:, :, t] = trees.value[at[0], :outputs].T
+        said[:, :, t] = value[at[0], :outputs].T
     return said
 
 

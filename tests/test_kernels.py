@@ -1146,6 +1146,23 @@ def test_vote_quantiles(rng: np.random.Generator, n: int, voters: int, shared: b
             )
 
 
+@few_cases
+@given(rng=generators, n=st.integers(0, 20), voters=st.integers(1, 40), shared=st.booleans())
+def test_place_quantiles(rng: np.random.Generator, n: int, voters: int, shared: bool) -> None:
+    """Places among few or many numbers: the quantiles of the numbers themselves."""
+    _, weights, needs = some_votes(rng, n, voters, shared)
+    n_places = int(rng.choice([1, 2, 3, 17, 64, 65, 5000]))
+    table = np.sort(rng.normal(size=n_places))
+    places = rng.integers(0, n_places, (n, voters)).astype(np.float64)
+    for sign in (1.0, -1.0):
+        found, direct = [np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)], np.empty(n)
+        for twin, out in zip(TWINS, found, strict=True):
+            twin.place_quantiles(places, weights, needs, n_places, sign < 0, out)
+        np.testing.assert_array_equal(*found)
+        reference.vote_quantiles(table[places.astype(np.int64)], weights, needs, sign, direct)
+        np.testing.assert_array_equal(table[found[0]], direct)
+
+
 def test_votes_that_do_not_come_to_the_need() -> None:
     """Nobody votes, or nothing is needed: an end, and an answer."""
     values = np.array([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [3.0, 1.0, 2.0]])

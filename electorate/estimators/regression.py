@@ -332,7 +332,7 @@ class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEsti
     def _ask(self, X: Any, answer: Callable[[Votes], Array]) -> Array:
         """answer(votes), row block by row block."""
         check_is_fitted(self)
-        n_rows, say = self._say(X)
+        n_rows, say = self._say(X, places=True)
         out = np.full(n_rows, self.fallback_)
         if not self.vote_.n_voters:
             return out
@@ -341,7 +341,8 @@ class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEsti
             self.vote_.each_block(n_rows, say, pool, lambda low, high, votes: parts.update({low: answer(votes)}))
         return np.concatenate([parts[low] for low in sorted(parts)], axis=-1) if parts else out
 
-    def _say(self, X: Any) -> tuple[int, Say]:
+    def _say(self, X: Any, places: bool = False) -> tuple[int, Say]:
+        """How many rows, and what voters say of some of them; places: of trees, see Median.speak."""
         checked = self._check_rows(X, reset=False)
         vote: Median = self.vote_
         native = self._is_native
@@ -350,7 +351,7 @@ class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEsti
         if self.confidences_:
             kappas = values_of(self.confidences_, X if native else checked, checked, n_rows)
         if native:
-            return n_rows, vote.speak(self._reader(checked), kappas)
+            return n_rows, vote.speak(self._reader(checked), kappas, places)
         return n_rows, vote.replay(checked, kappas)
 
     def _reader(self, table: Table) -> Read:

@@ -1327,6 +1327,46 @@ def vote_quantiles(values, weights, needs, sign, out):
 
 
 @kernel
+def place_quantiles(places, weights, needs, n_places, from_top, out):
+    """As `vote_quantiles`, of values known by their places among n_places in order; out[row]: a place.
+
+    By two passes over the voters, first into buckets of places, then inside one bucket. from_top: for sign -1.
+    """
+    voters = places.shape[1]
+    shift = 0
+    while (1 << (2 * shift)) < n_places:
+        shift += 1
+    fine = 1 << shift
+    coarse = ((n_places - 1) >> shift) + 1
+    buckets = np.empty(coarse, dtype=np.int64)
+    inside = np.empty(fine, dtype=np.int64)
+    for i in range(places.shape[0]):
+        mine = weights[i if weights.shape[0] > 1 else 0]
+        said = places[i]
+        buckets[:] = 0
+        inside[:] = 0
+        need = max(needs[i], np.int64(1))
+        for t in range(voters):
+            place = np.int64(said[t])
+            buckets[(n_places - 1 - place if from_top else place) >> shift] += mine[t]
+        bucket = 0
+        while bucket < coarse - 1 and need > buckets[bucket]:
+            need -= buckets[bucket]
+            bucket += 1
+        for t in range(voters):
+            place = np.int64(said[t])
+            place = n_places - 1 - place if from_top else place
+            if place >> shift == bucket:
+                inside[place - (bucket << shift)] += mine[t]
+        at = 0
+        while at < fine - 1 and need > inside[at]:
+            need -= inside[at]
+            at += 1
+        found = min((bucket << shift) + at, n_places - 1)
+        out[i] = n_places - 1 - found if from_top else found
+
+
+@kernel
 def insert_votes(values, weights, count, new_values, new_weights):
     """Put one more voter's value and weight among the `count` of every row, which stay sorted by value."""
     for i in range(values.shape[0]):

@@ -584,6 +584,10 @@ def vote_quantiles(values, weights, needs, sign, out):
         out[i] = values[i][order[min(np.searchsorted(so_far, max(needs[i], 1)), len(order) - 1)]]
 
 
+def place_quantiles(places, weights, needs, n_places, from_top, out):
+    vote_quantiles(places, weights, needs, -1.0 if from_top else 1.0, out)
+
+
 def insert_votes(values, weights, count, new_values, new_weights):
     for i in range(len(values)):
         at = np.searchsorted(values[i, :count], new_values[i], side="right")
