@@ -71,7 +71,8 @@ def check_objective_is_recomputed(engine: Engine, estimator: Any, X: Any, y: Any
     """From the voters' predictions, round by round."""
     for weight in (np.ones(len(y)), whole_weights(len(y)), real_weights(len(y))):
         model = fitted(engine, estimator, X, y, weight)
-        expected = [theory.objective(margins, weight) for margins in theory.staged(model, X, y)] + theory.paid(model)
+        costs = [theory.objective(margins, weight) for margins in theory.staged(model, X, y)]
+        expected = np.array(costs) + theory.paid(model)
         np.testing.assert_allclose(model.history_["objective"], expected, rtol=CLOSE, atol=0)
 
 
