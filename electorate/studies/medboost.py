@@ -329,8 +329,8 @@ def report(results: list[dict[str, Any]], rounds: int) -> str:
         f"{_values(LINEAR, 'nu')}), then T among {rounds:,}; the others choose T only. "
         "Errors are mean absolute errors on the test rows, in units of the target, with standard errors over the "
         "splits. A run that ends by itself counts with its last round. The grids of eps and rho were settled after "
-        "looking at curves, test errors among them, of the first split of abalone, concrete and friedman1, and of tries "
-        "on auto_mpg: that split is one of those below.",
+        "looking at curves, test errors among them, of the first split of abalone, concrete and friedman1, and of "
+        "tries on auto_mpg: that split is one of those below.",
         "",
         *_error_table(by_set, rounds),
         "",
