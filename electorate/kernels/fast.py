@@ -1502,6 +1502,8 @@ def best_window_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_
                     so_far += one[place[q]]
                     after[q] = before[q] + so_far
             miss_upto[i + 1] = miss_upto[i] + (one[miss] if has_missing[j] else np.int64(0))
+            if i + 1 < n_present and opens[i + 1] == opens[i]:
+                continue  # the next window holds all of this one
             opened = upto[opens[i]]  # windows at once, while the sums are near
             whole = all_upto[i + 1] - all_upto[opens[i]]
             missing = miss_upto[i + 1] - miss_upto[opens[i]]
