@@ -264,8 +264,8 @@ def _with_noise(score_at_most: Callable[[float], float], noise: float) -> Callab
 
 
 @dataclass(frozen=True)
-class TwoNorm(ClosedForm):
-    """Normal around (a, ..., a) against normal around (-a, ..., -a), of variance 1; a = 2 / sqrt(columns)."""
+class Normals(ClosedForm):
+    """Two normal laws, centres a = 2 / sqrt(columns) from 0 in every column."""
 
     columns: int = 20
     noise: float = 0.0
@@ -280,6 +280,11 @@ class TwoNorm(ClosedForm):
     @property
     def _a(self) -> float:
         return 2 / math.sqrt(self.columns)
+
+
+@dataclass(frozen=True)
+class TwoNorm(Normals):
+    """Normal around (a, ..., a) against normal around (-a, ..., -a), of variance 1; a = 2 / sqrt(columns)."""
 
     def _clean_draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
         y = random.integers(0, 2, n)
@@ -294,25 +299,11 @@ class TwoNorm(ClosedForm):
 
 
 @dataclass(frozen=True)
-class RingNorm(ClosedForm):
+class RingNorm(Normals):
     """Normal around 0 of variance 4 (label 0) against normal around (a, ..., a) of variance 1; a = 2 / sqrt(columns).
 
     As in the files of DELVE and of Raetsch; elsewhere a = 1 / sqrt(columns) is found.
     """
-
-    columns: int = 20
-    noise: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._check()
-
-    @property
-    def _columns(self) -> int:  # type: ignore[override]
-        return self.columns
-
-    @property
-    def _a(self) -> float:
-        return 2 / math.sqrt(self.columns)
 
     def _clean_draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
         y = random.integers(0, 2, n)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from after_round import AfterRound, stop_with
 from dask_cluster import cuts, scattered, the_client
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
@@ -73,38 +74,6 @@ def assert_same(one: Any, other: Any, X: Any) -> None:
     assert one.history_.keys() == other.history_.keys()
     for name in one.history_.keys() - {"seconds"}:
         np.testing.assert_array_equal(one.history_[name], other.history_[name], err_msg=name)
-
-
-class AfterRound:
-    """Calls a function with the number of every round; stops if it returns True."""
-
-    def __init__(self, act: Any = lambda number: False) -> None:
-        self.act = act
-        self.rounds = 0
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        self.rounds = 0
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        pass
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        pass
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> Any:
-        if context.task_name != "round":
-            return False
-        self.rounds += 1
-        return self.act(self.rounds)
-
-
-def stop_with(error: BaseException, at: int) -> AfterRound:
-    def act(number: int) -> bool:
-        if number == at:
-            raise error
-        return False
-
-    return AfterRound(act)
 
 
 # ---------------------------------------------------------------- warm starts

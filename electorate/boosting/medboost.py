@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.boosting.grid import LONGEST, on_grid
-from electorate.engines.targets import Moments
+from electorate.engines.messages import Moments
 
 Array = NDArray[np.float64]
 MOST_PASSES = 60

@@ -18,7 +18,8 @@ from electorate.boosting.grid import LONGEST, UNITS
 from electorate.boosting.loop import OTHER_DATA, Cast, Outcome, Row
 from electorate.boosting.medboost import MedStep, ZeroOne, med_step
 from electorate.data.bins import Bins
-from electorate.engines.targets import Heard, TargetEngine
+from electorate.engines.messages import Heard
+from electorate.engines.targets import TargetEngine
 from electorate.voters.trees import Search, Voter
 
 Array = NDArray[np.float64]

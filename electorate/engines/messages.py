@@ -87,3 +87,36 @@ class WorkerLostError(RuntimeError):
             f"worker {self.address} {self.what}. Fit again on the workers that are left; with a Checkpoint among the "
             "callbacks, fit does so by itself and ends with the same model"
         )
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A voter, as the rows are to hear it: questions, leaves and [leaf, (value, confidence)], or what it said."""
+
+    questions: list[Question]
+    leaves: list[int]
+    outputs: NDArray[np.float64]
+    said: NDArray[np.float64] | None = None  # of all rows, by a voter that was fitted elsewhere
+    kappa: int = 0
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums of weight, weight x award and weight x award^2; awards are in units of `most`."""
+
+    weight: int
+    first: int
+    second: int
+    most: float
+
+    @property
+    def mean(self) -> float:
+        return self.first / self.weight * self.most
+
+    @property
+    def variance(self) -> float:
+        mean = self.first / self.weight
+        return max(self.second / self.weight - mean * mean, 0.0) * self.most**2
+
+    def __add__(self, other: "Moments") -> "Moments":
+        return Moments(self.weight + other.weight, self.first + other.first, self.second + other.second, self.most)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
-from electorate.engines.messages import ROOT, Question, Sums
+from electorate.engines.messages import ROOT, Heard, Moments, Question, Sums
 from electorate.engines.pool import Pool
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
 from electorate.engines.windows import Fetched, Held, Window, hunt, medians, together
@@ -36,39 +36,6 @@ class Targets:
     examples: Examples  # labels: bins of the target
     y: Array
     kappas: Array | None = None
-
-
-@dataclass(frozen=True)
-class Heard:
-    """A voter, as the rows are to hear it: questions, leaves and [leaf, (value, confidence)], or what it said."""
-
-    questions: list[Question]
-    leaves: list[int]
-    outputs: Array
-    said: Array | None = None  # of all rows, by a voter that was fitted elsewhere
-    kappa: int = 0
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Sums of weight, weight x award and weight x award^2; awards are in units of `most`."""
-
-    weight: int
-    first: int
-    second: int
-    most: float
-
-    @property
-    def mean(self) -> float:
-        return self.first / self.weight * self.most
-
-    @property
-    def variance(self) -> float:
-        mean = self.first / self.weight
-        return max(self.second / self.weight - mean * mean, 0.0) * self.most**2
-
-    def __add__(self, other: "Moments") -> "Moments":
-        return Moments(self.weight + other.weight, self.first + other.first, self.second + other.second, self.most)
 
 
 class TargetShard(Shard):

@@ -3,7 +3,6 @@
 A classifier adds its booster and how votes become decisions and probabilities; nothing here knows the algorithm.
 """
 
-import copy
 import logging
 from collections.abc import Iterator
 from itertools import count
@@ -31,18 +30,16 @@ from electorate.estimators.certified import Certified
 from electorate.estimators.lazily import is_dask, open_cluster, row_by_row
 from electorate.estimators.room import Given, Outline, Plan, Room
 from electorate.estimators.seen import Seen, seen_of
+from electorate.estimators.undoing import Undoing
 from electorate.estimators.voter_view import RowVoter, Voters
 from electorate.modelfile import Contents
 from electorate.voters.trees import Stumps
-
-FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
-
 
 MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
-class BoostedClassifier(Certified, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class BoostedClassifier(Undoing, Certified, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Subclasses set the parameters below in their constructors and define `_booster` and `_probabilities`."""
 
     estimator: Any
@@ -142,14 +139,6 @@ class BoostedClassifier(Certified, CallbackSupportMixin, ClassifierMixin, BaseEs
             raise
         return self
 
-    def _restore(self, before: dict[str, Any]) -> None:
-        """A fit that failed or was interrupted leaves the model as it was, unless it could save some rounds."""
-        if self.__dict__.pop("_rescued", False):
-            return
-        kept = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
-        self.__dict__.clear()
-        self.__dict__.update(before | kept)
-
     def _fit(self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, sample_weight_val: Any) -> None:
         self._validate_family()
         context = self._init_callback_context(max_subtasks=None)
@@ -174,8 +163,7 @@ class BoostedClassifier(Certified, CallbackSupportMixin, ClassifierMixin, BaseEs
             try:
                 self._fit_in(rooms.pop(), self._plan(going_on, heard is not None), rows, context)
             finally:  # when the shards are gone, whose memory this takes; also of rounds that were saved
-                seen = seen_of(parts, pool)
-                self.seen_ = seen.and_also(getattr(self, "seen_", None)) if going_on else seen
+                self.seen_ = seen_of(parts, pool).after(self if going_on else None)
 
     def _fit_in(self, room: Room, plan: Plan, rows: Rows, context: Any) -> None:
         place = training.Here(room)
@@ -394,19 +382,6 @@ class BoostedClassifier(Certified, CallbackSupportMixin, ClassifierMixin, BaseEs
         if self.n_classes_ == 2:
             return _two_probabilities(expit(self._log_odds_factor * decision), decision)
         return _keep_winner(self._probabilities(decision), decision)
-
-    def _bare(self) -> Self:
-        """The model without what is only of use here."""
-        model = copy.copy(self)
-        for name in (*FOR_TEARDOWN, "_skl_callbacks", "seen_"):
-            model.__dict__.pop(name, None)
-        return model
-
-    def _snapshot(self, **fitted: Any) -> Self:
-        """A copy with these attributes, as if fit had ended now."""
-        model = copy.copy(self)
-        model.__dict__.update(fitted)
-        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

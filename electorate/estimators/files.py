@@ -109,10 +109,14 @@ def _refuse_wrapped(model: Any) -> None:
 
 
 def _meta(model: Any) -> dict[str, Any]:
+    return {"classes": _labels_out(model.classes_), **meta_of(model, model._kept_parameters())}
+
+
+def meta_of(model: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """What files of all kinds of models say besides arrays."""
     names = getattr(model, "feature_names_in_", None)
     return {
-        "parameters": {name: _out(value) for name, value in model._kept_parameters().items()},
-        "classes": _labels_out(model.classes_),
+        "parameters": {name: _out(value) for name, value in parameters.items()},
         "categories": _categories_out(model.bins_.categories),
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": int(model.n_features_in_),

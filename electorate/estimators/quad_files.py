@@ -25,7 +25,7 @@ TWO = np.arange(2)  # classes, as the checks of the arrays of a vote want them
 def save(model: Any, path: Any) -> None:
     arrays = _arrays(model) | model.moves_.arrays() | {"gap": np.array([model.gap_])}
     arrays |= {files.HISTORY + name: column for name, column in model.history_.items()}
-    modelfile.write(path, KIND, _meta(model), arrays)
+    modelfile.write(path, KIND, files.meta_of(model, model.get_params(deep=False)), arrays)
 
 
 def digest(model: Any) -> str:
@@ -42,19 +42,6 @@ def _arrays(model: Any) -> dict[str, NDArray[Any]]:
     files._refuse_wrapped(model)
     frame = {"frame": np.array([model.scale_, model.start_]), "centres": model.centres_}
     return {**model.ensemble_.arrays(), **files._bin_arrays(model.bins_), **frame}
-
-
-def _meta(model: Any) -> dict[str, Any]:
-    names = getattr(model, "feature_names_in_", None)
-    return {
-        "parameters": {name: files._out(value) for name, value in model.get_params(deep=False).items()},
-        "categories": files._categories_out(model.bins_.categories),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "n_features": int(model.n_features_in_),
-        "stop_reason": model.stop_reason_,
-        "best_round": getattr(model, "best_round_", None),
-        "validation_seed": getattr(model, "_validation_seed", None),
-    }
 
 
 def rebuild(contents: Contents, families: dict[str, type]) -> Any:

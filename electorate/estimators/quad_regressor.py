@@ -44,6 +44,7 @@ from electorate.estimators.quad_trees import TreeVoters
 from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.estimators.room import Outline
 from electorate.estimators.seen import seen_of
+from electorate.estimators.undoing import Undoing
 from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
 from electorate.voters.kernel_sections import KernelSections
@@ -105,7 +106,7 @@ class Given:
         return Case(self.examples(weights), NOBODY[:1], heard, target)
 
 
-class QuadBoostRegressor(Certified, CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class QuadBoostRegressor(Undoing, Certified, CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
     Parameters
@@ -210,8 +211,6 @@ class QuadBoostRegressor(Certified, CallbackSupportMixin, RegressorMixin, BaseEs
     _family = BoostedClassifier._family
     _votes = BoostedClassifier._votes
     _reader = BoostedClassifier._reader
-    _restore = BoostedClassifier._restore
-    _snapshot = BoostedClassifier._snapshot
     _stages = QuadBoostClassifier._stages
     _alone = QuadBoostClassifier._alone
 
@@ -241,8 +240,7 @@ class QuadBoostRegressor(Certified, CallbackSupportMixin, RegressorMixin, BaseEs
             self._restore(before)
             raise
         seen = seen_of([(given.table, given.y, inputs.check_weight(sample_weight, len(given.y)))])
-        going_on = self.warm_start and "ensemble_" in before
-        self.seen_ = seen.and_also(before.get("seen_")) if going_on else seen
+        self.seen_ = seen.after(self if self.warm_start and "ensemble_" in before else None)
         return self
 
     def _validate_family(self) -> None:

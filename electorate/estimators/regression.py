@@ -3,7 +3,6 @@
 A regressor adds its tries: boosters, and what its trees are grown by; and how the middle of the vote is chosen.
 """
 
-import copy
 import logging
 import math
 from collections.abc import Callable, Iterator
@@ -27,7 +26,7 @@ from electorate.engines.messages import WorkerLostError
 from electorate.engines.pool import Pool, count_jobs
 from electorate.ensemble import Read
 from electorate.estimators import inputs, regression_training, training
-from electorate.estimators.base import FOR_TEARDOWN, MOST_ATTEMPTS, Rows
+from electorate.estimators.base import MOST_ATTEMPTS, Rows
 from electorate.estimators.callbacks import Checkpoint
 from electorate.estimators.certified import Certified
 from electorate.estimators.lazily import is_dask, open_cluster, open_target_room, row_by_row
@@ -36,6 +35,7 @@ from electorate.estimators.regression_voters import RegressionVoters
 from electorate.estimators.room import Given
 from electorate.estimators.seen import Seen, seen_of
 from electorate.estimators.target_room import TargetOutline, TargetPlan, TargetRoom, values_of
+from electorate.estimators.undoing import Undoing
 from electorate.median import Median, Stage, Votes
 from electorate.voters.regression_trees import RegressionTrees
 
@@ -44,7 +44,7 @@ MOST_LEVELS = 6  # of a tree whose histograms are all kept; deeper ones are grow
 Say = Callable[[int, int], tuple[Array, Array | None]]
 
 
-class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEstimator):
+class BoostedRegressor(Undoing, CallbackSupportMixin, Certified, RegressorMixin, BaseEstimator):
     """Subclasses set the parameters below in their constructors and define `_tries` and `_criterion`."""
 
     estimator: Any
@@ -130,14 +130,6 @@ class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEsti
             raise
         return self
 
-    def _restore(self, before: dict[str, Any]) -> None:
-        """A fit that failed or was interrupted leaves the model as it was, unless it could save some rounds."""
-        if self.__dict__.pop("_rescued", False):
-            return
-        kept = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
-        self.__dict__.clear()
-        self.__dict__.update(before | kept)
-
     def _fit(self, rows: Rows, heard: Rows) -> None:
         family = self._family()
         if isinstance(family, RegressionTrees):
@@ -165,8 +157,7 @@ class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEsti
             try:
                 self._train(training.Here(room), rows, heard is not None, context)  # type: ignore[arg-type]
             finally:  # also of rounds that were saved
-                seen = seen_of(parts, pool)
-                self.seen_ = seen.and_also(getattr(self, "seen_", None)) if going_on else seen
+                self.seen_ = seen_of(parts, pool).after(self if going_on else None)
 
     def _fit_there(self, rows: Rows, heard: Rows | None, going_on: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
@@ -240,19 +231,6 @@ class BoostedRegressor(CallbackSupportMixin, Certified, RegressorMixin, BaseEsti
     def _finer(self, one: Try) -> Iterator[Try]:
         """What to try instead, one after another, where the first voter is perfect."""
         return iter(())
-
-    def _snapshot(self, **fitted: Any) -> Self:
-        """A copy with these attributes, as if fit had ended now."""
-        model = copy.copy(self)
-        model.__dict__.update(fitted)
-        return model
-
-    def _bare(self) -> Self:
-        """The model without what is only of use here."""
-        model = copy.copy(self)
-        for name in (*FOR_TEARDOWN, "_skl_callbacks", "seen_"):
-            model.__dict__.pop(name, None)
-        return model
 
     _open_room = staticmethod(open_target_room)  # on a worker
 

@@ -85,17 +85,7 @@ def _said(model: Any) -> dict[str, Any]:
 
 
 def _meta(model: Any) -> dict[str, Any]:
-    names = getattr(model, "feature_names_in_", None)
-    return {
-        **_said(model),
-        "parameters": {name: files._out(value) for name, value in model.get_params(deep=False).items()},
-        "categories": files._categories_out(model.bins_.categories),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "n_features": int(model.n_features_in_),
-        "stop_reason": model.stop_reason_,
-        "best_round": getattr(model, "best_round_", None),
-        "validation_seed": getattr(model, "_validation_seed", None),
-    }
+    return {**_said(model), **files.meta_of(model, model.get_params(deep=False))}
 
 
 # ---------------------------------------------------------------- reading

@@ -61,6 +61,10 @@ class Seen:
             marks[marks <= np.uint64(limit)], self.weighted | other.weighted, self.rows + int(new.sum()), 0, limit
         )
 
+    def after(self, model: Any) -> "Seen":
+        """With the rows of the rounds there were before, if there was a model before."""
+        return self if model is None else self.and_also(getattr(model, "seen_", None))
+
     def where(self, marks: Marks) -> NDArray[np.int64]:
         """The rows with a mark that is known."""
         known, _ = self.distinct

@@ -1,0 +1,31 @@
+"""Around a fit: one that fails leaves the model as it was; copies of a model as it stands."""
+
+import copy
+from typing import Any, Self
+
+FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
+
+
+class Undoing:
+    """What every estimator does around a fit."""
+
+    def _restore(self, before: dict[str, Any]) -> None:
+        """A fit that failed or was interrupted leaves the model as it was, unless it could save some rounds."""
+        if self.__dict__.pop("_rescued", False):
+            return
+        kept = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
+        self.__dict__.clear()
+        self.__dict__.update(before | kept)
+
+    def _snapshot(self, **fitted: Any) -> Self:
+        """A copy with these attributes, as if fit had ended now."""
+        model = copy.copy(self)
+        model.__dict__.update(fitted)
+        return model
+
+    def _bare(self) -> Self:
+        """The model without what is only of use here."""
+        model = copy.copy(self)
+        for name in (*FOR_TEARDOWN, "_skl_callbacks", "seen_"):
+            model.__dict__.pop(name, None)
+        return model
