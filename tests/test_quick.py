@@ -137,7 +137,7 @@ def test_byte_votes_of_random_stumps(seed: int, labels: int) -> None:
         quick._bytes(block[j]) if j in bins.categories else quick.count_below(edges, block[j]) for j, edges in asked
     ]
     stacked = np.array(cells, dtype=np.uint8).reshape(-1, block.shape[1])
-    for voting in (byte_votes.ColumnTables.of(ensemble), byte_votes.Crossing(ensemble, ensemble.masks)):
+    for voting in (byte_votes.ColumnTables.of(ensemble), byte_votes.Crossing(ensemble, ensemble.masks, bins)):
         votes = np.zeros_like(expected)
         voting.add(stacked, votes)
         np.testing.assert_array_equal(votes, expected)
