@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from types import TracebackType
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from electorate.data.agree import together
 from electorate.data.bins import Bins
 from electorate.engines.messages import Change, Question, Sums, WorkerLostError
+from electorate.engines.packing import Packing
 from electorate.engines.shard import Elementwise
 
 DEADLINE = 3600.0  # seconds that one exchange may take, however busy the workers are
@@ -57,50 +58,6 @@ class Known:
     """A booster that was sent before."""
 
     number: int
-
-
-@dataclass(frozen=True)
-class Packed:
-    """A histogram [..., column, bin], only the bins that columns have."""
-
-    cells: NDArray[np.int64]
-    columns: int
-
-    def __add__(self, other: "Packed") -> "Packed":
-        return Packed(self.cells + other.cells, self.columns)
-
-
-class Packing:
-    """Which cells of a histogram are sent: the bins of each column, and its missing bin."""
-
-    def __init__(self, bins: Bins) -> None:
-        self.width = bins.width
-        self.n_columns = len(bins.n_bins)
-        used = np.arange(bins.width)[None, :] < np.maximum(bins.n_bins, 1)[:, None]
-        used[:, bins.missing] = True
-        self.used = np.flatnonzero(used)
-
-    def pack(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            if value.ndim < 2 or value.shape[-1] != self.width or value.shape[-2] < self.n_columns:
-                return value
-            flat = value.reshape(*value.shape[:-2], -1)
-            return Packed(np.ascontiguousarray(flat[..., self.used]), value.shape[-2])
-        return self._inside(value, self.pack)
-
-    def unpack(self, value: Any) -> Any:
-        if isinstance(value, Packed):
-            flat = np.zeros((*value.cells.shape[:-1], value.columns * self.width), dtype=np.int64)
-            flat[..., self.used] = value.cells
-            return flat.reshape(*value.cells.shape[:-1], value.columns, self.width)
-        return self._inside(value, self.unpack)
-
-    def _inside(self, value: Any, change: Callable[[Any], Any]) -> Any:
-        """What travels may hold histograms; whatever else it holds stays as it is."""
-        if not is_dataclass(value) or isinstance(value, type):
-            return value
-        parts = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
-        return replace(value, **{name: change(part) for name, part in parts.items()})
 
 
 class Seat:
@@ -139,6 +96,9 @@ class Seat:
             return self.steps.send(answer)
         except StopIteration as end:
             self.steps = None
+            for engine in self.room.engines.values():
+                if self.packing is not None and hasattr(engine, "pack"):
+                    engine.pack(self.packing)
             return Done(end.value)
 
     def pack(self, bins: Bins) -> None:

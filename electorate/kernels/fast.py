@@ -170,31 +170,42 @@ def encode(block, edges, depths, missing, dest, out, scratch):
 
 
 @kernel
-def join(codes, missing, place, stride, dest, out):
-    """Add the digit of every column to the joint code of its stored column: stride times code; 255 is a missing value.
+def join(codes, columns, sizes, place, first, steps, count, dest, out):
+    """Joint codes of columns that share a stored one, given out as they are met; whether 256 were enough.
 
+    From the joint code of the columns before it, and its own digit (the last one: a missing value, code 255), a column
+    makes the next joint code: steps[first[j] + sizes[j] * code + digit], or -1. Of size 0: alone in its stored column.
     codes and out: [group, row, column in group]; dest[row] = row of out, or -1 for a row left out.
     """
     per_group = out.shape[2]
-    for j in range(place.shape[0]):
+    for j in columns:
         mine = codes[j // per_group, :, j % per_group]
         joint = out[place[j] // per_group, :, place[j] % per_group]
+        size = sizes[j]
         for i in range(dest.shape[0]):
-            if dest[i] >= 0:
-                digit = missing[j] if mine[i] == 255 else np.int64(mine[i])
-                joint[dest[i]] += np.uint8(stride[j] * digit)
+            if dest[i] < 0:
+                continue
+            if size == 0:
+                joint[dest[i]] = mine[i]
+                continue
+            digit = min(np.int64(mine[i]), size - 1)
+            at = first[j] + size * np.int64(joint[dest[i]]) + digit
+            if steps[at] < 0:
+                if count[j] == 256:
+                    return False
+                steps[at] = count[j]
+                count[j] += 1
+            joint[dest[i]] = steps[at]
+    return True
 
 
 @kernel
-def spread(sums, place, used, bin_of, out):
-    """out[column, bin] += the sums of all codes of its stored column in which it has that bin."""
+def spread(sums, place, used, cell, out):
+    """out[cell of a column's code] += the sums of that code in the stored column."""
     for j in range(place.shape[0]):
-        joint, bins, single = sums[place[j]], bin_of[j], out[j]
+        joint, cells = sums[place[j]], cell[j]
         for code in range(used[j]):
-            single[bins[code]] += joint[code]
-
-
-# ---------------------------------------------------------------- a round in a shard
+            out[cells[code]] += joint[code]
 
 
 @kernel
@@ -265,17 +276,17 @@ def histogram16(codes, grid, low, high, sums):
 
 
 @kernel
-def part(order, low, starts, column, on_left, spare, left_starts):
-    """Move the rows order[low:] of a node so that those that go left come first; both sides keep their order.
+def part(before, low, starts, column, on_left, order, spare, left_starts):
+    """Of the rows before[low:] of a node, those that go left come first in order[low:]; both sides keep their order.
 
-    The rows are sorted by label, label k at starts[k]..starts[k+1] after low; left_starts gets the same of the
-    left side. spare: room for the right side. Returns how many went left.
+    before and order may be the same. The rows are sorted by label, label k at starts[k]..starts[k+1] after low;
+    left_starts gets the same of the left side. spare: room for the right side. Returns how many went left.
     """
     left = np.int64(low)
     right = np.int64(0)
     for label in range(starts.shape[0] - 1):
         left_starts[label] = left - low
-        rows = order[low + starts[label] : low + starts[label + 1]]
+        rows = before[low + starts[label] : low + starts[label + 1]]
         for k in range(rows.shape[0]):
             row = rows[k]
             goes = np.int64(on_left[column[row]])
@@ -379,15 +390,17 @@ def tell(order, low, high, value, said):
 
 
 @kernel
-def add_gains_of(order, low, starts, gains, state):
-    """state[s, row] += gains[s, label] for the rows of one leaf, sorted by label."""
+def add_gains_of(order, low, starts, column, side, gains, state):
+    """state[s, row] += gains[s, label, side of its code] for the rows of one node, sorted by label."""
+    table = np.empty(side.shape[0], dtype=np.float64)
     for s in range(state.shape[0]):
         numbers = state[s]
         for label in range(starts.shape[0] - 1):
-            gain = gains[s, label]
+            for b in range(table.shape[0]):
+                table[b] = gains[s, label, side[b]]
             rows = order[low + starts[label] : low + starts[label + 1]]
             for k in range(rows.shape[0]):
-                numbers[rows[k]] += gain
+                numbers[rows[k]] += table[column[rows[k]]]
 
 
 # ---------------------------------------------------------------- the search for a test

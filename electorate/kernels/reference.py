@@ -95,18 +95,27 @@ def encode(block, edges, depths, missing, dest, out, scratch):
         out[j // per_group, dest[kept], j % per_group] = codes[kept]
 
 
-def join(codes, missing, place, stride, dest, out):
+def join(codes, columns, sizes, place, first, steps, count, dest, out):
     per_group = out.shape[2]
-    kept = dest >= 0
-    for j, stored in enumerate(place):
-        code = codes[j // per_group, : len(dest), j % per_group][kept].astype(np.int64)
-        digit = np.where(code == 255, missing[j], code)
-        out[stored // per_group, dest[kept], stored % per_group] += (stride[j] * digit).astype(np.uint8)
+    kept = np.flatnonzero(dest >= 0)
+    for j in columns:
+        code = codes[j // per_group, kept, j % per_group].astype(np.int64)
+        joint = out[place[j] // per_group, :, place[j] % per_group]
+        if sizes[j]:
+            at = first[j] + sizes[j] * joint[dest[kept]].astype(np.int64) + np.minimum(code, sizes[j] - 1)
+            for step in dict.fromkeys(at[steps[at] < 0].tolist()):
+                if count[j] == 256:
+                    return False
+                steps[step] = count[j]
+                count[j] += 1
+            code = steps[at]
+        joint[dest[kept]] = code
+    return True
 
 
-def spread(sums, place, used, bin_of, out):
+def spread(sums, place, used, cell, out):
     for j, stored in enumerate(place):
-        np.add.at(out[j], bin_of[j, : used[j]], sums[stored, : used[j]])
+        np.add.at(out, cell[j, : used[j]], sums[stored, : used[j]])
 
 
 # ---------------------------------------------------------------- a round in a shard
@@ -140,8 +149,8 @@ def histogram16(codes, grid, low, high, sums):
 # ---------------------------------------------------------------- the rows of a node of a tree
 
 
-def part(order, low, starts, column, on_left, spare, left_starts):
-    rows = order[low : low + starts[-1]].copy()
+def part(before, low, starts, column, on_left, order, spare, left_starts):
+    rows = before[low : low + starts[-1]].copy()
     left = on_left[column[rows]]
     per_label = np.bincount(_labels_of(starts)[left], minlength=len(starts) - 1)
     left_starts[:] = np.concatenate([[0], np.cumsum(per_label)])
@@ -184,8 +193,9 @@ def tell(order, low, high, value, said):
     said[order[low:high]] = value
 
 
-def add_gains_of(order, low, starts, gains, state):
-    state[:, order[low : low + starts[-1]]] += gains[:, _labels_of(starts)]
+def add_gains_of(order, low, starts, column, side, gains, state):
+    rows = order[low : low + starts[-1]]
+    state[:, rows] += gains[:, _labels_of(starts), side[column[rows]]]
 
 
 # ---------------------------------------------------------------- the search for a test
