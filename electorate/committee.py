@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 from electorate.boosting.booster import Step
 from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import Cast, Row
-from electorate.ensemble import in_rounds
+from electorate.casting import in_rounds
 from electorate.voters.trees import Voter
 from electorate.voters.wrapped import Said, Speech
 

@@ -15,7 +15,8 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.boosting.grid import UNITS, on_grid
+from electorate import decisions
+from electorate.boosting.grid import on_grid
 from electorate.boosting.reweigh import Normal, Said, first_of_each, lasso, soft_margin, weigh_linear, weigh_quadratic
 from electorate.data.weights import read_weights
 from electorate.engines.gram import PoolState
@@ -323,8 +324,7 @@ class ThinnedClassifier(Certified, ClassifierMixin, BaseEstimator):
             yield self._decision(votes)
 
     def _decision(self, votes: NDArray[np.int64]) -> Floats:
-        f = votes / UNITS
-        return np.asarray(f[0] if len(self.classes_) == 2 else np.ascontiguousarray(f.T))
+        return decisions.plain(votes, len(self.classes_), 0.0)
 
     def predict(self, X: Any) -> NDArray[Any]:
         return self._classes_of(self.decision_function(X))

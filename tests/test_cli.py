@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -492,27 +491,6 @@ def test_an_unseen_category_counts_as_missing(there, capsys):
     assert len(model.classes_) == 2
 
 
-def test_parts_come_ahead_in_order_with_their_errors():
-    from electorate.tables.ahead import ahead
-
-    def parts():
-        yield from range(5)
-        raise OSError("the disk is gone")
-
-    got = []
-    with pytest.raises(OSError, match="gone"):
-        got += [got.append(part) for part in ahead(parts())]
-    assert got == list(range(5))
-    running = threading.active_count()
-    for part in ahead(iter(range(100))):
-        if part == 3:
-            break
-    ended = time.monotonic() + 10
-    while threading.active_count() > running and time.monotonic() < ended:
-        time.sleep(0.01)
-    assert threading.active_count() <= running
-
-
 def test_predict_in_constant_memory(tmp_path):
     """Ten times the rows, the same memory; measured in a process of its own.
 
@@ -530,7 +508,7 @@ def test_predict_in_constant_memory(tmp_path):
             for _ in range(times):
                 file.write(body)
         program = (
-            "import resource, sys; from electorate.tables import streaming; streaming.BLOCK = 2**16;"
+            "import resource, sys; from electorate.tables import blocks; blocks.BLOCK = 2**16;"
             "from electorate.cli import main;"
             f"assert main(['predict', {str(tmp_path / 'm')!r}, {str(tmp_path / 't.csv')!r},"
             f" '--out', {str(tmp_path / 'p.csv')!r}]) == 0;"

@@ -25,26 +25,51 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from electorate import load
     from electorate.cli import source_of
+    from electorate.tables.in_order import in_order
     from electorate.tables.reading import by_line
-    from electorate.tables.streaming import batches, kinds_of, names_of
+    from electorate.tables.streaming import kinds_of, names_of, open_stream
     from electorate.tables.writing import Writer
 
-    model = load(options.model)
-    names = names_of(model)
     _refuse_clashes(options.keep)
+    source, model = source_of(options), _model(options)
+    names = names_of(model)
     count = 0
     with Writer(options.out, options.out_format) as out:
-        for table in batches(source_of(options), kinds_of(model, names), options.keep):
-            with by_line(source_of(options), table, count):
-                predicted = _predicted(model, table, names, options)
-            out.write(predicted)
-            count += table.num_rows
+        stream = open_stream(source, kinds_of(model, names), options.keep)
+        for table, predicted in in_order(lambda part: _tried(model, stream.table(part), names, options), stream.parts):
+            if isinstance(predicted, ValueError):
+                with by_line(source, table, count):
+                    raise predicted
+            if predicted is not None:
+                out.write(predicted)
+                count += predicted.num_rows
         if not count:
-            raise source_of(options).error("the table has no rows")
+            raise source.error("the table has no rows")
     print(f"{count} rows", file=sys.stderr)
     return 0
+
+
+def _tried(model: Any, table: Any, names: list[str], options: argparse.Namespace) -> tuple[Any, Any]:
+    """The predictions; or the error with the table it is about, whose place among the others is known elsewhere."""
+    if not table.num_rows:
+        return None, None
+    try:
+        return None, _predicted(model, table, names, options)
+    except ValueError as error:
+        return table, error
+
+
+def _model(options: argparse.Namespace) -> Any:
+    """For labels alone a model is read without its estimator, where that is all it takes."""
+    from electorate.quick import read_quickly
+
+    model = None if options.proba else read_quickly(options.model)
+    if model is None:
+        from electorate import load
+
+        return load(options.model)
+    return model
 
 
 def _refuse_clashes(keep: list[str]) -> None:
@@ -67,15 +92,16 @@ def _predicted(model: Any, table: Any, names: list[str], options: argparse.Names
             columns[f"P({label})"] = arrow.array(np.ascontiguousarray(proba[:, place]))
     else:
         decision = model.decision_function(X)
-        best = (decision > 0).astype(np.int64) if decision.ndim == 1 else np.argmax(decision, axis=1)
+        best = decision > 0 if decision.ndim == 1 else np.argmax(decision, axis=1)
         columns["prediction"] = _labels(model, best)
     return arrow.table(columns)
 
 
 def _labels(model: Any, best: Any) -> Any:
-    """Labels by their place; texts are looked up once per class, not per row."""
+    """Labels by their place: a dictionary, so that texts are looked at once per class, not per row."""
+    from electorate.tables.columns import numbers, texts
     from electorate.tables.source import pyarrow
 
-    arrow = pyarrow()
-    classes = arrow.array(model.classes_.tolist())
-    return classes.take(arrow.array(best))
+    given = model.classes_.tolist()
+    classes = texts(given) if isinstance(given[0], str) else pyarrow().array(given)
+    return pyarrow().DictionaryArray.from_arrays(numbers(best), classes)

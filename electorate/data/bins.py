@@ -4,7 +4,7 @@ A column's distinct values go into a sketch (all of them up to a capacity, beyon
 hashes), so that edges do not depend on the order of rows, on chunks or on who read them, and sketches merge.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -380,6 +380,18 @@ def read_block(table: Table, categories: dict[int, Categories], low: int, high: 
     for j, levels in categories.items():
         block[j] = table.codes(low, high, j, levels)
     return block
+
+
+def reader(table: Table, categories: dict[int, Categories]) -> Callable[[int, int], Block]:
+    """Blocks of a table as voters want them: categories as codes, nothing infinite."""
+
+    def read(low: int, high: int) -> Block:
+        block = read_block(table, categories, low, high)
+        column, row = kernels.first_infinite(block)
+        refuse_infinite(table, column, low + row)
+        return block
+
+    return read
 
 
 def block_rows(n_columns: int) -> int:

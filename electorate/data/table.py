@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 
@@ -52,10 +51,13 @@ class Categories:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # not what is derived from them
 
 
-class Table(Protocol):
+class Named(Protocol):
+    names: list[str]  # of the columns; empty where they have none
+
+
+class Table(Named, Protocol):
     n_rows: int
     n_columns: int
-    names: list[str]  # empty where columns have none
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block: ...
 
@@ -74,12 +76,10 @@ def read_table(X: Any) -> Table:
     """The table behind a container that scikit-learn's validation has let through."""
     if isinstance(X, np.ndarray):
         return ArrayTable(X)
-    if sparse.issparse(X):
-        return SparseTable(X)
-    return FrameTable(X)
+    return SparseTable(X) if hasattr(X, "tocsc") else FrameTable(X)
 
 
-def refuse_infinite(table: Table, column: int, row: int) -> None:
+def refuse_infinite(table: Named, column: int, row: int) -> None:
     """column -1: none was found."""
     if column >= 0:
         name = repr(table.names[column]) if table.names else str(column)
@@ -190,7 +190,7 @@ class FrameTable:
             return numeric_codes(self._numbers(column, low, high), categories)
         known, codes = self._codes.get(column, (None, np.empty(0)))
         if known is not categories:
-            codes = _codes_of_values(self._factored(column), categories)
+            codes = codes_of_values(self._factored(column), categories)
             self._codes[column] = categories, codes
         return np.asarray(codes[self._factored(column).rows[low:high]])
 
@@ -250,7 +250,7 @@ def _view(series: Any) -> NDArray[Any] | None:
     return None
 
 
-def _codes_of_values(factors: Factors, categories: Categories) -> NDArray[np.float64]:
+def codes_of_values(factors: Factors, categories: Categories) -> NDArray[np.float64]:
     """The code of each value; and one more, NaN, for rows where nothing is."""
     if not categories.is_text:
         return numeric_codes(factors.numbers, categories)

@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TypeVar
 
-import joblib
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -25,12 +23,18 @@ def count_jobs(n_jobs: int | None, cells: int) -> int:
         inside_worker = (
             threading.current_thread() is not threading.main_thread() or multiprocessing.parent_process() is not None
         )
-        return 1 if inside_worker or cells < SMALL_WORK else int(joblib.cpu_count())
+        return 1 if inside_worker or cells < SMALL_WORK else cpus()
     if n_jobs == 0:
         raise ValueError("n_jobs is 0: use a positive number of threads, -1 for all CPUs, or None")
     if n_jobs < 0:
-        return max(1, int(joblib.cpu_count()) + 1 + n_jobs)
+        return max(1, cpus() + 1 + n_jobs)
     return min(n_jobs, MOST_JOBS)
+
+
+def cpus() -> int:
+    import joblib  # late: predicting from a file should begin at once
+
+    return int(joblib.cpu_count())
 
 
 class Pool:

@@ -18,10 +18,10 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate import kernels
+from electorate import decisions
 from electorate.boosting.booster import Booster
-from electorate.data.bins import read_block
-from electorate.data.table import Table, refuse_infinite
+from electorate.data.bins import reader
+from electorate.data.table import Table
 from electorate.engines.messages import WorkerLostError
 from electorate.engines.pool import Pool, count_jobs
 from electorate.ensemble import Read
@@ -99,7 +99,8 @@ class BoostedClassifier(Undoing, Certified, CallbackSupportMixin, ClassifierMixi
         return Stumps()
 
     def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
-        raise NotImplementedError
+        """total: of the steps."""
+        return decisions.plain(votes, self.n_classes_, total)
 
     _log_odds_factor = 2.0  # of two classes: how the decision becomes log-odds
 
@@ -361,16 +362,7 @@ class BoostedClassifier(Undoing, Certified, CallbackSupportMixin, ClassifierMixi
             yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _reader(self, table: Table) -> Read:
-        """Blocks of a table as the ensemble wants them: categories as codes, nothing infinite."""
-        categories = self.bins_.categories
-
-        def read(low: int, high: int) -> NDArray[np.float64]:
-            block = read_block(table, categories, low, high)
-            column, row = kernels.first_infinite(block)
-            refuse_infinite(table, column, low + row)
-            return block
-
-        return read
+        return reader(table, self.bins_.categories)
 
     def _classes_of(self, decision: NDArray[np.float64]) -> NDArray[Any]:
         best = decision > 0 if self.n_classes_ == 2 else np.argmax(decision, axis=1)

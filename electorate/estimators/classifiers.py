@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.utils._param_validation import Options
 
+from electorate import decisions
 from electorate.boosting.adaboost import AdaBoost, AdaBoostR, RealAdaBoost
 from electorate.boosting.booster import Booster
-from electorate.boosting.grid import UNITS
 from electorate.estimators.base import BoostedClassifier
 from electorate.voters.trees import Trees
 
@@ -138,13 +138,7 @@ class AdaBoostClassifier(BoostedClassifier):
         return 2 * self.ensemble_.steps
 
     def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
-        if self.n_classes_ == 1 or total == 0:
-            return np.zeros(votes.shape[1] if self.n_classes_ == 2 else (votes.shape[1], self.n_classes_))
-        f = votes / (UNITS * total)
-        if self.n_classes_ == 2:
-            return np.asarray(2 * f[0])
-        others = self.n_classes_ - 1
-        return np.ascontiguousarray((f * (self.n_classes_ / others) - 1 / others).T)
+        return decisions.as_samme(votes, self.n_classes_, total)
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))
@@ -238,10 +232,6 @@ class RealAdaBoostClassifier(BoostedClassifier):
     def _default_family(self) -> Trees:
         return Trees(1, criterion="matsushita")
 
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
-        f = votes / UNITS
-        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
-
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._one_vs_rest:
             return one_vs_rest_probabilities(decision)
@@ -310,10 +300,6 @@ class AdaBoostRClassifier(BoostedClassifier):
 
     def _default_family(self) -> Trees:
         return Trees(1, criterion="matsushita")
-
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
-        f = votes / UNITS
-        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         return one_vs_rest_probabilities(decision)

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.boosting.booster import Booster
 from electorate.boosting.deepboost import DeepBoost, DeepBoostOf
-from electorate.boosting.grid import UNITS
 from electorate.boosting.losses import NAMED, Exponential, log_slope
 from electorate.boosting.rivals import Rivals
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
@@ -208,10 +207,6 @@ class DeepBoostClassifier(BoostedClassifier):
         """The votes f: one number per row for two classes, positive for the second; else a column per class."""
         check_is_fitted(self)
         return self._decision(self._votes(X), 0.0)
-
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
-        f = votes / UNITS
-        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
 
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.n_classes_ == 1:

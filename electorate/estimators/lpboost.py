@@ -18,9 +18,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.boosting.booster import Booster
 from electorate.boosting.generation import Candidate, Generation
-from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import Outcome, history_of
 from electorate.boosting.lpboost import Margin, Normalised, hard, in_c, in_nu, master_of
+from electorate.casting import from_casts
 from electorate.committee import Committee
 from electorate.council import Council
 from electorate.data.agree import alone
@@ -29,7 +29,6 @@ from electorate.data.weights import Weights
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
 from electorate.engines.pool import Pool, count_jobs
 from electorate.engines.shard import Examples
-from electorate.ensemble import from_casts
 from electorate.estimators import inputs
 from electorate.estimators.base import BoostedClassifier
 from electorate.estimators.callbacks import Hooks
@@ -147,10 +146,6 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         return np.asarray(history["error"][kept][np.lexsort((label, place))])
 
     # ------------------------------------------------------------ votes
-
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
-        f = votes / UNITS
-        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
 
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         """A class's share of the votes; its share among the shares where classes are fitted one by one."""

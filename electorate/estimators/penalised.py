@@ -12,7 +12,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.boosting.booster import Booster
 from electorate.boosting.ebboost import EBBoost
-from electorate.boosting.grid import UNITS
 from electorate.boosting.vadaboost import VadaBoost
 from electorate.estimators import training
 from electorate.estimators.base import BoostedClassifier
@@ -58,10 +57,6 @@ class Penalised(BoostedClassifier):
         return self._with_lam(float(self.lam_[run]), n_labels)
 
     # ------------------------------------------------------------ the fitted model
-
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
-        f = votes / UNITS
-        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         return one_vs_rest_probabilities(decision)

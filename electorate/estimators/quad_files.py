@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from electorate import modelfile
 from electorate.council import Council
+from electorate.estimators import file_parts as parts
 from electorate.estimators import files
 from electorate.modelfile import Contents, meta_value, require
 from electorate.moves import Moves
@@ -47,17 +48,15 @@ def _arrays(model: Any) -> dict[str, NDArray[Any]]:
 def rebuild(contents: Contents, families: dict[str, type]) -> Any:
     from electorate.estimators.quad_regressor import QuadBoostRegressor
 
-    expect = files._expect
+    expect = parts.expect
     given = meta_value(contents, "parameters", dict)
     known = set(QuadBoostRegressor().get_params(deep=False))
     expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
     model = QuadBoostRegressor(**{name: files._in(value, families) for name, value in given.items()})
     model._validate_params()
     model._validate_family()
-    model.n_features_in_ = meta_value(contents, "n_features", int)
-    expect(1 <= model.n_features_in_ < 2**31, "n_features is out of range")
-    files._read_names(contents, model)
-    model.bins_ = files._read_bins(contents, model.n_features_in_)
+    files.read_columns(contents, model)
+    model.bins_ = parts.read_bins(contents, model.n_features_in_)
     _read_voters(contents, model)
     model.moves_ = Moves.read(contents, model.ensemble_)
     model.history_ = files._read_history(contents, int(model.moves_.round.max(initial=0)), NEEDED)
@@ -71,16 +70,16 @@ def rebuild(contents: Contents, families: dict[str, type]) -> Any:
 
 def _read_voters(contents: Contents, model: Any) -> None:
     if model._is_native:
-        model.ensemble_ = files._read_ensemble(contents, model.n_features_in_)
-        files._check_ensemble(model.ensemble_, model.bins_, len(TWO))
+        model.ensemble_ = parts.read_ensemble(contents, model.n_features_in_)
+        parts.check_ensemble(model.ensemble_, model.bins_, len(TWO))
         return
-    files._expect(hasattr(model._family(), "pack"), "its voters have no place in a file")
-    files._expect(not model.bins_.categories, "voters by rows know no categories")
+    parts.expect(hasattr(model._family(), "pack"), "its voters have no place in a file")
+    parts.expect(not model.bins_.categories, "voters by rows know no categories")
     model.ensemble_ = Council.read(contents, model._family(), TWO, model.n_features_in_)
 
 
 def _read_frame(contents: Contents, model: Any) -> None:
-    expect = files._expect
+    expect = parts.expect
     scale, start = (float(number) for number in require(contents, "frame", "<f8", (2,)))
     expect(0 < scale < math.inf and math.isfinite(start), "the scale of the target is out of range")
     centres = np.array(require(contents, "centres", "<f8", (model.ensemble_.n_voters,)))

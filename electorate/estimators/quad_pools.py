@@ -16,6 +16,7 @@ from electorate.boosting.booster import Step
 from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import ALMOST_NOTHING, Cast
 from electorate.boosting.pool_rounds import PoolRounds, Run
+from electorate.casting import from_casts
 from electorate.council import Council
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
@@ -23,7 +24,6 @@ from electorate.engines.gram import Gram, PoolState
 from electorate.engines.messages import ROOT, Question
 from electorate.engines.shard import Examples, counts_of, sort_by_label
 from electorate.engines.threads import Threads
-from electorate.ensemble import from_casts
 from electorate.estimators.training import no_bins
 from electorate.moves import first_come, in_units
 from electorate.voters import means

@@ -15,9 +15,9 @@ from electorate.boosting.afresh import AfreshRounds
 from electorate.boosting.booster import Step
 from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import Cast
+from electorate.casting import casts_of, from_casts
 from electorate.data.bins import Bins
 from electorate.engines.residuals import Residuals
-from electorate.ensemble import casts_of, from_casts
 from electorate.estimators.quad_afresh import RowSearcher, RowSet, Shown, key_of, weights_in_shards
 from electorate.estimators.quad_pools import Listener, Past
 from electorate.voters import means

@@ -243,10 +243,6 @@ n_jobs, random_state
     def estimator_errors_(self) -> NDArray[np.float64]:
         raise AttributeError("QuadBoost's voters are not chosen by a weighted error: see history_['edge']")
 
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
-        f = votes / UNITS
-        return np.asarray(f[0]) if self.n_classes_ == 2 else np.ascontiguousarray(f.T)
-
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         """(1 + f) / 2, clipped; for more than two classes divided by their sum."""
         if self.n_classes_ == 1:

@@ -18,9 +18,8 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate import kernels
-from electorate.data.bins import Bins, read_block
-from electorate.data.table import Table, refuse_infinite
+from electorate.data.bins import Bins, reader
+from electorate.data.table import Table
 from electorate.data.targets import check_targets
 from electorate.engines.messages import WorkerLostError
 from electorate.engines.pool import Pool, count_jobs
@@ -333,16 +332,7 @@ class BoostedRegressor(Undoing, CallbackSupportMixin, Certified, RegressorMixin,
         return n_rows, vote.replay(checked, kappas)
 
     def _reader(self, table: Table) -> Read:
-        """Blocks of a table as the trees want them: categories as codes, nothing infinite."""
-        categories = self.bins_.categories
-
-        def read(low: int, high: int) -> Array:
-            block = read_block(table, categories, low, high)
-            column, row = kernels.first_infinite(block)
-            refuse_infinite(table, column, low + row)
-            return block
-
-        return read
+        return reader(table, self.bins_.categories)
 
     def _stages(self, X: Any) -> Iterator[Stage]:
         check_is_fitted(self)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from electorate import modelfile
 from electorate.boosting.grid import LONGEST
 from electorate.ensemble import LEAF, Ensemble
+from electorate.estimators import file_parts as parts
 from electorate.estimators import files, seen
 from electorate.median import Median
 from electorate.modelfile import Contents, meta_value, require
@@ -92,17 +93,15 @@ def _meta(model: Any) -> dict[str, Any]:
 
 
 def rebuild(contents: Contents) -> Any:
-    expect = files._expect
+    expect = parts.expect
     kind = getattr(import_module(ESTIMATORS[contents.kind]), contents.kind)
     given = meta_value(contents, "parameters", dict)
     known = set(kind().get_params(deep=False))
     expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
     model = kind(**{name: files._in(value, {}) for name, value in given.items()})
     model._validate_params()
-    model.n_features_in_ = meta_value(contents, "n_features", int)
-    expect(1 <= model.n_features_in_ < 2**31, "n_features is out of range")
-    files._read_names(contents, model)
-    model.bins_ = files._read_bins(contents, model.n_features_in_)
+    files.read_columns(contents, model)
+    model.bins_ = parts.read_bins(contents, model.n_features_in_)
     model.confidences_ = _read_confidences(contents, model.n_features_in_)
     model.vote_ = _read_vote(contents, model)
     model.history_ = files._read_history(contents, model.vote_.n_voters, NEEDED)
@@ -115,8 +114,8 @@ def rebuild(contents: Contents) -> Any:
 
 
 def _read_vote(contents: Contents, model: Any) -> Median:
-    expect = files._expect
-    trees = files._read_ensemble(contents, model.n_features_in_)
+    expect = parts.expect
+    trees = parts.read_ensemble(contents, model.n_features_in_)
     _check_trees(trees, model)
     kappa = np.array(require(contents, "kappa", "<i4", (trees.n_voters,)))
     most = max(1, len(model.confidences_))
@@ -130,15 +129,15 @@ def _read_vote(contents: Contents, model: Any) -> Median:
 
 
 def _check_trees(e: Ensemble, model: Any) -> None:
-    expect, nodes = files._expect, len(e.column)
+    expect, nodes = parts.expect, len(e.column)
     same = (e.threshold, e.members, e.missing_left, e.children, e.value)
     expect(all(len(array) == nodes for array in same), "node arrays differ in length")
-    expect(len(e.offsets) > 0 and files._partition(e.offsets, nodes), "offsets do not divide the nodes")
+    expect(len(e.offsets) > 0 and parts.partition(e.offsets, nodes), "offsets do not divide the nodes")
     expect(bool(np.all(np.diff(e.offsets) > 0)), "a voter has no nodes")
     expect(len(e.offsets) == len(e.steps) + 1, "steps do not fit the voters")
     expect(e.n_outputs == 2, "a leaf does not say a value and a confidence")
-    files._check_rounds(e, 1)
-    files._check_questions(e, model.bins_)
+    parts.check_rounds(e, 1)
+    parts.check_questions(e, model.bins_)
     expect(bool(np.all(np.isfinite(e.value)) and np.all(np.isfinite(e.steps))), "a vote is not finite")
     expect(bool(np.all((e.value[:, 1] >= 0) & (e.value[:, 1] <= 1))), "a confidence is not from 0 to 1")
     expect(bool(np.all((e.steps >= 0) & (e.steps < LONGEST)) and e.steps.sum() < LONGEST), "steps are out of range")
@@ -151,11 +150,11 @@ def _read_confidences(contents: Contents, n_columns: int) -> list[Any]:
             confidences.append(Sure())
             continue
         fits = isinstance(entry, list) and len(entry) == 4 and type(entry[0]) is int
-        files._expect(fits and all(type(number) in (int, float) for number in entry), "a confidence is not a bump")
+        parts.expect(fits and all(type(number) in (int, float) for number in entry), "a confidence is not a bump")
         bump = Bump(entry[0], *(float(number) for number in entry[1:]))
         inside = 0 <= bump.column < n_columns and 0 <= bump.least <= 1
         finite = math.isfinite(bump.centre) and 0 < bump.width < math.inf
-        files._expect(inside and finite, "a bump is out of range")
+        parts.expect(inside and finite, "a bump is out of range")
         confidences.append(bump)
     return confidences
 
@@ -164,17 +163,17 @@ def _read_numbers(contents: Contents, model: Any) -> None:
     model.fallback_ = _number(contents.meta.get("fallback"), "fallback")
     if hasattr(model, "eps"):
         model.eps_ = _number(contents.meta.get("eps_"), "eps_")
-        files._expect(model.eps_ > 0, "eps_ is not positive")
+        parts.expect(model.eps_ > 0, "eps_ is not positive")
         rho = contents.meta.get("rho_")
         model.rho_ = None if rho is None else _number(rho, "rho_")
     if "calibration" in contents.arrays:
         scores = np.array(require(contents, "calibration", "<f8", (None,)))
-        files._expect(
+        parts.expect(
             bool(np.all(scores >= 0) and np.all(np.diff(scores) >= 0)), "calibration scores do not rise from 0"
         )
         model.calibration_ = scores
 
 
 def _number(value: Any, name: str) -> float:
-    files._expect(type(value) in (int, float) and math.isfinite(value), f"{name} is not a number")
+    parts.expect(type(value) in (int, float) and math.isfinite(value), f"{name} is not a number")
     return float(value)

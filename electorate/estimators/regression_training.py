@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state
 from electorate.boosting.booster import Step
 from electorate.boosting.loop import OTHER_DATA, Outcome, Row, history_of
 from electorate.boosting.targets import COLUMNS, MeanError, TargetCast, TargetSetting, boost_targets
+from electorate.casting import casts_of, from_casts
 from electorate.data.bins import Bins
 from electorate.engines.targets import TargetEngine, TargetEngineHere, TargetsElsewhere
-from electorate.ensemble import casts_of, from_casts
 from electorate.estimators.callbacks import Hooks
 from electorate.estimators.target_room import TargetOutline
 from electorate.estimators.training import NO_BINS, Here

@@ -15,12 +15,12 @@ from sklearn.utils import check_random_state
 from electorate.boosting.adaboost import RealAdaBoost
 from electorate.boosting.loop import OTHER_DATA, Cast, Family, Outcome, Row, Setting, Watcher, boost, history_of
 from electorate.boosting.stopping import Validation
+from electorate.casting import casts_of, from_casts
 from electorate.committee import Committee
 from electorate.council import Council
 from electorate.data.agree import alone
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
-from electorate.ensemble import casts_of, from_casts
 from electorate.estimators.callbacks import Checkpoint, Hooks
 from electorate.estimators.room import Outline, Room
 from electorate.estimators.words import column_names

@@ -21,6 +21,7 @@ MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "n/a", "None",
 OTHER_SEPARATORS = (";", "\t", "|", ",")
 HEADER_ROOM = 64 * 2**20
 BLOCK = 2**22
+GZIP = b"\x1f\x8b"
 
 
 class TableError(ValueError):
@@ -65,7 +66,7 @@ class Source:
         raw: Any = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
         if not isinstance(raw, io.BufferedReader):
             raw = io.BufferedReader(raw)
-        if raw.peek(2)[:2] == b"\x1f\x8b":
+        if raw.peek(2)[:2] == GZIP:
             arrow = pyarrow()
             return arrow.CompressedInputStream(arrow.PythonFile(raw, "r"), "gzip")
         return raw

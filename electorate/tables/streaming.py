@@ -1,52 +1,68 @@
-"""A table for prediction, in batches: read, predicted and written one after another, in constant memory.
+"""A table for prediction, part by part: read, predicted and written in constant memory.
 
 The model says which columns it wants and which of them are numbers; nothing is guessed.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from electorate.shown import literal
-from electorate.tables.ahead import ahead
+from electorate.tables.blocks import blocks
 from electorate.tables.reading import blame
-from electorate.tables.source import BLOCK, Source, pyarrow, read_header
+from electorate.tables.source import Source, pyarrow, read_header
 
 ROWS_AT_ONCE = 65_536
 
 
-def batches(source: Source, kinds: dict[str, str], keep: list[str]) -> Iterator[Any]:
-    """Parts of a table with the columns of `kinds` ("number" or "text") and those to keep, as they are."""
-    return ahead(_of_text(source, kinds, keep) if source.is_text else _of_binary(source, kinds, keep))
+@dataclass(frozen=True)
+class Stream:
+    """parts: to be read one after another; table: of a part, in any thread, its columns as a pyarrow table."""
+
+    parts: Iterable[Any]
+    table: Callable[[Any], Any]
 
 
-def _of_text(source: Source, kinds: dict[str, str], keep: list[str]) -> Iterator[Any]:
+def open_stream(source: Source, kinds: dict[str, str], keep: list[str]) -> Stream:
+    """The columns of `kinds` ("number" or "text"), and those to keep as they are."""
+    wanted = list(dict.fromkeys([*kinds, *keep]))
+    return _of_text(source, kinds, wanted) if source.is_text else _of_binary(source, kinds, wanted)
+
+
+def _of_text(source: Source, kinds: dict[str, str], wanted: list[str]) -> Stream:
     arrow = pyarrow()
     from pyarrow import csv as arrow_csv
 
     names, stream = read_header(source, source.open())
-    wanted = list(dict.fromkeys([*kinds, *keep]))
     for name in wanted:
         source.find(name, names)
-    types = {name: arrow.float64() if kinds.get(name) == "number" else arrow.string() for name in wanted}
+    parse = arrow_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True)
     convert = arrow_csv.ConvertOptions(
-        column_types=types, include_columns=wanted, null_values=list(source.missing), strings_can_be_null=True
+        column_types={name: _type(arrow, kinds.get(name)) for name in wanted},
+        include_columns=wanted,
+        null_values=list(source.missing),
+        strings_can_be_null=True,
     )
-    block = max(BLOCK, 4 * sum(len(name) + 20 for name in names))
-    try:
-        reader = arrow_csv.open_csv(
-            stream,
-            arrow_csv.ReadOptions(block_size=block),
-            arrow_csv.ParseOptions(delimiter=source.delimiter),
-            convert,
-        )
-        for batch in reader:
-            if batch.num_rows:
-                yield arrow.Table.from_batches([batch])
-    except arrow.ArrowInvalid as error:
-        raise _with_line(source, names, kinds, error) from None
+
+    def table(block: bytes) -> Any:
+        read = arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=len(block) + 1)
+        try:
+            return arrow_csv.read_csv(arrow.BufferReader(block), read, parse, convert)
+        except arrow.ArrowInvalid as error:
+            raise _with_line(source, names, kinds, error) from None
+
+    stream.readline()  # the names
+    return Stream(blocks(source, stream), table)
+
+
+def _type(arrow: Any, kind: str | None) -> Any:
+    """Texts to predict from as dictionaries: each is then looked up once in a part, not once in a row."""
+    if kind == "number":
+        return arrow.float64()
+    return arrow.string() if kind is None else arrow.dictionary(arrow.int32(), arrow.string())
 
 
 def _with_line(source: Source, names: list[str], kinds: dict[str, str], error: Exception) -> Exception:
@@ -57,10 +73,17 @@ def _with_line(source: Source, names: list[str], kinds: dict[str, str], error: E
     return blame(source, io.BytesIO(opened.read()) if not hasattr(opened, "peek") else opened, every, error)
 
 
-def _of_binary(source: Source, kinds: dict[str, str], keep: list[str]) -> Iterator[Any]:
+def _of_binary(source: Source, kinds: dict[str, str], wanted: list[str]) -> Stream:
     arrow = pyarrow()
 
-    wanted = list(dict.fromkeys([*kinds, *keep]))
+    def table(part: Any) -> Any:
+        return _typed(source, arrow.Table.from_batches([part]).select(wanted), kinds)
+
+    return Stream(_batches(source, wanted), table)
+
+
+def _batches(source: Source, wanted: list[str]) -> Iterator[Any]:
+    arrow = pyarrow()
     opened = io.BytesIO(source.open().read()) if source.path == "-" else source.path
     try:
         if source.kind == "parquet":
@@ -71,9 +94,7 @@ def _of_binary(source: Source, kinds: dict[str, str], keep: list[str]) -> Iterat
             names, parts = reader.schema.names, _arrow_batches(reader)
         for name in wanted:
             source.find(name, names)
-        for part in parts:
-            if part.num_rows:
-                yield _typed(source, arrow.Table.from_batches([part]).select(wanted), kinds)
+        yield from parts
     except arrow.ArrowInvalid as error:
         raise source.error(f"this is no {source.kind} table: {literal(error)}") from None
 

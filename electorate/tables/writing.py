@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from electorate.shown import cell
+from electorate.tables.columns import texts
 from electorate.tables.source import format_of, pyarrow
 
 FORMULA = r"^[=+\-@\t\r](?s:.)"
@@ -27,8 +28,7 @@ class Writer:
         self._writer: Any = None
 
     def write(self, table: Any) -> None:
-        if self.kind in ("csv", "tsv"):
-            table = harmless(table)
+        table = harmless(table) if self.kind in ("csv", "tsv") else spelled_out(table)
         if self._writer is None:
             self._open(table.schema)
         self._writer.write_table(table)
@@ -78,14 +78,35 @@ class Writer:
 
 def harmless(table: Any) -> Any:
     """The table with names and texts that no spreadsheet runs."""
-    import pyarrow.compute as pc
-
     arrow = pyarrow()
     for place, field in enumerate(table.schema):
-        if arrow.types.is_string(field.type):
-            column = table.column(place)
-            bad = pc.and_not(pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, NUMBER))
-            if pc.any(bad).as_py():
-                quoted = pc.binary_join_element_wise("'", column, "")
-                table = table.set_column(place, field, pc.if_else(bad, quoted, column))
+        column = table.column(place)
+        if arrow.types.is_dictionary(field.type) and arrow.types.is_string(field.type.value_type):
+            parts = [_told_harmlessly(arrow, part) for part in column.chunks]
+            table = table.set_column(place, field, arrow.chunked_array(parts, field.type))
+        elif arrow.types.is_string(field.type):
+            table = table.set_column(place, field, _harmless(column))
     return table.rename_columns([cell(name) for name in table.column_names])
+
+
+def _told_harmlessly(arrow: Any, part: Any) -> Any:
+    told = [cell(text) for text in part.dictionary.to_pylist()]
+    return arrow.DictionaryArray.from_arrays(part.indices, texts(told))
+
+
+def _harmless(column: Any) -> Any:
+    import pyarrow.compute as pc
+
+    bad = pc.and_not(pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, NUMBER))
+    if not pc.any(bad).as_py():
+        return column
+    return pc.if_else(bad, pc.binary_join_element_wise("'", column, ""), column)
+
+
+def spelled_out(table: Any) -> Any:
+    """The table with values in place of numbers into a dictionary: a reader need not know how they were made."""
+    arrow = pyarrow()
+    for place, field in enumerate(table.schema):
+        if arrow.types.is_dictionary(field.type):
+            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
+    return table
