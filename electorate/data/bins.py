@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.agree import Ask, Most, Steps, Union, alone
+from electorate.data.room import Reading
 from electorate.data.table import Block, Categories, Table, refuse_infinite
 from electorate.engines.pool import Pool
 
@@ -292,9 +293,10 @@ def cutting_columns(columns: Columns, batch: Sequence[int], n_rows: int, cutting
 def sketch_columns(
     table: Table, columns: Sequence[int], weights: NDArray[np.int64], sketches: list[Sketch]
 ) -> list[Sketch]:
+    reading = Reading(table)
     for low in range(0, table.n_rows, ROWS_PER_SKETCH):
         high = min(low + ROWS_PER_SKETCH, table.n_rows)
-        block = table.numbers(low, high, columns)
+        block = reading.numbers(low, high, columns)
         for column, sketch, values in zip(columns, sketches, block, strict=True):
             sketch.add(values, weights[low:high])
             if sketch.info[2] >= 0:

@@ -69,9 +69,9 @@ class Bundles:
                 codes = step[codes] // size
 
     @property
-    def cells(self) -> NDArray[np.int64]:
+    def cells(self) -> NDArray[np.uint32]:
         """[column, code]: the cell of a histogram [column, bin]."""
-        return CODES * np.arange(len(self.place))[:, None] + self.bin_of
+        return CODES * np.arange(len(self.place), dtype=np.uint32)[:, None] + self.bin_of
 
 
 def sizes_of(bins: Bins) -> NDArray[np.int64]:

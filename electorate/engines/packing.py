@@ -35,9 +35,11 @@ class Packing:
         self.used = np.flatnonzero(used)
 
     @property
-    def place(self) -> NDArray[np.int64]:
+    def place(self) -> NDArray[np.uint32]:
         """[cell of a histogram]: its place among those that are sent."""
-        return np.asarray(np.cumsum(np.bincount(self.used, minlength=self.n_columns * self.width)) - 1)
+        is_sent = np.zeros(self.n_columns * self.width, dtype=np.bool_)
+        is_sent[self.used] = True
+        return (np.cumsum(is_sent) - 1).astype(np.uint32)
 
     def pack(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):

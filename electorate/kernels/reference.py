@@ -114,8 +114,9 @@ def join(codes, columns, sizes, place, first, steps, count, dest, out):
 
 
 def spread(sums, place, used, cell, out):
-    for j, stored in enumerate(place):
-        np.add.at(out, cell[j, : used[j]], sums[stored, : used[j]])
+    for histogram, found in zip(sums, out, strict=True):
+        for j, stored in enumerate(place):
+            np.add.at(found, cell[j, : used[j]], histogram[stored, : used[j]])
 
 
 # ---------------------------------------------------------------- a round in a shard
@@ -162,12 +163,14 @@ def gather(grid, order, low, high, picked):
     picked[: high - low] = grid[order[low:high]]
 
 
-def histogram8_of(codes, picked, order, low, high, sums):
-    histogram8(codes[:, order[low:high]], picked, 0, high - low, sums)
+def histogram8_of(codes, grid, order, low, high, sums):
+    rows = order[low:high]
+    histogram8(codes[:, rows], grid[rows], 0, high - low, sums)
 
 
-def histogram16_of(codes, picked, order, low, high, sums):
-    histogram16(codes[:, order[low:high]], picked, 0, high - low, sums)
+def histogram16_of(codes, grid, order, low, high, sums):
+    rows = order[low:high]
+    histogram16(codes[:, rows], grid[rows], 0, high - low, sums)
 
 
 def histograms8(codes, grid, starts, sums):
@@ -180,7 +183,7 @@ def histograms8_of(codes, grid, order, low, starts, sums, whole):
     sums[:] = 0
     for label in range(len(starts) - 1):
         first, last = low + starts[label], low + starts[label + 1]
-        histogram8_of(codes, grid[order[first:last]], order, first, last, sums[label])
+        histogram8_of(codes, grid, order, first, last, sums[label])
     if len(whole):
         whole -= sums
 
