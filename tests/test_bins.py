@@ -1,6 +1,7 @@
 """Bins are a function of the values and weights of a column, never of the order, the chunks or who read them.
 Also where edges lie between values of any size, how weight is shared out, exact mode, and categories."""
 
+import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -149,6 +150,21 @@ def test_few_values_are_never_starved_however_they_are_merged() -> None:
     sketch = sketch_of(parts, 2**15, limit=0, merge=True)
     assert not sketch.starved
     assert contents(sketch) == (values.tolist(), [1] * TALLIED, 0)
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_values_that_come_again_are_not_starved(merge: bool) -> None:
+    """More values than a small tally holds, and a limit under which hashes would keep none of them."""
+    rng = np.random.default_rng(0)
+    values, weights = rng.integers(-2000, 3000, 40_000).astype(np.float64), rng.integers(0, 4, 40_000)
+    values[rng.random(40_000) < 0.01] = np.nan
+    parts = list(zip(np.array_split(values, 3), np.array_split(weights, 3), strict=True))
+    sketch = pickle.loads(pickle.dumps(sketch_of(parts, 2**15, limit=0, merge=merge)))
+    assert not sketch.starved
+    counted = ~np.isnan(values) & (weights > 0)
+    expected, place = np.unique(values[counted], return_inverse=True)
+    totals = np.bincount(place, weights[counted]).astype(np.int64)
+    assert contents(sketch) == (expected.tolist(), totals.tolist(), int(weights[np.isnan(values)].sum()))
 
 
 def test_sketches_of_nothing() -> None:

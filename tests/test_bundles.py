@@ -6,7 +6,7 @@ import pytest
 from electorate import AdaBoostClassifier, EBBoostClassifier, LPBoostClassifier, PairedStumps, Pool, Rules, Trees
 from electorate.data.bins import Bins
 from electorate.engines import shard as shards
-from electorate.engines.bundles import Bundles
+from electorate.engines.bundles import Bundles, plans
 
 MODELS = {
     "stumps": AdaBoostClassifier(n_estimators=12),
@@ -40,21 +40,51 @@ def some_rows(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def test_the_same_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, weight = some_rows(0)
     together = MODELS[name].fit(X, y, weight).digest_
-    monkeypatch.setattr(shards.Bundles, "of", lambda bins: None)
+    monkeypatch.setattr(shards, "plans", lambda bins, sample: [])
     assert MODELS[name].fit(X, y, weight).digest_ == together
 
 
-def test_what_shares_a_byte() -> None:
-    def bins(*n_bins: int) -> Bins:
-        edges = [np.arange(max(k, 1) - 1) + 0.5 for k in n_bins]
-        return Bins(edges, {}, np.zeros(len(n_bins), dtype=np.bool_), np.array(n_bins))
+@pytest.mark.parametrize("name", ["stumps", "trees"])
+def test_rows_that_turn_out_to_differ_more(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample whose columns would all share a byte, and rows that do not let them."""
+    X, y, weight = some_rows(3, 3000)
+    expected = MODELS[name].fit(X, y, weight).digest_
+    monkeypatch.setattr(shards, "some_codes", lambda *given: np.zeros((5, 10, 4), dtype=np.uint8))
+    tried = []
+    monkeypatch.setattr(shards, "Bundles", lambda *given: tried.append(len(given[1])) or Bundles(*given))
+    assert MODELS[name].fit(X, y, weight).digest_ == expected
+    assert len(tried) == 2
+    assert tried[0] < tried[1]
 
-    found = Bundles.of(bins(*[2] * 8, 200))
-    assert found is not None
-    assert found.n_stored == 3  # five columns of three codes, three of them, and the one of many
-    assert Bundles.of(bins(200, 200, 200, 2, 2)) is not None
-    assert Bundles.of(bins(200, 200, 200, 200)) is None
-    assert Bundles.of(bins(2, 2)) is None  # one word either way
+
+def bins_of(*n_bins: int) -> Bins:
+    edges = [np.arange(max(k, 1) - 1) + 0.5 for k in n_bins]
+    return Bins(edges, {}, np.zeros(len(n_bins), dtype=np.bool_), np.array(n_bins))
+
+
+def codes_of(columns: np.ndarray) -> np.ndarray:
+    """[group, row, column of group] from [row, column]."""
+    codes = np.zeros((-(-columns.shape[1] // 4), len(columns), 4), dtype=np.uint8)
+    for j, column in enumerate(columns.T):
+        codes[j // 4, :, j % 4] = column
+    return codes
+
+
+def stored(n_bins: tuple[int, ...], columns: np.ndarray) -> list[int]:
+    """How many stored columns the plans have."""
+    return [len(together) for together in plans(bins_of(*n_bins), lambda: codes_of(columns))]
+
+
+def test_what_shares_a_byte() -> None:
+    rng = np.random.default_rng(0)
+    anything = rng.integers(0, 2, (4000, 60))
+    only_one = np.eye(60, dtype=np.int64)[rng.integers(0, 60, 4000)]
+    assert stored((2,) * 8 + (200,), anything[:, :9]) == [3, 3]  # seven columns have 128 codes, or five may have 243
+    assert stored((2,) * 60, anything) == [9, 12]
+    assert stored((2,) * 60, only_one) == [1, 12]
+    assert stored((200, 200, 200, 2, 2), anything[:, :5]) == [4, 4]
+    assert stored((200, 200, 200, 200), anything[:, :4]) == []
+    assert stored((2, 2), anything[:, :2]) == []  # one word either way
 
 
 def test_missing_only_among_the_rows_to_stop_by() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from electorate.data.bins import Bins, pad_edges
-from electorate.engines.bundles import Bundles
+from electorate.engines.bundles import Bundles, plans
 from electorate.kernels import fast, reference
 from electorate.masks import Masks
 
@@ -184,29 +184,47 @@ def test_join_and_spread(rng: np.random.Generator, n: int, n_columns: int) -> No
     """Twins agree; sums over joint codes, spread, are sums over the codes themselves."""
     n_bins = rng.choice([0, 1, 2, 2, 2, 3, 9, 15, 255], n_columns)
     bins = Bins([np.arange(k - 0.5) for k in n_bins], {}, np.zeros(n_columns, dtype=np.bool_), n_bins)
-    bundles = Bundles.of(bins)
-    if bundles is None:
-        return
     codes = np.zeros((-(-n_columns // 4), n, 4), dtype=np.uint8)
+    alike = rng.integers(0, 40, n)  # by which the columns hang together
     for j, k in enumerate(n_bins):
-        codes[j // 4, :, j % 4] = np.where(rng.random(n) < 0.1, 255, rng.integers(0, max(k, 1), n))
+        of_kind = np.where(rng.random(40) < 0.1, 255, rng.integers(0, max(k, 1), 40))
+        codes[j // 4, :, j % 4] = of_kind[alike]
     dest = np.where(rng.random(n) < 0.8, rng.permutation(n), -1)
     grid = rng.integers(-(2**40), 2**40, n)
-    outs = []
-    for twin in TWINS:
-        out = np.zeros((-(-bundles.n_stored // 4), n, 4), dtype=np.uint8)
-        twin.join(codes, bundles.missing, bundles.place, bundles.stride, dest, out)
-        outs.append(out)
-        sums = np.zeros((4 * out.shape[0], 256), dtype=np.int64)
-        found = np.zeros((n_columns, 256), dtype=np.int64)
-        for p in range(bundles.n_stored):
-            np.add.at(sums[p], out[p // 4, dest[dest >= 0], p % 4], grid[dest >= 0])
-        twin.spread(sums, bundles.place, bundles.used, bundles.bin_of, found)
-        for j in range(n_columns):
-            single = np.zeros(256, dtype=np.int64)
-            np.add.at(single, codes[j // 4, :, j % 4][dest >= 0], grid[dest >= 0])
-            np.testing.assert_array_equal(found[j], single)
-    np.testing.assert_array_equal(*outs)
+    for together in plans(bins, lambda: codes[:, : n // 2]):
+        outs, fitted = [], []
+        for twin in TWINS:
+            bundles = Bundles(bins, together)
+            out = np.zeros((-(-bundles.n_stored // 4), n, 4), dtype=np.uint8)
+            tables = (bundles.sizes, bundles.place, bundles.first, bundles.steps, bundles.count)
+            fitted.append(twin.join(codes, bundles.columns, *tables, dest, out))
+            outs.append(out)
+            if not fitted[-1]:
+                continue
+            bundles.settle()
+            sums = np.zeros((4 * out.shape[0], 256), dtype=np.int64)
+            found = np.zeros((1, n_columns * 256), dtype=np.int64)
+            for p in range(bundles.n_stored):
+                np.add.at(sums[p], out[p // 4, dest[dest >= 0], p % 4], grid[dest >= 0])
+            twin.spread(sums[None], bundles.place, bundles.used, bundles.cells, found)
+            for j in range(n_columns):
+                single = np.zeros(256, dtype=np.int64)
+                np.add.at(single, codes[j // 4, :, j % 4][dest >= 0], grid[dest >= 0])
+                np.testing.assert_array_equal(found.reshape(n_columns, 256)[j], single)
+        assert fitted == [True, True]  # no more than 40 kinds of rows
+        np.testing.assert_array_equal(*outs)
+
+
+def test_join_has_room_for_256() -> None:
+    """Twins agree on whether the joint codes of two columns fit, to the last one."""
+    bins = Bins([np.arange(19.5), np.arange(19.5)], {}, np.zeros(2, dtype=np.bool_), np.array([20, 20]))
+    for n in (256, 257):
+        codes = np.zeros((1, n, 4), dtype=np.uint8)
+        codes[0, :, 0], codes[0, :, 1] = np.arange(n) // 20, np.arange(n) % 20
+        for twin in TWINS:
+            bundles = Bundles(bins, [[0, 1]])
+            tables = (bundles.sizes, bundles.place, bundles.first, bundles.steps, bundles.count)
+            assert twin.join(codes, bundles.columns, *tables, np.arange(n), np.zeros_like(codes)) == (n == 256)
 
 
 # ---------------------------------------------------------------- a round in a shard
@@ -292,10 +310,12 @@ def test_part(code: type, rng: np.random.Generator, n: int, n_labels: int, left:
     on_left = rng.random(256) < left
     seen = []
     for twin in TWINS:
-        parted, left_starts = order.copy(), np.full_like(starts, -1)
-        n_left = twin.part(parted, low, starts, column, on_left, np.empty_like(order), left_starts)
-        seen.append((int(n_left), parted.tolist(), left_starts.tolist()))
-    assert seen[0] == seen[1]
+        for in_place in (True, False):
+            parted, left_starts = order.copy(), np.full_like(starts, -1)
+            before = parted if in_place else order
+            n_left = twin.part(before, low, starts, column, on_left, parted, np.empty_like(order), left_starts)
+            seen.append((int(n_left), parted.tolist(), left_starts.tolist()))
+    assert all(found == seen[0] for found in seen)
     # each side keeps its order, and nobody else's rows move
     n_left, parted, left_starts = seen[0]
     rows = order[low : low + starts[-1]].tolist()
@@ -330,7 +350,7 @@ def test_histogram8_of(rng: np.random.Generator, n: int, groups: int) -> None:
     before = rng.integers(-9, 9, (4 * groups, 256))
     sums = [before.copy(), before.copy(), before.copy()]
     for twin, total in zip(TWINS, sums, strict=False):
-        twin.histogram8_of(codes, grid[order[low:high]], order, low, high, total)
+        twin.histogram8_of(codes, grid, order, low, high, total)
     only_those = np.where(np.isin(np.arange(n), order[low:high]), grid, 0)
     fast.histogram8(codes, only_those, 0, n, sums[2])
     np.testing.assert_array_equal(sums[0], sums[1])
@@ -347,7 +367,7 @@ def test_histogram16_of(rng: np.random.Generator, n: int, n_columns: int) -> Non
     before = rng.integers(-9, 9, (n_columns, 2000))
     sums = [before.copy(), before.copy(), before.copy()]
     for twin, total in zip(TWINS, sums, strict=False):
-        twin.histogram16_of(codes, grid[order[low:high]], order, low, high, total)
+        twin.histogram16_of(codes, grid, order, low, high, total)
     only_those = np.where(np.isin(np.arange(n), order[low:high]), grid, 0)
     fast.histogram16(codes, only_those, 0, n, sums[2])
     np.testing.assert_array_equal(sums[0], sums[1])
@@ -358,14 +378,18 @@ def test_histogram16_of(rng: np.random.Generator, n: int, n_columns: int) -> Non
 @given(rng=generators, n=row_counts, n_labels=st.integers(1, 9), n_states=st.integers(1, 3))
 def test_add_gains_of(rng: np.random.Generator, n: int, n_labels: int, n_states: int) -> None:
     order, low, starts = some_node(rng, n, n_labels)
-    gains = rng.normal(size=(n_states, n_labels))
+    gains = rng.normal(size=(n_states, n_labels, 2))
+    column, side = rng.integers(0, 9, (n, 4)).astype(np.uint8)[:, 1], rng.integers(0, 2, 9).astype(np.uint8)
     before = rng.normal(size=(n_states, n))
     states = [before.copy(), before.copy()]
     for twin, state in zip(TWINS, states, strict=True):
-        twin.add_gains_of(order, low, starts, gains, state)
+        twin.add_gains_of(order, low, starts, column, side, gains, state)
     np.testing.assert_array_equal(*states)
-    others = np.setdiff1d(np.arange(n), order[low : low + starts[-1]])
-    np.testing.assert_array_equal(states[0][:, others], before[:, others])
+    expected = before.copy()
+    for label in range(n_labels):
+        for row in order[low + starts[label] : low + starts[label + 1]].tolist():
+            expected[:, row] += gains[:, label, side[column[row]]]
+    np.testing.assert_array_equal(states[0], expected)
 
 
 # ---------------------------------------------------------------- the search for a test

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.agree import Ask, Most, Steps, Union, alone
+from electorate.data.room import Reading
 from electorate.data.table import Block, Categories, Table, refuse_infinite
 from electorate.engines.pool import Pool
 
@@ -23,6 +24,7 @@ SKETCH_VALUES = 2**15
 ROWS_PER_BLOCK = 1000  # a block of 50 columns stays in the second-level cache; 2048 rows cost half as much again
 ROWS_PER_SKETCH = 16_384  # eight columns of them are 1 MiB
 TALLIED = 1024  # distinct values counted in a small table before hashes decide
+MORE_TALLIED = 8 * TALLIED  # where they come again and again
 NO_LIMIT = 2**64 - 1
 CELLS_PER_CALL = 4_000_000  # a kernel call on this many cells stays far under 0.2 s
 COLUMNS_AT_ONCE = 8  # by a thread: eight doubles are one cache line of a row
@@ -44,6 +46,7 @@ class Sketch:
         self.info = np.array([0, 0, -1])  # distinct values tallied, missing weight, first infinite row
         self.keys = np.zeros(4 * TALLIED)
         self.totals = np.zeros(4 * TALLIED, dtype=np.int64)
+        self.rows = 0  # tallied
         self.tallying = True
         self.parts: list[tuple[NDArray[np.float64], NDArray[np.int64]]] = []
         self.pending = 0
@@ -51,7 +54,10 @@ class Sketch:
     def add(self, values: NDArray[np.float64], weights: NDArray[np.int64]) -> None:
         row = 0
         if self.tallying:
-            row = kernels.tally(values, weights, 0, self.keys, self.totals, self.info, self.room)
+            row = self._tally(values, weights, 0)
+            if row < len(values) and self.rows > 5 / 4 * TALLIED:
+                self._tally_more()
+                row = self._tally(values, weights, row)
             if row == len(values):
                 return
             self._stop_tallying()
@@ -65,6 +71,8 @@ class Sketch:
         self.limit = min(self.limit, other.limit)
         if not other.tallying:
             self._stop_tallying()  # the other may lack values that a tally would hold
+        elif len(values) > TALLIED:
+            self._tally_more()
         self.add(values, weights)
         self.info[1] += other.info[1]
 
@@ -81,6 +89,8 @@ class Sketch:
         Sketch.__init__(self, capacity, limit)
         if not tallying:
             self._stop_tallying()
+        elif len(values) > TALLIED:
+            self._tally_more()
         self.add(values, weights)
         self.info[1:] = info[1:]
 
@@ -99,6 +109,23 @@ class Sketch:
             return values[order], weights[order]
         self._thin()
         return self.parts[0]
+
+    def _tally(self, values: NDArray[np.float64], weights: NDArray[np.int64], row: int) -> int:
+        """The row to go on from: not the end, if the table is full."""
+        end = int(kernels.tally(values, weights, row, self.keys, self.totals, self.info, self.room))
+        self.rows += end - row
+        return end
+
+    def _tally_more(self) -> None:
+        """In a larger table."""
+        if not self.tallying or len(self.keys) == 4 * MORE_TALLIED:
+            return
+        held = np.flatnonzero(self.totals)
+        values, weights = self.keys[held], self.totals[held]
+        self.room = min(MORE_TALLIED, self.capacity)
+        self.keys, self.totals = np.zeros(4 * MORE_TALLIED), np.zeros(4 * MORE_TALLIED, dtype=np.int64)
+        self.info[0] = 0
+        kernels.tally(values, weights, 0, self.keys, self.totals, self.info, self.room)
 
     def _stop_tallying(self) -> None:
         if self.tallying:
@@ -292,9 +319,10 @@ def cutting_columns(columns: Columns, batch: Sequence[int], n_rows: int, cutting
 def sketch_columns(
     table: Table, columns: Sequence[int], weights: NDArray[np.int64], sketches: list[Sketch]
 ) -> list[Sketch]:
+    reading = Reading(table)
     for low in range(0, table.n_rows, ROWS_PER_SKETCH):
         high = min(low + ROWS_PER_SKETCH, table.n_rows)
-        block = table.numbers(low, high, columns)
+        block = reading.numbers(low, high, columns)
         for column, sketch, values in zip(columns, sketches, block, strict=True):
             sketch.add(values, weights[low:high])
             if sketch.info[2] >= 0:

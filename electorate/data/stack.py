@@ -25,7 +25,7 @@ class Stack:
         self.names = tables[0].names
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
-        parts = list(self._parts(low, high))
+        parts = list(self.parts(low, high))
         if len(parts) == 1:
             table, first, last, _ = parts[0]
             return table.numbers(first, last, columns)
@@ -40,7 +40,7 @@ class Stack:
         return sum(found[1:], start=found[0]).values
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
-        found = [table.codes(first, last, column, categories) for table, first, last, _ in self._parts(low, high)]
+        found = [table.codes(first, last, column, categories) for table, first, last, _ in self.parts(low, high)]
         return found[0] if len(found) == 1 else np.concatenate([np.empty(0), *found])
 
     def category_columns(self) -> list[int]:
@@ -51,7 +51,7 @@ class Stack:
         table = int(np.searchsorted(self.starts, row, side="right")) - 1
         return f"row {row - int(self.starts[table])} of partition {self.partitions[table]}"
 
-    def _parts(self, low: int, high: int) -> Iterator[tuple[Table, int, int, int]]:
+    def parts(self, low: int, high: int) -> Iterator[tuple[Table, int, int, int]]:
         """The tables that hold rows low..high, which rows of theirs, and where those go."""
         first = int(np.searchsorted(self.starts, low, side="right")) - 1
         for number in range(max(first, 0), len(self.tables)):

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from types import TracebackType
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from electorate.data.agree import together
 from electorate.data.bins import Bins
 from electorate.engines.messages import Change, Question, Sums, WorkerLostError
+from electorate.engines.packing import Packing
 from electorate.engines.shard import Elementwise
 
 DEADLINE = 3600.0  # seconds that one exchange may take, however busy the workers are
@@ -60,47 +61,10 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Packed:
-    """A histogram [..., column, bin], only the bins that columns have."""
+class Answer:
+    """Of a seat: Dask does not look inside, and sends its arrays as they are, without copies."""
 
-    cells: NDArray[np.int64]
-    columns: int
-
-    def __add__(self, other: "Packed") -> "Packed":
-        return Packed(self.cells + other.cells, self.columns)
-
-
-class Packing:
-    """Which cells of a histogram are sent: the bins of each column, and its missing bin."""
-
-    def __init__(self, bins: Bins) -> None:
-        self.width = bins.width
-        self.n_columns = len(bins.n_bins)
-        used = np.arange(bins.width)[None, :] < np.maximum(bins.n_bins, 1)[:, None]
-        used[:, bins.missing] = True
-        self.used = np.flatnonzero(used)
-
-    def pack(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            if value.ndim < 2 or value.shape[-1] != self.width or value.shape[-2] < self.n_columns:
-                return value
-            flat = value.reshape(*value.shape[:-2], -1)
-            return Packed(np.ascontiguousarray(flat[..., self.used]), value.shape[-2])
-        return self._inside(value, self.pack)
-
-    def unpack(self, value: Any) -> Any:
-        if isinstance(value, Packed):
-            flat = np.zeros((*value.cells.shape[:-1], value.columns * self.width), dtype=np.int64)
-            flat[..., self.used] = value.cells
-            return flat.reshape(*value.cells.shape[:-1], value.columns, self.width)
-        return self._inside(value, self.unpack)
-
-    def _inside(self, value: Any, change: Callable[[Any], Any]) -> Any:
-        """What travels may hold histograms; whatever else it holds stays as it is."""
-        if not is_dataclass(value) or isinstance(value, type):
-            return value
-        parts = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
-        return replace(value, **{name: change(part) for name, part in parts.items()})
+    value: Any
 
 
 class Seat:
@@ -114,13 +78,13 @@ class Seat:
         self.packing: Packing | None = None
         self.known: list[Elementwise] = []
 
-    def hear(self, message: bytes) -> bytes:
+    def hear(self, message: bytes) -> "Answer":
         """What an exchange says: the name of a method below, and its arguments; and the answer.
 
-        Pickled here: Dask would look into every part of a message for what it can send in another way.
+        Pickled by us: Dask would look into every part of a message for what it can send in another way.
         """
         name, arguments = pickle.loads(message)
-        return pickle.dumps(getattr(self, name)(*arguments))
+        return Answer(getattr(self, name)(*arguments))
 
     def fingerprint(self) -> str:
         return fingerprint()
@@ -139,6 +103,9 @@ class Seat:
             return self.steps.send(answer)
         except StopIteration as end:
             self.steps = None
+            for engine in self.room.engines.values():
+                if self.packing is not None and hasattr(engine, "pack"):
+                    engine.pack(self.packing)
             return Done(end.value)
 
     def pack(self, bins: Bins) -> None:
@@ -329,7 +296,10 @@ class Cluster:
 
     async def _connected(self) -> list[Comm]:
         arguments = self.client.connection_args
-        return list(await asyncio.gather(*(connect(address, **arguments) for address in self.addresses)))
+        comms = list(await asyncio.gather(*(connect(address, **arguments) for address in self.addresses)))
+        for comm in comms:
+            comm.allow_offload = False  # to measure every message would take longer than to read it
+        return comms
 
     def _refuse_mixed(self) -> None:
         mine = fingerprint().split(", exp")[0]
@@ -379,7 +349,13 @@ class Cluster:
 
     def ask(self, name: str, *arguments: Any) -> list[Any]:
         """One exchange: the answers of all seats."""
-        return self.client.sync(self._ask, name, arguments)
+        loop = self.client.loop.asyncio_loop
+        asked = asyncio.run_coroutine_threadsafe(self._ask(name, arguments), loop)  # fewer turns than client.sync
+        try:
+            return asked.result()
+        except KeyboardInterrupt:
+            asked.cancel()
+            raise
 
     async def _ask(self, name: str, arguments: tuple[Any, ...]) -> list[Any]:
         message = pickle.dumps((name, arguments))  # once, for all
@@ -423,7 +399,7 @@ class Cluster:
         except Exception as error:
             raise WorkerLostError(self.addresses[seat], f"was lost ({type(error).__name__})") from error
         if answer["status"] == "OK":
-            return pickle.loads(answer["result"])
+            return answer["result"].value
         raise answer["exception"]
 
     async def _knock_all(self) -> None:

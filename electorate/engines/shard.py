@@ -4,6 +4,8 @@ Rows are sorted by label, so that sums per label cost no more than plain ones. A
 algorithm is running: it adds gains to state, asks the booster for elementwise numbers, and sums on the grid.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Protocol
@@ -13,13 +15,17 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block
+from electorate.data.room import Reading
 from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import Weights
-from electorate.engines.bundles import PER_GROUP, Bundles, groups_of
+from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.kept import Kept
 from electorate.engines.messages import ROOT, Change, Question, Sums
+from electorate.engines.packing import Packed, Packing
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
+ROWS_AT_ONCE = 16_000  # asked of a booster: what it makes of them fits a core's cache, and room that is used again
+SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
 NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
 
@@ -59,10 +65,12 @@ class Node:
 
 @dataclass
 class Growth:
-    """The tree that is being grown: where its nodes' rows are. Rows move only inside their node's range."""
+    """The tree that is being grown: where its nodes' rows are. Rows move only inside their node's range.
+
+    order: all rows in their own order, until the first of them move.
+    """
 
     order: NDArray[np.uint32]
-    spare: NDArray[np.uint32]
     nodes: dict[int, Node] = field(default_factory=dict)
     asked: dict[int, Question] = field(default_factory=dict)  # by node
 
@@ -88,6 +96,8 @@ class Shard:
     ) -> None:
         self.codes = codes
         self.bundles = bundles
+        self.packing: Packing | None = None
+        self.cells = None if bundles is None else bundles.cells
         self.packed = (codes.view(np.uint32) if codes.shape[2] == 4 else codes)[:, :, 0]
         self.n_columns = codes.shape[0] * codes.shape[2]
         self.starts = starts
@@ -99,6 +109,7 @@ class Shard:
         self.weights = weights
         self.grid = np.empty(codes.shape[1], dtype=np.int64)
         self.state = np.empty((0, codes.shape[1]))
+        self.buffers: dict[str, NDArray[Any]] = {}
         self.root_histogram: NDArray[np.int64] | None = None
         self.growth: Growth | None = None
         self.kept: Kept | None = None
@@ -117,8 +128,14 @@ class Shard:
         """spans: rows low..high are of the label that the booster sees."""
         self.group = group
         self.n_groups = int(group.max(initial=0)) + 1
+        self.as_labelled = np.array_equal(group, np.arange(len(group)))
         ends = pairwise(self.starts.tolist())
         self.spans = [(low, high, label) for (low, high), label in zip(ends, group.tolist(), strict=True)]
+        self.blocks = [
+            (at, min(at + ROWS_AT_ONCE, high), label)
+            for low, high, label in self.spans
+            for at in range(low, high, ROWS_AT_ONCE)
+        ]
 
     def replay(self, booster: Elementwise, changes: list[Change]) -> float:
         """Apply changes without summing; the lowest number of the floor's row after them."""
@@ -130,33 +147,50 @@ class Shard:
         """Apply a change, then sum. Without `search` the histogram stays empty."""
         if change is not None:
             self.apply(change)
-        channel = booster.channel(self.state, floor)
-        second = booster.second(self.state, channel, floor) if hasattr(booster, "second") else None
-        totals = self._quantise(channel, self.grid)
+        second = hasattr(booster, "second")
+        sums = self._weigh(booster, floor, second)
         self.root_histogram = self.histogram(self.grid) if search else None
-        histogram = NOTHING if self.root_histogram is None else self.by_column(self.root_histogram)
-        more = None if second is None else self._sum_second(second, search and self.kept is None)
-        return Sums(histogram, totals, self.wrong(booster), more)
+        if self.root_histogram is not None:
+            sums.histogram = self.by_column(self.root_histogram)
+            if sums.more is not None and self.kept is None:
+                sums.more.histogram = self.by_column(self.histogram(self.second_grid))
+        return sums
 
-    def _quantise(self, channel: NDArray[np.float64], grid: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A channel, which may be overwritten, onto a grid; [label] of its sums."""
+    def _weigh(self, booster: Elementwise, floor: float, second: bool) -> Sums:
+        """The booster's channel, or two of them, onto the grid, block by block; sums without histograms."""
+        totals, seconds, wrong = np.zeros(self.n_groups, dtype=np.int64), np.zeros(self.n_groups, dtype=np.int64), 0
+        if second:
+            self.second_grid = self._buffer("second_grid", len(self.grid), np.int64)
+        for low, high, label in self.blocks:
+            state = self.state[:, low:high]
+            channel = booster.channel(state, floor)
+            other = booster.second(state, channel, floor) if second else None  # type: ignore[attr-defined]
+            totals[label] += self._quantise(channel, low, high, self.grid)
+            if other is not None:
+                seconds[label] += self._quantise(other, low, high, self.second_grid)
+            wrong += self._count(booster.wrong(state, label), low, high)
+        return Sums(NOTHING, totals, wrong, Sums(NOTHING, seconds, 0) if second else None)
+
+    def _quantise(self, channel: NDArray[np.float64], low: int, high: int, grid: NDArray[np.int64]) -> int:
+        """A channel of the rows low..high, which may be overwritten, onto a grid; its sum."""
         if self.real is not None:
-            channel *= self.real
-        by_label = np.empty(len(self.starts) - 1, dtype=np.int64)
-        kernels.quantise(channel, self.times, self.scale, self.starts, grid, by_label)
-        if self.n_groups == len(by_label):
-            return by_label
-        totals = np.zeros(self.n_groups, dtype=np.int64)
-        np.add.at(totals, self.group, by_label)
-        return totals
+            channel *= self.real[low:high]
+        total = np.empty(1, dtype=np.int64)
+        ends = np.array([0, high - low])
+        kernels.quantise(channel, self.times[low:high], self.scale, ends, grid[low:high], total)
+        return int(total[0])
 
-    def _sum_second(self, channel: NDArray[np.float64], search: bool) -> Sums:
-        """Of a second channel, on a grid of its own."""
-        self.second_grid = np.empty_like(self.grid)
-        totals = self._quantise(channel, self.second_grid)
-        return Sums(self.by_column(self.histogram(self.second_grid)) if search else NOTHING, totals, 0)
+    def _count(self, missed: NDArray[np.bool_], low: int, high: int) -> int:
+        return int(self.counts[low:high][missed].sum()) if len(self.counts) else int(np.count_nonzero(missed))
 
-    def both_left(self, question: Question) -> NDArray[np.int64]:
+    def _buffer(self, name: str, size: int, kind: type) -> NDArray[Any]:
+        """Room that is used again: new pages from the system cost as much as the work itself."""
+        found = self.buffers.get(name)
+        if found is None or len(found) < size:
+            found = self.buffers[name] = np.empty(size, dtype=kind)
+        return found
+
+    def both_left(self, question: Question) -> Any:
         """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
         left = self.left(question)
         sums = [self.histogram(np.where(left, grid, 0)) for grid in (self.grid, self.second_grid)]
@@ -189,7 +223,7 @@ class Shard:
         assert self.kept is not None
         channel = booster.channel(self.state + self.kept.votes(number, size), floor)
         grid = np.empty_like(self.grid)
-        total = int(self._quantise(channel, grid).sum())
+        total = self._quantise(channel, 0, len(grid), grid)
         bits, _ = self.kept.places[number]
         award = self.kept.award(number)
         if bits:
@@ -210,26 +244,25 @@ class Shard:
                 kernels.add_gains(codes, (~on_left).view(np.uint8), all_gains, self.starts, state)
             return
         growth = self._growth()
-        self._part_all(growth, change.questions)
-        for number, leaf in enumerate(change.leaves):
-            node = growth.nodes[leaf]
-            mine = np.ascontiguousarray(all_gains[:, :, number])
-            kernels.add_gains_of(growth.order, node.low, node.starts, mine, state)
-        self.growth = None
-
-    def wrong(self, booster: Elementwise) -> int:
-        total = 0
-        for low, high, label in self.spans:
-            missed = booster.wrong(self.state[:, low:high], label)
-            if len(self.counts):
-                total += int(self.counts[low:high][missed].sum())
+        number = {leaf: place for place, leaf in enumerate(change.leaves)}
+        for question in change.questions:
+            if question.left in growth.nodes:
+                continue
+            if question.left in number and question.right in number:  # the rows need not move any more
+                sides = np.ascontiguousarray(all_gains[:, :, [number.pop(question.right), number.pop(question.left)]])
+                node, (codes, on_left) = growth.nodes[question.node], self.asked(question)
+                kernels.add_gains_of(growth.order, node.low, node.starts, codes, on_left.view(np.uint8), sides, state)
             else:
-                total += int(np.count_nonzero(missed))
-        return total
+                self._part(growth, question)
+        for leaf, place in number.items():
+            node, (codes, on_left) = growth.nodes[leaf], self.asked(self.nothing)
+            mine = np.ascontiguousarray(all_gains[:, :, [place, place]])
+            kernels.add_gains_of(growth.order, node.low, node.starts, codes, on_left.view(np.uint8), mine, state)
+        self.growth = None
 
     # ------------------------------------------------------------ growing a tree
 
-    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+    def split(self, questions: list[Question]) -> Any:
         """Part the rows of some nodes; the histograms [question, label, column, bin] of their left children.
 
         The child with fewer rows here is summed, the other is the difference; which one is nobody's business.
@@ -239,11 +272,11 @@ class Shard:
         growth = self._growth()
         return self.by_column(np.stack([self._split(growth, question) for question in questions]))
 
-    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+    def count_rows(self, nodes: list[int]) -> Any:
         """[node, column, bin]: how many rows, for families that ask for a least number of them."""
         growth, rows = self._growth(), self.weights.rows
         counts = [self._histogram_of(growth, growth.nodes[node], rows) for node in nodes]
-        return self.by_column(np.stack(counts)).sum(axis=1)
+        return self.by_column(np.stack(counts).sum(axis=1))
 
     def leaf_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
         """[leaf, label]: how many rows, of whatever weight."""
@@ -278,8 +311,9 @@ class Shard:
 
     def _growth(self) -> Growth:
         if self.growth is None:
-            rows = np.arange(len(self.grid), dtype=np.uint32)
-            self.growth = Growth(rows, np.empty_like(rows))
+            if "rows" not in self.buffers:
+                self.buffers["rows"] = np.arange(len(self.grid), dtype=np.uint32)
+            self.growth = Growth(self.buffers["rows"])
             self.growth.nodes[ROOT] = Node(0, self.starts, self.root_histogram)
         return self.growth
 
@@ -300,24 +334,27 @@ class Shard:
         growth.asked[question.node] = question
         starts = np.empty_like(node.starts)
         codes, on_left = self.asked(question)
-        n_left = kernels.part(growth.order, node.low, node.starts, codes, on_left, growth.spare, starts)
+        before, spare = growth.order, self._buffer("spare", len(self.grid), np.uint32)
+        growth.order = self._buffer("order", len(self.grid), np.uint32)
+        n_left = kernels.part(before, node.low, node.starts, codes, on_left, growth.order, spare, starts)
         left, right = Node(node.low, starts), Node(node.low + n_left, node.starts - starts)
         growth.nodes[question.left], growth.nodes[question.right] = left, right
         return left, right
 
     def _histogram_of(self, growth: Growth, node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self.codes.shape[2] == 4 and self.as_labelled:
+            sums = np.empty((self.n_groups, self.n_columns, self.width), dtype=np.int64)
+            kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums, NOTHING)
+            return sums
         sums = self._empty_histogram()
         fill = kernels.histogram8_of if self.codes.shape[2] == 4 else kernels.histogram16_of
-        picked = np.empty(node.n_rows, dtype=np.int64)
         for label, (first, last) in zip(self.group.tolist(), pairwise(node.starts.tolist()), strict=True):
-            low, high = node.low + first, node.low + last
-            kernels.gather(grid, growth.order, low, high, picked)
-            fill(self.packed, picked, growth.order, low, high, sums[label])
+            fill(self.packed, grid, growth.order, node.low + first, node.low + last, sums[label])
         return sums
 
     # ------------------------------------------------------------ sums over all rows
 
-    def count(self) -> NDArray[np.int64]:
+    def count(self) -> Any:
         """[label, column, bin] of the counts: the sample weights, whatever the algorithm."""
         counts = self.counts if len(self.counts) else np.ones(len(self.grid), dtype=np.int64)
         return self.by_column(self.histogram(counts))
@@ -332,9 +369,24 @@ class Shard:
                 fill(self.packed, grid, at, min(at + rows, high), sums[label])
         return sums
 
-    def by_column(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[..., column, bin], as everybody else sees it."""
-        return histogram if self.bundles is None else self.bundles.spread(histogram)
+    def by_column(self, histogram: NDArray[np.int64]) -> Any:
+        """[..., column, bin], as everybody else sees it; packed, if it is to be sent."""
+        if self.bundles is None:
+            return histogram if self.packing is None else self.packing.pack(histogram)
+        columns = PER_GROUP * groups_of(len(self.bundles.place))
+        n_cells = columns * self.width if self.packing is None else len(self.packing.used)
+        out = np.zeros((*histogram.shape[:-2], n_cells), dtype=np.int64)
+        stored = histogram.reshape(-1, *histogram.shape[-2:])
+        kernels.spread(stored, self.bundles.place, self.bundles.used, self.cells, out.reshape(-1, n_cells))
+        if self.packing is not None:
+            return Packed(out, columns)
+        return out.reshape(*histogram.shape[:-2], columns, self.width)
+
+    def pack(self, packing: Packing) -> None:
+        """From now on histograms are to be packed."""
+        self.packing = packing
+        if self.bundles is not None:
+            self.cells = packing.place[self.bundles.cells]
 
     def asked(self, question: Question) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The stored column that a question is about, and which of its codes go left."""
@@ -373,8 +425,22 @@ class Examples:
 def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
     """The shard of the rows low..high; rows of weight 0 are left out."""
     order, starts, weights = sort_by_label(examples, low, high)
-    bundles = Bundles.of(bins)
-    return Shard(encode_rows(examples, bins, low, high, order, bundles), starts, weights, bins.width, bundles)
+    for together in plans(bins, lambda: some_codes(examples, bins, low, high)):
+        with suppress(TooManyError):
+            bundles = Bundles(bins, together)
+            codes = encode_rows(examples, bins, low, high, order, bundles)
+            bundles.settle()
+            return Shard(codes, starts, weights, bins.width, bundles)
+    return Shard(encode_rows(examples, bins, low, high, order), starts, weights, bins.width)
+
+
+def some_codes(examples: Examples, bins: Bins, low: int, high: int) -> NDArray[np.uint8]:
+    """[group, row, column of group] of a few blocks of rows, here and there among low..high."""
+    rows = block_rows(examples.table.n_columns)
+    encode = _encoder(bins)
+    starts = range(low, high, max(rows, -(-(high - low) // SAMPLED_BLOCKS)))
+    blocks = [read_block(examples.table, bins.categories, at, min(at + rows, high)) for at in starts]
+    return np.concatenate([_no_codes(bins, examples.table.n_columns, 0), *map(encode, blocks)], axis=1)
 
 
 def encode_rows(
@@ -385,24 +451,40 @@ def encode_rows(
     dest[order - low] = np.arange(len(order))
     n_columns = examples.table.n_columns
     codes = _no_codes(bins, n_columns if bundles is None else bundles.n_stored, len(order))
-    edges, depths = pad_edges(bins.edges)
+    encode, reading = _encoder(bins), Reading(examples.table)
     rows = block_rows(n_columns)
-    scratch = np.empty(rows, dtype=np.int32)
     for at in range(low, high, rows):
         end = min(at + rows, high)
-        block = read_block(examples.table, bins.categories, at, end)
+        if bins.categories:
+            block = read_block(examples.table, bins.categories, at, end)
+        else:
+            block = reading.numbers(at, end, range(n_columns))
         places = dest[at - low : end - low]
         if kernels.first_infinite(block)[0] >= 0:  # rows to stop by have been in no sketch, and some are left out
             block[:, places < 0] = np.nan
             column, row = kernels.first_infinite(block)
             refuse_infinite(examples.table, column, at + row)
         if bundles is None:
-            kernels.encode(block, edges, depths, bins.missing, places, codes, scratch)
+            encode(block, places, codes)
         else:
-            single = _no_codes(bins, n_columns, end - at)
-            kernels.encode(block, edges, depths, bins.missing, np.arange(end - at), single, scratch)
-            bundles.join(single, places, codes)
+            bundles.join(encode(block), places, codes)
     return codes
+
+
+def _encoder(bins: Bins) -> Callable[..., NDArray[Any]]:
+    """Codes of a block [column, row]: at some places of what there is, or by themselves."""
+    edges, depths = pad_edges(bins.edges)
+
+    def encode(
+        block: NDArray[np.float64], places: NDArray[np.int64] | None = None, codes: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        n_columns, n_rows = block.shape
+        places = np.arange(n_rows) if places is None else places
+        codes = _no_codes(bins, n_columns, n_rows) if codes is None else codes
+        kernels.encode(block, edges, depths, bins.missing, places, codes, np.empty(n_rows, dtype=np.int32))
+        return codes
+
+    return encode
 
 
 def _no_codes(bins: Bins, n_columns: int, n_rows: int) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
 from electorate.engines.messages import Change, Question, Sums
+from electorate.engines.packing import Packing
 from electorate.engines.pool import Pool
 from electorate.engines.shard import Elementwise, Examples, build_shard
 
@@ -28,6 +29,11 @@ class Threads:
         self.n_counted = examples.weights.n_counted
         self.given = examples.weights.given
         self.shards = pool.map(lambda part: build_shard(examples, bins, *part), pairwise(ends))
+
+    def pack(self, packing: Packing) -> None:
+        """From now on histograms are to be packed, as they will be sent."""
+        for shard in self.shards:
+            shard.pack(packing)
 
     def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
         """Forget all voters. group[label]: labels that the booster is to see as one."""

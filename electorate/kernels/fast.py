@@ -13,6 +13,9 @@ WINDOW_ROWS = 64  # of a block, in `best_window`
 # ---------------------------------------------------------------- distinct values and bins
 
 
+ROWS_PICKED = 4096  # of a node at once: their numbers, in order, stay in the cache for all columns
+
+
 @kernel
 def mix(value):
     """A 64-bit hash of a float64's bits that loses nothing (splitmix64): distinct values, distinct hashes.
@@ -170,31 +173,44 @@ def encode(block, edges, depths, missing, dest, out, scratch):
 
 
 @kernel
-def join(codes, missing, place, stride, dest, out):
-    """Add the digit of every column to the joint code of its stored column: stride times code; 255 is a missing value.
+def join(codes, columns, sizes, place, first, steps, count, dest, out):
+    """Joint codes of columns that share a stored one, given out as they are met; whether 256 were enough.
 
+    From the joint code of the columns before it, and its own digit (the last one: a missing value, code 255), a column
+    makes the next joint code: steps[first[j] + sizes[j] * code + digit], or -1. Of size 0: alone in its stored column.
     codes and out: [group, row, column in group]; dest[row] = row of out, or -1 for a row left out.
     """
     per_group = out.shape[2]
-    for j in range(place.shape[0]):
+    for j in columns:
         mine = codes[j // per_group, :, j % per_group]
         joint = out[place[j] // per_group, :, place[j] % per_group]
+        size = sizes[j]
         for i in range(dest.shape[0]):
-            if dest[i] >= 0:
-                digit = missing[j] if mine[i] == 255 else np.int64(mine[i])
-                joint[dest[i]] += np.uint8(stride[j] * digit)
+            if dest[i] < 0:
+                continue
+            if size == 0:
+                joint[dest[i]] = mine[i]
+                continue
+            digit = min(np.int64(mine[i]), size - 1)
+            at = first[j] + size * np.int64(joint[dest[i]]) + digit
+            if steps[at] < 0:
+                if count[j] == 256:
+                    return False
+                steps[at] = count[j]
+                count[j] += 1
+            joint[dest[i]] = steps[at]
+    return True
 
 
 @kernel
-def spread(sums, place, used, bin_of, out):
-    """out[column, bin] += the sums of all codes of its stored column in which it has that bin."""
-    for j in range(place.shape[0]):
-        joint, bins, single = sums[place[j]], bin_of[j], out[j]
-        for code in range(used[j]):
-            single[bins[code]] += joint[code]
-
-
-# ---------------------------------------------------------------- a round in a shard
+def spread(sums, place, used, cell, out):
+    """Of several histograms: out[cell of a column's code] += the sums of that code in the stored column."""
+    for h in range(sums.shape[0]):
+        found = out[h]
+        for j in range(place.shape[0]):
+            joint, cells = sums[h, place[j]], cell[j]
+            for code in range(used[j]):
+                found[cells[code]] += joint[code]
 
 
 @kernel
@@ -265,28 +281,30 @@ def histogram16(codes, grid, low, high, sums):
 
 
 @kernel
-def part(order, low, starts, column, on_left, spare, left_starts):
-    """Move the rows order[low:] of a node so that those that go left come first; both sides keep their order.
+def part(before, low, starts, column, on_left, order, spare, left_starts):
+    """Of the rows before[low:] of a node, those that go left come first in order[low:]; both sides keep their order.
 
-    The rows are sorted by label, label k at starts[k]..starts[k+1] after low; left_starts gets the same of the
-    left side. spare: room for the right side. Returns how many went left.
+    before and order may be the same. The rows are sorted by label, label k at starts[k]..starts[k+1] after low;
+    left_starts gets the same of the left side. spare: room for the right side. Returns how many went left.
     """
-    left = np.int64(low)
-    right = np.int64(0)
+    left = np.uint64(0)  # indices that cannot be negative: twice as fast
+    right = np.uint64(0)
+    parted = order[low:]
     for label in range(starts.shape[0] - 1):
-        left_starts[label] = left - low
-        rows = order[low + starts[label] : low + starts[label + 1]]
+        left_starts[label] = left
+        rows = before[low + starts[label] : low + starts[label + 1]]
         for k in range(rows.shape[0]):
             row = rows[k]
-            goes = np.int64(on_left[column[row]])
-            order[left] = row  # what stood there has been read; without branches this is 3 times as fast
+            goes = np.uint64(on_left[column[row]])
+            parted[left] = row  # what stood there has been read; without branches this is 3 times as fast
             spare[right] = row
             left += goes
-            right += 1 - goes
-    left_starts[starts.shape[0] - 1] = left - low
+            right += np.uint64(1) - goes
+    left_starts[starts.shape[0] - 1] = left
+    rest = parted[left:]
     for k in range(right):
-        order[left + k] = spare[k]
-    return left - low
+        rest[k] = spare[k]
+    return np.int64(left)
 
 
 @kernel
@@ -298,34 +316,42 @@ def gather(grid, order, low, high, picked):
 
 
 @kernel
-def histogram8_of(codes, picked, order, low, high, sums):
-    """`histogram8` over the rows order[low:high], whose grid numbers are picked[0:high-low]."""
+def histogram8_of(codes, grid, order, low, high, sums):
+    """`histogram8` over the rows order[low:high]."""
     byte = np.uint32(255)
-    rows = order[low:high]
-    for g in range(codes.shape[0]):
-        words = codes[g]
-        first = sums[4 * g]
-        second = sums[4 * g + 1]
-        third = sums[4 * g + 2]
-        fourth = sums[4 * g + 3]
+    picked = np.empty(min(ROWS_PICKED, high - low), dtype=np.int64)
+    for at in range(low, high, ROWS_PICKED):
+        rows = order[at : min(at + ROWS_PICKED, high)]
         for k in range(rows.shape[0]):
-            word = words[rows[k]]
-            q = picked[k]
-            first[word & byte] += q
-            second[(word >> np.uint32(8)) & byte] += q
-            third[(word >> np.uint32(16)) & byte] += q
-            fourth[word >> np.uint32(24)] += q
+            picked[k] = grid[rows[k]]
+        for g in range(codes.shape[0]):
+            words = codes[g]
+            first = sums[4 * g]
+            second = sums[4 * g + 1]
+            third = sums[4 * g + 2]
+            fourth = sums[4 * g + 3]
+            for k in range(rows.shape[0]):
+                word = words[rows[k]]
+                q = picked[k]
+                first[word & byte] += q
+                second[(word >> np.uint32(8)) & byte] += q
+                third[(word >> np.uint32(16)) & byte] += q
+                fourth[word >> np.uint32(24)] += q
 
 
 @kernel
-def histogram16_of(codes, picked, order, low, high, sums):
-    """`histogram16` over the rows order[low:high], whose grid numbers are picked[0:high-low]."""
-    rows = order[low:high]
-    for j in range(codes.shape[0]):
-        column = codes[j]
-        total = sums[j]
+def histogram16_of(codes, grid, order, low, high, sums):
+    """`histogram16` over the rows order[low:high]."""
+    picked = np.empty(min(ROWS_PICKED, high - low), dtype=np.int64)
+    for at in range(low, high, ROWS_PICKED):
+        rows = order[at : min(at + ROWS_PICKED, high)]
         for k in range(rows.shape[0]):
-            total[column[rows[k]]] += picked[k]
+            picked[k] = grid[rows[k]]
+        for j in range(codes.shape[0]):
+            column = codes[j]
+            total = sums[j]
+            for k in range(rows.shape[0]):
+                total[column[rows[k]]] += picked[k]
 
 
 @kernel
@@ -343,14 +369,12 @@ def histograms8_of(codes, grid, order, low, starts, sums, whole):
 
     They are taken off `whole`, if that is not empty: the sums of the node whose child this is.
     """
-    picked = np.empty(starts[starts.shape[0] - 1], dtype=np.int64)
     for label in range(starts.shape[0] - 1):
         first = low + starts[label]
         last = low + starts[label + 1]
         sums[label] = 0
         if first < last:
-            gather(grid, order, first, last, picked)
-            histogram8_of(codes, picked, order, first, last, sums[label])
+            histogram8_of(codes, grid, order, first, last, sums[label])
             if whole.shape[0] > 0:
                 for j in range(sums.shape[1]):
                     mine = sums[label, j]
@@ -379,15 +403,17 @@ def tell(order, low, high, value, said):
 
 
 @kernel
-def add_gains_of(order, low, starts, gains, state):
-    """state[s, row] += gains[s, label] for the rows of one leaf, sorted by label."""
+def add_gains_of(order, low, starts, column, side, gains, state):
+    """state[s, row] += gains[s, label, side of its code] for the rows of one node, sorted by label."""
+    table = np.empty(side.shape[0], dtype=np.float64)
     for s in range(state.shape[0]):
         numbers = state[s]
         for label in range(starts.shape[0] - 1):
-            gain = gains[s, label]
+            for b in range(table.shape[0]):
+                table[b] = gains[s, label, side[b]]
             rows = order[low + starts[label] : low + starts[label + 1]]
             for k in range(rows.shape[0]):
-                numbers[rows[k]] += gain
+                numbers[rows[k]] += table[column[rows[k]]]
 
 
 # ---------------------------------------------------------------- the search for a test

@@ -95,18 +95,28 @@ def encode(block, edges, depths, missing, dest, out, scratch):
         out[j // per_group, dest[kept], j % per_group] = codes[kept]
 
 
-def join(codes, missing, place, stride, dest, out):
+def join(codes, columns, sizes, place, first, steps, count, dest, out):
     per_group = out.shape[2]
-    kept = dest >= 0
-    for j, stored in enumerate(place):
-        code = codes[j // per_group, : len(dest), j % per_group][kept].astype(np.int64)
-        digit = np.where(code == 255, missing[j], code)
-        out[stored // per_group, dest[kept], stored % per_group] += (stride[j] * digit).astype(np.uint8)
+    kept = np.flatnonzero(dest >= 0)
+    for j in columns:
+        code = codes[j // per_group, kept, j % per_group].astype(np.int64)
+        joint = out[place[j] // per_group, :, place[j] % per_group]
+        if sizes[j]:
+            at = first[j] + sizes[j] * joint[dest[kept]].astype(np.int64) + np.minimum(code, sizes[j] - 1)
+            for step in dict.fromkeys(at[steps[at] < 0].tolist()):
+                if count[j] == 256:
+                    return False
+                steps[step] = count[j]
+                count[j] += 1
+            code = steps[at]
+        joint[dest[kept]] = code
+    return True
 
 
-def spread(sums, place, used, bin_of, out):
-    for j, stored in enumerate(place):
-        np.add.at(out[j], bin_of[j, : used[j]], sums[stored, : used[j]])
+def spread(sums, place, used, cell, out):
+    for histogram, found in zip(sums, out, strict=True):
+        for j, stored in enumerate(place):
+            np.add.at(found, cell[j, : used[j]], histogram[stored, : used[j]])
 
 
 # ---------------------------------------------------------------- a round in a shard
@@ -140,8 +150,8 @@ def histogram16(codes, grid, low, high, sums):
 # ---------------------------------------------------------------- the rows of a node of a tree
 
 
-def part(order, low, starts, column, on_left, spare, left_starts):
-    rows = order[low : low + starts[-1]].copy()
+def part(before, low, starts, column, on_left, order, spare, left_starts):
+    rows = before[low : low + starts[-1]].copy()
     left = on_left[column[rows]]
     per_label = np.bincount(_labels_of(starts)[left], minlength=len(starts) - 1)
     left_starts[:] = np.concatenate([[0], np.cumsum(per_label)])
@@ -153,12 +163,14 @@ def gather(grid, order, low, high, picked):
     picked[: high - low] = grid[order[low:high]]
 
 
-def histogram8_of(codes, picked, order, low, high, sums):
-    histogram8(codes[:, order[low:high]], picked, 0, high - low, sums)
+def histogram8_of(codes, grid, order, low, high, sums):
+    rows = order[low:high]
+    histogram8(codes[:, rows], grid[rows], 0, high - low, sums)
 
 
-def histogram16_of(codes, picked, order, low, high, sums):
-    histogram16(codes[:, order[low:high]], picked, 0, high - low, sums)
+def histogram16_of(codes, grid, order, low, high, sums):
+    rows = order[low:high]
+    histogram16(codes[:, rows], grid[rows], 0, high - low, sums)
 
 
 def histograms8(codes, grid, starts, sums):
@@ -171,7 +183,7 @@ def histograms8_of(codes, grid, order, low, starts, sums, whole):
     sums[:] = 0
     for label in range(len(starts) - 1):
         first, last = low + starts[label], low + starts[label + 1]
-        histogram8_of(codes, grid[order[first:last]], order, first, last, sums[label])
+        histogram8_of(codes, grid, order, first, last, sums[label])
     if len(whole):
         whole -= sums
 
@@ -184,8 +196,9 @@ def tell(order, low, high, value, said):
     said[order[low:high]] = value
 
 
-def add_gains_of(order, low, starts, gains, state):
-    state[:, order[low : low + starts[-1]]] += gains[:, _labels_of(starts)]
+def add_gains_of(order, low, starts, column, side, gains, state):
+    rows = order[low : low + starts[-1]]
+    state[:, rows] += gains[:, _labels_of(starts), side[column[rows]]]
 
 
 # ---------------------------------------------------------------- the search for a test

@@ -149,9 +149,12 @@ def _both_sides(to_ask: list[tuple[_Open, Question]], engine: Any) -> list[tuple
     """The histograms of the children; an engine of large ones gives both itself, and overwrites those of the nodes."""
     questions = [question for _, question in to_ask]
     if hasattr(engine, "both_sides"):
-        sides: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = engine.both_sides(questions)
-        return sides
-    return [(left, node.histogram - left) for (node, _), left in zip(to_ask, engine.split(questions), strict=True)]
+        return list(engine.both_sides(questions))
+    sides = []
+    for (node, _), left in zip(to_ask, engine.split(questions), strict=True):
+        room = None if node.number == ROOT else node.histogram  # the root's are not ours
+        sides.append((left, np.subtract(node.histogram, left, out=room)))
+    return sides
 
 
 def constant(search: Search) -> Voter:

@@ -1,0 +1,40 @@
+"""Blocks of a table, read one after another into the same room.
+
+Room that is new with every block costs more than reading: the pages of a large array come from the system each time,
+wherever memory goes back at once, as on the workers of Dask.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from electorate.data.stack import Stack
+from electorate.data.table import ArrayTable, Block, Table
+
+
+class Reading:
+    """What `numbers` returns is good until it is called again."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.room = np.empty(0)
+
+    def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
+        size = len(columns) * (high - low)
+        if len(self.room) < size:
+            self.room = np.empty(size)
+        block = self.room[:size].reshape(len(columns), high - low)
+        _fill(self.table, low, high, columns, block)
+        return block
+
+
+def _fill(table: Table, low: int, high: int, columns: Sequence[int], block: Block) -> None:
+    if type(table) is ArrayTable:
+        first, last = columns[0], columns[-1] + 1
+        where = slice(first, last) if last - first == len(columns) else list(columns)
+        np.copyto(block, table.array[low:high, where].T, casting="unsafe")
+    elif isinstance(table, Stack):
+        for part, first, last, place in table.parts(low, high):
+            _fill(part, first, last, columns, block[:, place : place + last - first])
+    else:
+        block[:] = table.numbers(low, high, columns)
