@@ -315,3 +315,16 @@ def test_class_weight_is_sample_weight() -> None:
 def test_default_family_is_stumps() -> None:
     X, y = table(16)
     assert LPBoostClassifier().fit(X, y).digest_ == LPBoostClassifier(Stumps()).fit(X, y).digest_
+
+
+def test_the_order_of_rows_is_nobodys_business_where_columns_share_bytes() -> None:
+    """Codes of columns that share a byte are given out as rows come; a program over examples must not notice."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 40)) < 0.08).astype(float)
+    X[:, 0] = rng.normal(size=300)
+    y = (X[:, 1:].sum(axis=1) + X[:, 0] + rng.normal(0, 0.7, 300) > 3).astype(int)
+    order = rng.permutation(300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        models = [LPBoostClassifier(Trees(2), n_estimators=40).fit(X[rows], y[rows]) for rows in (slice(None), order)]
+    assert models[0].digest_ == models[1].digest_

@@ -14,7 +14,7 @@ from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.messages import Change, Sums
 from electorate.engines.rows import Rows
-from electorate.engines.shard import NOTHING, Examples, Shard, build_shard, counts_of
+from electorate.engines.shard import NOTHING, Examples, Shard, build_plain_shard, counts_of
 
 GRID = 2.0**44  # units of all weights together
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ class DistinctBins:
     """Distinct examples over bins. mass: their sample weights as given."""
 
     def __init__(self, examples: Examples, bins: Bins) -> None:
-        shard = build_shard(examples, bins, 0, examples.table.n_rows)
+        shard = build_plain_shard(examples, bins)
         codes = np.ascontiguousarray(shard.codes.transpose(1, 0, 2)).reshape(shard.codes.shape[1], -1)
         counts = counts_of(shard.weights)
         labels = np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts))
@@ -32,7 +32,7 @@ class DistinctBins:
         starts = np.searchsorted(labels[kept], np.arange(len(shard.starts))).astype(np.int64)
         rows = _add(shard.weights.rows, place, len(kept))
         weights = Weights(rows, None, shard.weights.bits, shard.weights.given)
-        self.shard = Shard(np.ascontiguousarray(shard.codes[:, kept]), starts, weights, bins.width, shard.bundles)
+        self.shard = Shard(np.ascontiguousarray(shard.codes[:, kept]), starts, weights, bins.width)
         self.shard.counts = _add(counts if len(counts) else np.ones(len(place), dtype=np.int64), place, len(kept))
         self.n_counted = shard.weights.n_counted
         self.mass = mass_of(self.shard.counts, shard.weights.given)

@@ -434,6 +434,12 @@ def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
     return Shard(encode_rows(examples, bins, low, high, order), starts, weights, bins.width)
 
 
+def build_plain_shard(examples: Examples, bins: Bins) -> Shard:
+    """Of all rows, every column by itself: codes that do not depend on which rows come first."""
+    order, starts, weights = sort_by_label(examples, 0, examples.table.n_rows)
+    return Shard(encode_rows(examples, bins, 0, examples.table.n_rows, order), starts, weights, bins.width)
+
+
 def some_codes(examples: Examples, bins: Bins, low: int, high: int) -> NDArray[np.uint8]:
     """[group, row, column of group] of a few blocks of rows, here and there among low..high."""
     rows = block_rows(examples.table.n_columns)
