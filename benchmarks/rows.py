@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from clusters import HERE, PEERS
 from contenders import ADABOOST, DISCRETE, GRADIENT_BOOSTERS, OURS, REAL, Setting
 from processes import last_line, limited, work
+from streams import MODELS, READING
 
 Row = dict[str, Any]
 
@@ -242,6 +243,16 @@ def start(size: Size) -> Row:
     }
 
 
+def predict_csv(size: Size) -> Row:
+    """The command that predicts 1,000,000 rows of CSV, against a process in which pandas reads them (streams.py)."""
+    found = work("streams", n=size.rows(1_000_000), repeats=size.repeats(7))
+    middle = {name: median(times) for name, times in found["seconds"].items()}
+    bars = [_at_least(f"{name}, against the reading alone", middle[READING] / middle[name], 1.0) for name in MODELS]
+    figures = {f"{name}, s": times for name, times in found["seconds"].items()}
+    figures |= {f"{name}, peak MiB": peak for name, peak in found["peak"].items()}
+    return {"title": "electorate predict, 1,000,000 rows of CSV", "figures": figures, "bars": bars}
+
+
 def memory(size: Size) -> Row:
     """Peak memory of a fit of 1,000,000 x 100 float32, input included."""
     found = {name: _memory_of(name, size) for name in [OURS, *GRADIENT_BOOSTERS]}
@@ -310,6 +321,7 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "penalised": penalised,
     "predict": predict,
     "predict-median": predict_median,
+    "predict-csv": predict_csv,
     "start": start,
     "memory": memory,
     "dask": dask,

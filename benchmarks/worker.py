@@ -92,6 +92,11 @@ def first_fit(*, n: int, columns: int) -> dict[str, float]:
     return {"import": imported - start, "fit": time.perf_counter() - imported}
 
 
+def streams(*, n: int, repeats: int) -> dict[str, Any]:
+    """The figures of streams.py."""
+    return dict(importlib.import_module("streams").measure(n=n, repeats=repeats))
+
+
 def memory(*, name: str, n: int, columns: int, setting: list[Any]) -> dict[str, Any]:
     """Growth of this process's peak memory during one fit of float32 data, in bytes."""
     there, missing = present([name])
@@ -193,6 +198,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "fit": fit,
     "predict": predict,
     "first_fit": first_fit,
+    "streams": streams,
     "memory": memory,
     "rounds": rounds,
     "on_cluster": on_cluster,

@@ -11,11 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.data.bins import Bins
 from electorate.ensemble import Ensemble, tables_of
-from electorate.masks import MISSING, Masks
+from electorate.masks import MISSING, Masks, Tests
 
 VALUES = 256
 BITS = 1 << np.arange(8)
+NO_CUT = np.uint8(0)
+GATHERED = 16  # categories up to which adding them up beats a table
 
 Bytes = NDArray[np.uint8]
 Votes = NDArray[np.int64]
@@ -48,25 +51,28 @@ class ColumnTables:
 
 
 class Question(NamedTuple):
+    """Cells on one side: those up to `cut`, or those in `members`; else `by_cell` says of all cells what is kept."""
+
     place: int
-    by_table: bool
     shift: int
     cut: np.uint8
-    crossing: list[tuple[int, NDArray[np.uint8]]]  # plane; by cell, or [right, left ^ right]: what is kept of it
+    members: list[int] | None
+    crossing: list[tuple[int, np.uint8, np.uint8]]  # plane; what is kept of it on the other side, and what differs here
+    by_cell: list[tuple[int, Bytes]]
 
 
 class Crossing:
     """Trees of few leaves, about columns of few cells."""
 
-    def __init__(self, ensemble: Ensemble, masks: Masks) -> None:
-        self.ensemble = ensemble
+    def __init__(self, ensemble: Ensemble, masks: Masks, bins: Bins) -> None:
         self.leaves = masks.leaves.tolist()
         self.units = np.ascontiguousarray(ensemble.units[masks.nodes].T)  # [output, leaf]
-        questions = _questions(masks)
+        n_codes = bins.n_bins[ensemble.cells.columns].tolist()
+        questions = [_question(masks.tests, number, n_codes) for number in range(len(masks.tests.place))]
         self.voters = [questions[first:last] for first, last in pairwise(masks.offsets.tolist())]
 
     def add(self, cells: Bytes, votes: Votes) -> None:
-        work = Work.of(cells)
+        work = Work(cells)
         for number, questions in enumerate(self.voters):
             first, last = self.leaves[number : number + 2]
             left = 255 if questions else 1  # a tree of one leaf is there already
@@ -84,54 +90,62 @@ class Crossing:
                 votes[output] += np.take(table, plane, out=said, mode="clip")
 
 
-@dataclass(frozen=True)
 class Work:
     """The cells, also one higher, so that a missing one is below all others; and room for results."""
 
-    cells: tuple[Bytes, Bytes]
-    goes_left: NDArray[np.bool_]
-    kept: Bytes
-    said: Votes
-
-    @classmethod
-    def of(cls, cells: Bytes) -> "Work":
+    def __init__(self, cells: Bytes) -> None:
         rows = cells.shape[1]
-        one_higher = cells + np.uint8(1)
-        return cls((cells, one_higher), np.empty(rows, np.bool_), np.empty(rows, np.uint8), np.empty(rows, np.int64))
+        self.cells = cells, cells + np.uint8(1)
+        self.side = np.empty(rows, dtype=np.uint8)
+        self.kept = np.empty(rows, dtype=np.uint8)
+        self.said = np.empty(rows, dtype=np.int64)
+        self._equal: dict[tuple[int, int], Bytes] = {}
 
     def cross_out(self, question: Question, planes: list[Bytes]) -> None:
         column, kept = self.cells[question.shift][question.place], self.kept
-        if question.by_table:
-            for place, by_cell in question.crossing:
+        if question.by_cell:
+            for place, by_cell in question.by_cell:
                 planes[place] &= np.take(by_cell, column, out=kept, mode="clip")
             return
-        goes_left = np.less_equal(column, question.cut, out=self.goes_left).view(np.uint8)
-        for place, (right, both) in question.crossing:
-            np.multiply(goes_left, both, out=kept)
-            planes[place] &= np.bitwise_xor(kept, right, out=kept)
+        if question.members is None:
+            np.less_equal(column, question.cut, out=self.side.view(np.bool_))
+        else:
+            self._gather(question.place, question.members)
+        for place, other, differs in question.crossing:
+            np.multiply(self.side, differs, out=kept)
+            planes[place] &= np.bitwise_xor(kept, other, out=kept)
+
+    def _gather(self, place: int, members: list[int]) -> None:
+        self.side[:] = 0
+        for cell in members:
+            if (place, cell) not in self._equal:
+                self._equal[place, cell] = (self.cells[0][place] == cell).view(np.uint8)
+            self.side |= self._equal[place, cell]
 
 
-def _questions(masks: Masks) -> list[Question]:
-    tests = masks.tests
-    questions = []
-    for number, (place, shift, cut, table) in enumerate(
-        zip(tests.place.tolist(), tests.shift.tolist(), tests.cut, tests.table.tolist(), strict=True)
-    ):
-        first, last = tests.span[number].tolist()
-        crossing = []
-        for plane in range(first, last):
-            right, left = tests.keep[number, plane]  # keep[..., 1] where it goes left
-            by_cell = np.where(tests.tables[table] > 0, left, right) if table >= 0 else np.array([right, left ^ right])
-            crossing.append((plane, by_cell))
-        questions.append(Question(place, table >= 0, 0 if table >= 0 else shift, cut, crossing))
-    return questions
+def _question(tests: Tests, number: int, n_codes: list[int]) -> Question:
+    place, table = int(tests.place[number]), int(tests.table[number])
+    planes = range(*tests.span[number].tolist())
+    right, left = tests.keep[number, :, 0], tests.keep[number, :, 1]
+    if table < 0:
+        crossing = [(plane, right[plane], left[plane] ^ right[plane]) for plane in planes]
+        return Question(place, int(tests.shift[number]), tests.cut[number], None, crossing, [])
+    on_left = tests.tables[table] > 0
+    cells = [*range(n_codes[place]), MISSING]
+    sides = [[cell for cell in cells if on_left[cell] == is_left] for is_left in (True, False)]
+    members, other = (sides[0], right) if len(sides[0]) <= len(sides[1]) else (sides[1], left)
+    if len(members) <= GATHERED:
+        crossing = [(plane, other[plane], left[plane] ^ right[plane]) for plane in planes]
+        return Question(place, 0, NO_CUT, members, crossing, [])
+    by_cell = [(plane, np.where(on_left, left[plane], right[plane])) for plane in planes]
+    return Question(place, 0, NO_CUT, None, [], by_cell)
 
 
 Voting = ColumnTables | Crossing
 
 
-def voting(ensemble: Ensemble) -> Voting | None:
+def voting(ensemble: Ensemble, bins: Bins) -> Voting | None:
     """None where bytes cannot tell cells, or the leaves of a tree, apart."""
     if ensemble.masks is None:
         return None
-    return ColumnTables.of(ensemble) if ensemble.lookup is not None else Crossing(ensemble, ensemble.masks)
+    return ColumnTables.of(ensemble) if ensemble.lookup is not None else Crossing(ensemble, ensemble.masks, bins)

@@ -34,7 +34,8 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser(given[0] if given else "").parse_args(given)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = Said(options.command)
@@ -81,7 +82,8 @@ def entry() -> None:
     sys.exit(main())
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """Of all commands, or only of the one that is given, where it is one: the others need not be imported."""
     top = argparse.ArgumentParser(
         prog="electorate",
         description="Boosting by votes, with proofs.",
@@ -90,6 +92,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"electorate {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, does in COMMANDS.items():
+        if command in COMMANDS and command != name:
+            continue
         module = import_module(f"electorate.commands.{name}")
         one = commands.add_parser(
             name,

@@ -49,7 +49,7 @@ class QuickClassifier:
         self.bins_ = parts.read_bins(contents, self.n_features_in_)
         self.ensemble_ = parts.read_ensemble(contents, self.n_features_in_)
         parts.check_ensemble(self.ensemble_, self.bins_, len(self.classes_))
-        self._voting = voting(self.ensemble_) if len(self.ensemble_.column) <= FEW_NODES else None
+        self._voting = voting(self.ensemble_, self.bins_) if len(self.ensemble_.column) <= FEW_NODES else None
         self._decide = decisions.as_samme if contents.kind == SAMME else decisions.plain
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -25,6 +25,7 @@ BARS_PER_ROW = {
     "penalised": 2,
     "predict": 2,
     "predict-median": 1,
+    "predict-csv": 2,
     "start": 3,
     "memory": 1,
     "dask": 6,

@@ -30,6 +30,7 @@ from electorate.data.bins import reader
 from electorate.engines.pool import Pool
 from electorate.estimators import files
 from electorate.tables import blocks
+from electorate.tables.columns import column
 from electorate.tables.in_order import count_threads, in_order
 from electorate.tables.source import Source, TableError
 
@@ -136,7 +137,7 @@ def test_byte_votes_of_random_stumps(seed: int, labels: int) -> None:
         quick._bytes(block[j]) if j in bins.categories else quick.count_below(edges, block[j]) for j, edges in asked
     ]
     stacked = np.array(cells, dtype=np.uint8).reshape(-1, block.shape[1])
-    for voting in (byte_votes.ColumnTables.of(ensemble), byte_votes.Crossing(ensemble, ensemble.masks)):
+    for voting in (byte_votes.ColumnTables.of(ensemble), byte_votes.Crossing(ensemble, ensemble.masks, bins)):
         votes = np.zeros_like(expected)
         voting.add(stacked, votes)
         np.testing.assert_array_equal(votes, expected)
@@ -187,8 +188,19 @@ def test_parts_with_gaps_are_read_from_their_own_memory() -> None:
 # ---------------------------------------------------------------- what is imported
 
 
-def test_predicting_imports_no_more_than_it_needs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [str, object, bool, np.int8, np.int64, np.uint64, np.float32])
+def test_labels_of_every_type_as_columns(kind: Any) -> None:
+    given = {str: ["a", "é", ""], object: ["x", "y"], bool: [False, True]}.get(kind, [0, 3, 100])
+    values = np.array(given, dtype=kind)
+    made = column(values)
+    assert made.to_pylist() == values.tolist()
+    assert made.type == pa.array(values.tolist()).type or kind is np.uint64
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (False, True)])
+def test_predicting_imports_no_more_than_it_needs(tmp_path: Path, labels: tuple[Any, Any]) -> None:
     X, y = noisy(2)
+    y = np.array(labels)[(y == "yes").astype(int)]
     electorate.AdaBoostClassifier(n_estimators=5).fit(X, y).save(tmp_path / "m")
     X.to_csv(tmp_path / "t.csv", index=False)
     program = (
@@ -201,6 +213,27 @@ def test_predicting_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     assert done.stdout.strip() == "[]"
     said = pd.read_csv(tmp_path / "p.csv")["prediction"]
     np.testing.assert_array_equal(said, electorate.load(tmp_path / "m").predict(X))
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet", "arrow"])
+def test_every_format_in_a_process_of_its_own(ending: str, tmp_path: Path) -> None:
+    """What pyarrow offers depends on what was imported before."""
+    X, y = noisy(2)
+    electorate.AdaBoostClassifier(n_estimators=5).fit(X, y).save(tmp_path / "m")
+    table = tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        X.to_parquet(table)
+    elif ending == "arrow":
+        X.to_feather(table, compression="uncompressed")
+    else:
+        X.to_csv(table, index=False, sep="\t" if ending == "tsv" else ",")
+    out = tmp_path / f"p.{ending}"
+    order = ["predict", str(tmp_path / "m"), str(table), "--out", str(out), "--keep", "kind"]
+    subprocess.run([sys.executable, "-m", "electorate", *order], cwd=HOME, check=True, capture_output=True)
+    read = {"parquet": pd.read_parquet, "arrow": pd.read_feather, "tsv": pd.read_table}.get(ending, pd.read_csv)
+    said = read(out)
+    np.testing.assert_array_equal(said["prediction"], electorate.load(tmp_path / "m").predict(X))
+    assert said["kind"].dropna().tolist() == X["kind"].dropna().tolist()
 
 
 # ---------------------------------------------------------------- blocks of whole rows
@@ -225,7 +258,7 @@ def test_blocks_hold_whole_rows(rows: list[list[str]], size: int, ended: bool) -
 def parts_of(text: bytes, size: int) -> Any:
     before, blocks.BLOCK = blocks.BLOCK, size
     try:
-        yield from blocks.blocks(Source("t.csv"), io.BytesIO(text))
+        yield from map(bytes, blocks.blocks(Source("t.csv"), b"", io.BytesIO(text)))
     finally:
         blocks.BLOCK = before
 

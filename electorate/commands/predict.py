@@ -99,9 +99,7 @@ def _predicted(model: Any, table: Any, names: list[str], options: argparse.Names
 
 def _labels(model: Any, best: Any) -> Any:
     """Labels by their place: a dictionary, so that texts are looked at once per class, not per row."""
-    from electorate.tables.columns import numbers, texts
+    from electorate.tables.columns import column, places
     from electorate.tables.source import pyarrow
 
-    given = model.classes_.tolist()
-    classes = texts(given) if isinstance(given[0], str) else pyarrow().array(given)
-    return pyarrow().DictionaryArray.from_arrays(numbers(best), classes)
+    return pyarrow().DictionaryArray.from_arrays(places(best), column(model.classes_))

@@ -13,19 +13,18 @@ LONGEST_LINE = 2**26
 LONGEST_CELL = 2**24  # in quotes, across lines
 
 
-def blocks(source: Source, stream: Any) -> Iterator[bytes]:
-    """What is left of a stream that stands at the beginning of a row."""
-    rest = b""
+def blocks(source: Source, rest: bytes, stream: Any) -> Iterator[memoryview]:
+    """What is left of a stream; `rest` was read of it before, and begins with a row."""
     while more := stream.read(BLOCK):
         rest += more
         end = _end_of_rows(rest)
         if end:
-            yield rest[:end]
+            yield memoryview(rest)[:end]
             rest = rest[end:]
         elif len(rest) > LONGEST_LINE:
             raise source.error(f"a row is longer than {LONGEST_LINE >> 20} MiB")
     if rest:
-        yield rest
+        yield memoryview(rest)
 
 
 def _end_of_rows(text: bytes) -> int:

@@ -8,14 +8,27 @@ from numpy.typing import NDArray
 from electorate.tables.source import pyarrow
 
 
-def numbers(values: Any) -> Any:
-    """Small whole numbers, as int32."""
-    held = np.ascontiguousarray(values, dtype=np.int32)
-    return pyarrow().Array.from_buffers(pyarrow().int32(), len(held), [None, pyarrow().py_buffer(held)])
+def column(values: NDArray[Any]) -> Any:
+    """Of booleans, numbers or texts, none of them missing."""
+    if values.dtype.kind in "OU":
+        return texts(values.tolist())
+    if values.dtype.kind == "b":
+        return _held(pyarrow().bool_(), len(values), np.packbits(values, bitorder="little"))
+    held = values.astype({"i": np.int64, "u": np.uint64, "f": np.float64}[values.dtype.kind])
+    return _held(pyarrow().from_numpy_dtype(held.dtype), len(held), held)
+
+
+def places(values: Any) -> Any:
+    """Places in a dictionary."""
+    return _held(pyarrow().int32(), len(values), np.ascontiguousarray(values, dtype=np.int32))
 
 
 def texts(values: list[str]) -> Any:
     packed = [value.encode() for value in values]
-    ends: NDArray[np.int32] = np.cumsum([0, *map(len, packed)]).astype(np.int32)
-    buffers = [None, pyarrow().py_buffer(ends), pyarrow().py_buffer(b"".join(packed))]
-    return pyarrow().Array.from_buffers(pyarrow().string(), len(values), buffers)
+    ends = np.cumsum([0, *map(len, packed)]).astype(np.int32)
+    return _held(pyarrow().string(), len(values), ends, b"".join(packed))
+
+
+def _held(kind: Any, length: int, *buffers: Any) -> Any:
+    arrow = pyarrow()
+    return arrow.Array.from_buffers(kind, length, [None, *map(arrow.py_buffer, buffers)])

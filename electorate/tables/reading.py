@@ -95,7 +95,9 @@ def pyarrow_reader(source: Source, data: Any) -> Any:
     arrow = pyarrow()
 
     if source.kind == "parquet":
-        return arrow.parquet.read_table(data)
+        from pyarrow import parquet
+
+        return parquet.read_table(data)
     try:
         return arrow.ipc.open_file(data).read_all()
     except arrow.ArrowInvalid:

@@ -106,23 +106,8 @@ def pyarrow() -> Any:
     return arrow
 
 
-class Prefixed(io.RawIOBase):
-    """A stream whose beginning has been read already."""
-
-    def __init__(self, prefix: bytes, rest: Any) -> None:
-        self._prefix, self._rest = io.BytesIO(prefix), rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        got = self._prefix.read(len(buffer)) or self._rest.read(len(buffer))
-        buffer[: len(got)] = got
-        return len(got)
-
-
-def read_header(source: Source, stream: Any) -> tuple[list[str], Any]:
-    """The names in the first line of a text table, checked, and the stream as if nothing had been read."""
+def read_header(source: Source, stream: Any) -> tuple[list[str], bytes]:
+    """The names in the first line of a text table, checked, and what else was read of the stream."""
     prefix = b""
     while b"\n" not in prefix and len(prefix) < HEADER_ROOM:
         more = stream.read(2**20)
@@ -135,18 +120,19 @@ def read_header(source: Source, stream: Any) -> tuple[list[str], Any]:
         raise source.error("this is UTF-16: save it as UTF-8", 1)
     if prefix[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
         raise source.error("this is a spreadsheet or an archive: save the table as CSV")
-    if b"\r" in prefix.split(b"\n", 1)[0][:-1] and b'"' not in prefix.split(b"\n", 1)[0]:
+    first, _, rest = prefix.partition(b"\n")
+    if b"\r" in first[:-1] and b'"' not in first:
         raise source.error("lines end with a carriage return alone: save the table with the line ends of today", 1)
     try:
-        first = prefix.split(b"\n", 1)[0].decode("utf-8-sig")
-        names = next(csv.reader([first.removesuffix("\r")], delimiter=source.delimiter, strict=True))
+        text = first.decode("utf-8-sig").removesuffix("\r")
+        names = next(csv.reader([text], delimiter=source.delimiter, strict=True))
     except UnicodeDecodeError:
         raise source.error("the header is not UTF-8: save the table as UTF-8", 1) from None
     except (csv.Error, StopIteration):
         raise source.error("the header cannot be read: a quote is not closed, or it has no names", 1) from None
     _refuse_one_name(source, names)
     source.check_names(names)
-    return names, io.BufferedReader(Prefixed(prefix, stream), 2**20)
+    return names, rest
 
 
 def _refuse_one_name(source: Source, names: list[str]) -> None:

@@ -36,7 +36,8 @@ def _of_text(source: Source, kinds: dict[str, str], wanted: list[str]) -> Stream
     arrow = pyarrow()
     from pyarrow import csv as arrow_csv
 
-    names, stream = read_header(source, source.open())
+    stream = source.open()
+    names, rest = read_header(source, stream)
     for name in wanted:
         source.find(name, names)
     parse = arrow_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True)
@@ -47,15 +48,14 @@ def _of_text(source: Source, kinds: dict[str, str], wanted: list[str]) -> Stream
         strings_can_be_null=True,
     )
 
-    def table(block: bytes) -> Any:
+    def table(block: memoryview) -> Any:
         read = arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=len(block) + 1)
         try:
             return arrow_csv.read_csv(arrow.BufferReader(block), read, parse, convert)
         except arrow.ArrowInvalid as error:
             raise _with_line(source, names, kinds, error) from None
 
-    stream.readline()  # the names
-    return Stream(blocks(source, stream), table)
+    return Stream(blocks(source, rest, stream), table)
 
 
 def _type(arrow: Any, kind: str | None) -> Any:
@@ -87,7 +87,9 @@ def _batches(source: Source, wanted: list[str]) -> Iterator[Any]:
     opened = io.BytesIO(source.open().read()) if source.path == "-" else source.path
     try:
         if source.kind == "parquet":
-            file = arrow.parquet.ParquetFile(opened)
+            from pyarrow import parquet
+
+            file = parquet.ParquetFile(opened)
             names, parts = file.schema_arrow.names, file.iter_batches(ROWS_AT_ONCE, columns=wanted)
         else:
             reader = _arrow_reader(opened)

@@ -39,7 +39,9 @@ class Writer:
 
         self._sink = arrow.PythonFile(sys.stdout.buffer, "w") if self._passing is None else self._file()
         if self.kind == "parquet":
-            self._writer = arrow.parquet.ParquetWriter(self._sink, schema)
+            from pyarrow import parquet
+
+            self._writer = parquet.ParquetWriter(self._sink, schema)
         elif self.kind == "arrow":
             make = arrow.ipc.new_stream if self._passing is None else arrow.ipc.new_file
             self._writer = make(self._sink, schema)
