@@ -215,6 +215,20 @@ def test_join_and_spread(rng: np.random.Generator, n: int, n_columns: int) -> No
         np.testing.assert_array_equal(*outs)
 
 
+@few_cases
+@given(rng=generators, n=st.integers(0, 40), n_histograms=st.integers(0, 3))
+def test_unpack(rng: np.random.Generator, n: int, n_histograms: int) -> None:
+    cells = np.sort(rng.permutation(50)[:n])
+    packed = rng.integers(-9, 9, (n_histograms, n))
+    outs = [np.full((n_histograms, 50), 7), np.full((n_histograms, 50), 8)]
+    for twin, out in zip(TWINS, outs, strict=True):
+        twin.unpack(packed, cells, out)
+    np.testing.assert_array_equal(*outs)
+    for histogram, numbers in zip(outs[0], packed, strict=True):
+        sent = dict(zip(cells.tolist(), numbers.tolist(), strict=True))
+        assert histogram.tolist() == [sent.get(cell, 0) for cell in range(50)]
+
+
 def test_join_has_room_for_256() -> None:
     """Twins agree on whether the joint codes of two columns fit, to the last one."""
     bins = Bins([np.arange(19.5), np.arange(19.5)], {}, np.zeros(2, dtype=np.bool_), np.array([20, 20]))

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from electorate.data.factors import factorise
+from electorate.data.room import Reading
+from electorate.data.stack import Stack
 from electorate.data.table import Block, Categories, Table, numeric_codes, read_table
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
@@ -501,3 +503,21 @@ def test_factors_hold_each_value_once() -> None:
         assert [None if row < 0 else factors.values[row] for row in factors.rows] == TEXTS, kind
         assert factors.rows.dtype == np.int32
         assert sorted(set(factors.present)) == LEVELS
+
+
+@pytest.mark.parametrize("kind", ["float32", "int8", "bool", "columns first", "sparse", "frame", "stack"])
+def test_reading_into_the_same_room(kind: str) -> None:
+    """Block after block as the table gives them, of any columns and sizes."""
+    rng = np.random.default_rng(0)
+    array = rng.integers(0, 2, (90, 7))
+    rows: Any = {
+        "columns first": np.asfortranarray(array.astype(np.float64)),
+        "sparse": sparse.csr_array(array.astype(np.float64)),
+        "frame": pd.DataFrame(array),
+    }.get(kind, array.astype(kind if kind in ("float32", "int8", "bool") else np.float64))
+    table: Any = read_table(rows)
+    if kind == "stack":
+        table = Stack([read_table(rows[:20]), read_table(rows[20:20]), read_table(rows[20:])], [0, 1, 2])
+    reading = Reading(table)
+    for low, high, columns in [(0, 30, [1, 2, 3]), (10, 12, [5, 0]), (15, 90, list(range(7))), (4, 4, [2])]:
+        np.testing.assert_array_equal(reading.numbers(low, high, columns), array[low:high, columns].T)

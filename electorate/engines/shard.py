@@ -26,6 +26,7 @@ from electorate.engines.packing import Packed, Packing
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
 ROWS_AT_ONCE = 16_000  # asked of a booster: what it makes of them fits a core's cache, and room that is used again
 SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
+MOST_HISTOGRAMS = 16  # of a growing tree that have room for good
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
 NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
 
@@ -71,6 +72,7 @@ class Growth:
     """
 
     order: NDArray[np.uint32]
+    n_histograms: int = 0  # that have room of the shard's
     nodes: dict[int, Node] = field(default_factory=dict)
     asked: dict[int, Question] = field(default_factory=dict)  # by node
 
@@ -110,6 +112,7 @@ class Shard:
         self.grid = np.empty(codes.shape[1], dtype=np.int64)
         self.state = np.empty((0, codes.shape[1]))
         self.buffers: dict[str, NDArray[Any]] = {}
+        self.histograms: list[NDArray[np.int64]] = []  # room for those of a growing tree
         self.root_histogram: NDArray[np.int64] | None = None
         self.growth: Growth | None = None
         self.kept: Kept | None = None
@@ -127,6 +130,7 @@ class Shard:
     def _see(self, group: NDArray[np.int64]) -> None:
         """spans: rows low..high are of the label that the booster sees."""
         self.group = group
+        self.histograms = []
         self.n_groups = int(group.max(initial=0)) + 1
         self.as_labelled = np.array_equal(group, np.arange(len(group)))
         ends = pairwise(self.starts.tolist())
@@ -270,7 +274,12 @@ class Shard:
         if self.growth is not None and any(question.node in self.growth.asked for question in questions):
             self.growth = None  # another tree begins
         growth = self._growth()
-        return self.by_column(np.stack([self._split(growth, question) for question in questions]))
+        found = [self._split(growth, question) for question in questions]
+        if self.bundles is None and self.packing is None:
+            return np.stack(found)
+        size = len(found) * found[0].size
+        room = self._buffer("found", size, np.int64)[:size].reshape(len(found), *found[0].shape)
+        return self.by_column(np.stack(found, out=room))
 
     def count_rows(self, nodes: list[int]) -> Any:
         """[node, column, bin]: how many rows, for families that ask for a least number of them."""
@@ -324,7 +333,8 @@ class Shard:
             return self._histogram_of(growth, left, self.grid)
         smaller = left if left.n_rows <= right.n_rows else right
         one = self._histogram_of(growth, smaller, self.grid)
-        of_left, of_right = (one, whole - one) if smaller is left else (whole - one, one)
+        other = np.subtract(whole, one, out=self._room_for(growth) if question.node == ROOT else whole)
+        of_left, of_right = (one, other) if smaller is left else (other, one)
         growth.nodes[question.left] = Node(left.low, left.starts, of_left)
         growth.nodes[question.right] = Node(right.low, right.starts, of_right)
         return of_left
@@ -343,7 +353,7 @@ class Shard:
 
     def _histogram_of(self, growth: Growth, node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         if self.codes.shape[2] == 4 and self.as_labelled:
-            sums = np.empty((self.n_groups, self.n_columns, self.width), dtype=np.int64)
+            sums = self._room_for(growth)
             kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums, NOTHING)
             return sums
         sums = self._empty_histogram()
@@ -351,6 +361,16 @@ class Shard:
         for label, (first, last) in zip(self.group.tolist(), pairwise(node.starts.tolist()), strict=True):
             fill(self.packed, grid, growth.order, node.low + first, node.low + last, sums[label])
         return sums
+
+    def _room_for(self, growth: Growth) -> NDArray[np.int64]:
+        """Room for one more histogram, which may be used again for the next tree."""
+        number, growth.n_histograms = growth.n_histograms, growth.n_histograms + 1
+        if number < len(self.histograms):
+            return self.histograms[number]
+        room = np.empty((self.n_groups, self.n_columns, self.width), dtype=np.int64)
+        if number < MOST_HISTOGRAMS:
+            self.histograms.append(room)
+        return room
 
     # ------------------------------------------------------------ sums over all rows
 

@@ -214,6 +214,22 @@ def spread(sums, place, used, cell, out):
 
 
 @kernel
+def unpack(packed, cells, out):
+    """Of several histograms: out[cells[i]] = packed[i], and 0 elsewhere; cells rise."""
+    for h in range(packed.shape[0]):
+        found, numbers = out[h], packed[h]
+        last = np.uint64(0)
+        for i in range(cells.shape[0]):
+            cell = np.uint64(cells[i])
+            for empty in range(last, cell):
+                found[empty] = 0
+            found[cell] = numbers[i]
+            last = cell + np.uint64(1)
+        for empty in range(last, found.shape[0]):
+            found[empty] = 0
+
+
+@kernel
 def add_gains(column, leaf_of_bin, gains, starts, state):
     """state[row, i] += gains[row, label of i, leaf of i], rows sorted by label."""
     table = np.empty(leaf_of_bin.shape[0], dtype=np.float64)

@@ -119,6 +119,11 @@ def spread(sums, place, used, cell, out):
             np.add.at(found, cell[j, : used[j]], histogram[stored, : used[j]])
 
 
+def unpack(packed, cells, out):
+    out[:] = 0
+    out[:, cells] = packed
+
+
 # ---------------------------------------------------------------- a round in a shard
 
 
