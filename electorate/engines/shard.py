@@ -333,7 +333,8 @@ class Shard:
             return self._histogram_of(growth, left, self.grid)
         smaller = left if left.n_rows <= right.n_rows else right
         one = self._histogram_of(growth, smaller, self.grid)
-        other = np.subtract(whole, one, out=self._room_for(growth) if question.node == ROOT else whole)
+        room = self._room_for(growth, whole.shape) if question.node == ROOT else whole
+        other = np.subtract(whole, one, out=room)
         of_left, of_right = (one, other) if smaller is left else (other, one)
         growth.nodes[question.left] = Node(left.low, left.starts, of_left)
         growth.nodes[question.right] = Node(right.low, right.starts, of_right)
@@ -353,7 +354,7 @@ class Shard:
 
     def _histogram_of(self, growth: Growth, node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         if self.codes.shape[2] == 4 and self.as_labelled:
-            sums = self._room_for(growth)
+            sums = self._room_for(growth, (self.n_groups, self.n_columns, self.width))
             kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums, NOTHING)
             return sums
         sums = self._empty_histogram()
@@ -362,13 +363,13 @@ class Shard:
             fill(self.packed, grid, growth.order, node.low + first, node.low + last, sums[label])
         return sums
 
-    def _room_for(self, growth: Growth) -> NDArray[np.int64]:
+    def _room_for(self, growth: Growth, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Room for one more histogram, which may be used again for the next tree."""
         number, growth.n_histograms = growth.n_histograms, growth.n_histograms + 1
-        if number < len(self.histograms):
+        if number < len(self.histograms) and self.histograms[number].shape == shape:
             return self.histograms[number]
-        room = np.empty((self.n_groups, self.n_columns, self.width), dtype=np.int64)
-        if number < MOST_HISTOGRAMS:
+        room = np.empty(shape, dtype=np.int64)
+        if number == len(self.histograms) < MOST_HISTOGRAMS:
             self.histograms.append(room)
         return room
 
