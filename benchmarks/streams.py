@@ -15,48 +15,55 @@ from typing import Any
 
 import numpy as np
 
+from processes import last_line
+
 FEW = 2_000  # rows of a quick run, which are made up
 READING = "pandas reads the file"
 MODELS = {"100 stumps": 1, "100 trees of depth 3": 3}
 
 
 def measure(*, n: int, repeats: int) -> dict[str, Any]:
-    """Seconds and peak memory (MiB) of fresh processes, taking turns."""
+    """Seconds of fresh processes, taking turns; then the peak memory (MiB) of one more of each."""
     pandas = importlib.import_module("pandas")
     ours = importlib.import_module("electorate")
     X, y = _rows(pandas, n)
     with tempfile.TemporaryDirectory() as folder:
-        table, out = Path(folder, "table.csv"), Path(folder, "predicted.csv")
+        table, out = str(Path(folder, "table.csv")), str(Path(folder, "predicted.csv"))
         pandas.concat([X] * (n // len(X) + 1)).iloc[:n].to_csv(table, index=False)
-        commands = {READING: [sys.executable, "-c", f"import pandas; pandas.read_csv({str(table)!r})"]}
+        reading = f"import pandas; pandas.read_csv({table!r})"
+        commands, programs = {READING: ["-c", reading]}, {READING: reading}
         for name, depth in MODELS.items():
             model = ours.RealAdaBoostClassifier(ours.Trees(depth), n_estimators=100).fit(X, y)
             model.save(Path(folder, name))
-            order = ["predict", str(Path(folder, name)), str(table), "--out", str(out)]
-            commands[name] = [sys.executable, "-m", "electorate", *order]
-        compiled = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder, "compiled")), "PYTHONDONTWRITEBYTECODE": ""}
-        for command in commands.values():
-            _run(command, compiled)  # as an installer would, which compiles what it installs
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
-        for _ in range(repeats):
+            order = ["predict", str(Path(folder, name)), table, "--out", out]
+            commands[name] = ["-m", "electorate", *order]
+            programs[name] = f"from electorate.cli import main; main({order!r})"
+        # as an installer would have it, which compiles what it installs
+        variables = {"PYTHONPYCACHEPREFIX": str(Path(folder, "compiled")), "PYTHONDONTWRITEBYTECODE": ""}
+        took: dict[str, list[float]] = {name: [] for name in commands}
+        for turn in range(repeats + 1):
             for name, command in commands.items():
-                found[name].append(_run(command, compiled))
-        size = table.stat().st_size / 2**20
-    return {
-        "MiB": size,
-        "seconds": {name: [took for took, _ in runs] for name, runs in found.items()},
-        "peak": {name: max(peak for _, peak in runs) for name, runs in found.items()},
-    }
+                seconds = _run(command, variables)
+                took[name] += [seconds] if turn else []  # the first one compiles
+        peak = {name: _peak(program, variables) for name, program in programs.items()}
+    return {"seconds": took, "peak": {name: value for name, value in peak.items() if value is not None}}
 
 
-def _run(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
+def _run(arguments: list[str], variables: dict[str, str]) -> float:
     start = time.perf_counter()
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{command} ended with {process.returncode}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+    command = [sys.executable, *arguments]
+    subprocess.run(command, env={**os.environ, **variables}, check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+def _peak(program: str, variables: dict[str, str]) -> float | None:
+    """By the process itself: what its parent is told includes the parent's own."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    lines = f"[line for line in open({str(status)!r}) if line.startswith('VmHWM')]"
+    command = [sys.executable, "-c", f"{program}; print({lines}[0].split()[1])"]
+    return int(last_line(command, variables)) / 1024
 
 
 def _rows(pandas: Any, n: int) -> tuple[Any, Any]:
