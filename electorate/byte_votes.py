@@ -33,14 +33,12 @@ class ColumnTables:
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "ColumnTables":
-        roots = ensemble.offsets[:-1]
-        constant = ensemble.units[roots[ensemble.column[roots] < 0]].sum(axis=0)
         wide = []
         for table in tables_of(ensemble):
             wide.append(np.zeros((len(table), VALUES), dtype=np.int64))
             wide[-1][:, : table.shape[1] - 1] = table[:, :-1]
             wide[-1][:, MISSING] = table[:, -1]
-        return cls(constant, wide)
+        return cls(ensemble.constant, wide)
 
     def add(self, cells: Bytes, votes: Votes) -> None:
         votes += self.constant[:, None]
@@ -50,7 +48,7 @@ class ColumnTables:
                 total += np.take(output, column, out=said, mode="clip")
 
 
-class Question(NamedTuple):
+class Asked(NamedTuple):
     """Cells on one side: those up to `cut`, or those in `members`; else `by_cell` says of all cells what is kept."""
 
     place: int
@@ -68,7 +66,7 @@ class Crossing:
         self.leaves = masks.leaves.tolist()
         self.units = np.ascontiguousarray(ensemble.units[masks.nodes].T)  # [output, leaf]
         n_codes = bins.n_bins[ensemble.cells.columns].tolist()
-        questions = [_question(masks.tests, number, n_codes) for number in range(len(masks.tests.place))]
+        questions = [_asked(masks.tests, number, n_codes) for number in range(len(masks.tests.place))]
         self.voters = [questions[first:last] for first, last in pairwise(masks.offsets.tolist())]
 
     def add(self, cells: Bytes, votes: Votes) -> None:
@@ -101,7 +99,7 @@ class Work:
         self.said = np.empty(rows, dtype=np.int64)
         self._equal: dict[tuple[int, int], Bytes] = {}
 
-    def cross_out(self, question: Question, planes: list[Bytes]) -> None:
+    def cross_out(self, question: Asked, planes: list[Bytes]) -> None:
         column, kept = self.cells[question.shift][question.place], self.kept
         if question.by_cell:
             for place, by_cell in question.by_cell:
@@ -123,22 +121,22 @@ class Work:
             self.side |= self._equal[place, cell]
 
 
-def _question(tests: Tests, number: int, n_codes: list[int]) -> Question:
+def _asked(tests: Tests, number: int, n_codes: list[int]) -> Asked:
     place, table = int(tests.place[number]), int(tests.table[number])
     planes = range(*tests.span[number].tolist())
     right, left = tests.keep[number, :, 0], tests.keep[number, :, 1]
     if table < 0:
         crossing = [(plane, right[plane], left[plane] ^ right[plane]) for plane in planes]
-        return Question(place, int(tests.shift[number]), tests.cut[number], None, crossing, [])
+        return Asked(place, int(tests.shift[number]), tests.cut[number], None, crossing, [])
     on_left = tests.tables[table] > 0
     cells = [*range(n_codes[place]), MISSING]
     sides = [[cell for cell in cells if on_left[cell] == is_left] for is_left in (True, False)]
     members, other = (sides[0], right) if len(sides[0]) <= len(sides[1]) else (sides[1], left)
     if len(members) <= GATHERED:
         crossing = [(plane, other[plane], left[plane] ^ right[plane]) for plane in planes]
-        return Question(place, 0, NO_CUT, members, crossing, [])
+        return Asked(place, 0, NO_CUT, members, crossing, [])
     by_cell = [(plane, np.where(on_left, left[plane], right[plane])) for plane in planes]
-    return Question(place, 0, NO_CUT, None, [], by_cell)
+    return Asked(place, 0, NO_CUT, None, [], by_cell)
 
 
 Voting = ColumnTables | Crossing

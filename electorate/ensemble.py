@@ -61,6 +61,12 @@ class Ensemble:
         return np.rint(steps[:, None] * self.value * UNITS).astype(np.int64)
 
     @cached_property
+    def constant(self) -> NDArray[np.int64]:
+        """[output]: what voters that ask nothing say together."""
+        roots = self.offsets[:-1]
+        return np.asarray(self.units[roots[self.column[roots] == LEAF]].sum(axis=0))
+
+    @cached_property
     def cells(self) -> "Cells":
         return Cells.of(self)
 
@@ -264,8 +270,7 @@ class Lookup:
         cells = ensemble.cells
         tables = tables_of(ensemble)
         few = np.array([len(edges) <= CLIMBED for edges in cells.edges], dtype=np.bool_)
-        roots = ensemble.offsets[:-1]
-        constant = ensemble.units[roots[ensemble.column[roots] == LEAF]].sum(axis=0)
+        constant = ensemble.constant
         for table in (tables[j] for j in np.flatnonzero(few)):
             constant = constant + table[:, 0]
         return cls(

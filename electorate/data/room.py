@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from electorate.data.stack import Stack
-from electorate.data.table import ArrayTable, Block, Table
+from electorate.data.table import ArrayTable, Block, Table, as_slice
 
 
 class Reading:
@@ -30,9 +30,7 @@ class Reading:
 
 def _fill(table: Table, low: int, high: int, columns: Sequence[int], block: Block) -> None:
     if type(table) is ArrayTable:
-        first, last = columns[0], columns[-1] + 1
-        where = slice(first, last) if last - first == len(columns) else list(columns)
-        np.copyto(block, table.array[low:high, where].T, casting="unsafe")
+        np.copyto(block, table.array[low:high, as_slice(columns)].T, casting="unsafe")
     elif isinstance(table, Stack):
         for part, first, last, place in table.parts(low, high):
             _fill(part, first, last, columns, block[:, place : place + last - first])

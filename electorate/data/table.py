@@ -115,7 +115,7 @@ class ArrayTable:
         self.n_columns: int = array.shape[1]
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
-        picked = self.array[low:high, _as_slice(columns)]
+        picked = self.array[low:high, as_slice(columns)]
         return np.array(picked.T, dtype=np.float64, order="C")
 
     def levels(self, column: int) -> NDArray[Any]:
@@ -141,9 +141,9 @@ class SparseTable(ArrayTable):
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
         part = (
-            self.by_row[low:high][:, _as_slice(columns)]
+            self.by_row[low:high][:, as_slice(columns)]
             if high - low < self.n_rows
-            else self.by_column[:, _as_slice(columns)]
+            else self.by_column[:, as_slice(columns)]
         )
         return np.array(part.toarray().T, dtype=np.float64, order="C")
 
@@ -260,7 +260,7 @@ def codes_of_values(factors: Factors, categories: Categories) -> NDArray[np.floa
     return np.array([*map(code_of.get, values), None], dtype=np.float64)  # None is NaN
 
 
-def _as_slice(columns: Sequence[int]) -> Any:
+def as_slice(columns: Sequence[int]) -> Any:
     """A slice where the columns are neighbours (no copy), else the list."""
     first, count = columns[0], len(columns)
     if list(columns) == list(range(first, first + count)):

@@ -174,12 +174,7 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
 
 
 def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
-    kind = getattr(import_module(ESTIMATORS[contents.kind]), contents.kind)
-    given = meta_value(contents, "parameters", dict)
-    known = set(kind().get_params(deep=False))
-    parts.expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
-    model = kind(**{name: _in(value, families) for name, value in given.items()})
-    model._validate_params()
+    model = as_described(contents, getattr(import_module(ESTIMATORS[contents.kind]), contents.kind), families)
     model._validate_family()
     read_columns(contents, model)
     model.classes_ = parts.labels_in(meta_value(contents, "classes", dict))
@@ -198,6 +193,16 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     seen.read_seen(contents, model)
     model.estimator_ = model._family()
     _read_held_out(contents, model)
+    return model
+
+
+def as_described(contents: Contents, kind: type[Any], families: dict[str, type]) -> Any:
+    """An unfitted estimator of this class with the parameters of a file."""
+    given = meta_value(contents, "parameters", dict)
+    known = set(kind().get_params(deep=False))
+    parts.expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
+    model = kind(**{name: _in(value, families) for name, value in given.items()})
+    model._validate_params()
     return model
 
 

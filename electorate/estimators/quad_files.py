@@ -48,12 +48,7 @@ def _arrays(model: Any) -> dict[str, NDArray[Any]]:
 def rebuild(contents: Contents, families: dict[str, type]) -> Any:
     from electorate.estimators.quad_regressor import QuadBoostRegressor
 
-    expect = parts.expect
-    given = meta_value(contents, "parameters", dict)
-    known = set(QuadBoostRegressor().get_params(deep=False))
-    expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
-    model = QuadBoostRegressor(**{name: files._in(value, families) for name, value in given.items()})
-    model._validate_params()
+    model = files.as_described(contents, QuadBoostRegressor, families)
     model._validate_family()
     files.read_columns(contents, model)
     model.bins_ = parts.read_bins(contents, model.n_features_in_)

@@ -93,13 +93,7 @@ def _meta(model: Any) -> dict[str, Any]:
 
 
 def rebuild(contents: Contents) -> Any:
-    expect = parts.expect
-    kind = getattr(import_module(ESTIMATORS[contents.kind]), contents.kind)
-    given = meta_value(contents, "parameters", dict)
-    known = set(kind().get_params(deep=False))
-    expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
-    model = kind(**{name: files._in(value, {}) for name, value in given.items()})
-    model._validate_params()
+    model = files.as_described(contents, getattr(import_module(ESTIMATORS[contents.kind]), contents.kind), {})
     files.read_columns(contents, model)
     model.bins_ = parts.read_bins(contents, model.n_features_in_)
     model.confidences_ = _read_confidences(contents, model.n_features_in_)

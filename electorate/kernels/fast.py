@@ -9,11 +9,9 @@ import numpy as np
 from electorate.kernels.compile import kernel
 
 WINDOW_ROWS = 64  # of a block, in `best_window`
+ROWS_PICKED = 4096  # of a node at once: their numbers, in order, stay in the cache for all columns
 
 # ---------------------------------------------------------------- distinct values and bins
-
-
-ROWS_PICKED = 4096  # of a node at once: their numbers, in order, stay in the cache for all columns
 
 
 @kernel
@@ -240,6 +238,9 @@ def add_gains(column, leaf_of_bin, gains, starts, state):
                 table[b] = gains[row, label, leaf_of_bin[b]]
             for i in range(starts[label], starts[label + 1]):
                 numbers[i] += table[column[i]]
+
+
+# ---------------------------------------------------------------- a round in a shard
 
 
 @kernel
