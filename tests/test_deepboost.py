@@ -506,3 +506,13 @@ def test_complexities_that_can_be_proved():
     for family in FAMILIES.values():
         model = DeepBoostClassifier(family, lam=0.005, beta=0, complexity="provable", n_estimators=10).fit(X, y)
         assert np.all(np.diff(model.history_["objective"]) <= 1e-12)
+
+
+def test_decisions_of_dask_arrays_wait_until_they_are_asked_for() -> None:
+    array = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    model = DeepBoostClassifier(n_estimators=5).fit(X, X[:, 0] > 0)
+    far = model.decision_function(array.from_array(X, chunks=(50, 4)))
+    assert isinstance(far, array.Array)
+    np.testing.assert_array_equal(far.compute(scheduler="synchronous"), model.decision_function(X))

@@ -20,6 +20,7 @@ from electorate.boosting.losses import NAMED, Exponential, log_slope
 from electorate.boosting.rivals import Rivals
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.estimators.family_complexity import shape_of
+from electorate.estimators.lazily import row_by_row
 from electorate.estimators.voter_view import RowVoter, Voters
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import ByRows
@@ -203,6 +204,7 @@ class DeepBoostClassifier(BoostedClassifier):
         for _, votes in self._staged_votes(X):
             yield self._decision(votes, 0.0)
 
+    @row_by_row
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The votes f: one number per row for two classes, positive for the second; else a column per class."""
         check_is_fitted(self)
