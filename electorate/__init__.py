@@ -64,6 +64,7 @@ _HOMES = {
     "shape_functions": "electorate.estimators.shapes",
     "staged_margins": "electorate.estimators.model_margins",
     "thin": "electorate.thin",
+    "trusted_types": "electorate.skops_types",
 }
 
 __all__ = [
@@ -123,6 +124,7 @@ __all__ = [
     "shape_functions",
     "staged_margins",
     "thin",
+    "trusted_types",
 ]
 
 if TYPE_CHECKING:
@@ -158,6 +160,7 @@ if TYPE_CHECKING:
     from electorate.report.round_displays import BoundDisplay, CostDisplay
     from electorate.report.shape_display import ShapeDisplay
     from electorate.report.tree_sizes import TreeSizesDisplay
+    from electorate.skops_types import trusted_types
     from electorate.thin import ThinnedClassifier, thin
     from electorate.voters.columns import Columns
     from electorate.voters.kernel_sections import KernelSections

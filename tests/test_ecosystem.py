@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from training_cases import CLASSES, MODELS, ONE_OF_EACH, noisy, plain
 
-from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Trees
+from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Trees, trusted_types
 
 
 def few(name: str, rounds: int = 10) -> Any:
@@ -186,3 +186,11 @@ def test_adult_as_it_comes(library: str) -> None:
         model.fit(X[train], y[train])
         assert 1 - model.score(X[test], y[test]) < 0.145
         assert len(model.bins_.categories) == 8
+
+
+def test_mlflow_stores_and_loads_a_model(tmp_path: Path) -> None:
+    mlflow = pytest.importorskip("mlflow.sklearn", reason="mlflow is not installed")
+    X, y = plain(2)
+    model = few("AdaBoost, trees").fit(X, y)
+    mlflow.save_model(model, tmp_path / "model", skops_trusted_types=trusted_types(model))
+    np.testing.assert_array_equal(mlflow.load_model(tmp_path / "model").predict_proba(X), model.predict_proba(X))

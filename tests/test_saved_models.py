@@ -10,6 +10,7 @@ import errno
 import os
 import pickle
 import random
+import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,10 @@ import pytest
 import skops.io
 from samples import messy, noisy, run_python
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from electorate import AdaBoostClassifier, ModelFormatError, Stumps, load, modelfile
+from electorate import AdaBoostClassifier, ModelFormatError, Stumps, load, modelfile, trusted_types
 
 AWKWARD = ["<img src=x onerror=alert(1)>", '"quoted" \\ \x1b[31m', "=cmd|' /C calc'!A0", "line\nend", "名前 \U0001f5f3"]
 
@@ -137,9 +140,15 @@ def test_joblib_mapped_into_memory(case: Any, tmp_path: Path) -> None:
 def test_skops(case: Any) -> None:
     model, X = case
     data = skops.io.dumps(model)
-    unknown = skops.io.get_untrusted_types(data=data)
-    assert all(name.startswith(("electorate.", "numpy.")) for name in unknown)
-    assert_same(skops.io.loads(data, trusted=unknown), model, X)
+    assert_same(skops.io.loads(data, trusted=trusted_types(model)), model, X)
+
+
+def test_trusted_types_leaves_out_types_of_other_packages() -> None:
+    pipeline = make_pipeline(FunctionTransformer(textwrap.dedent), AdaBoostClassifier())
+    assert "textwrap.dedent" in skops.io.get_untrusted_types(data=skops.io.dumps(pipeline))
+    names = trusted_types(pipeline)
+    assert names
+    assert all(name.startswith("electorate.") for name in names)
 
 
 def test_a_pickle_holds_the_model_and_not_its_tables(case: Any) -> None:
