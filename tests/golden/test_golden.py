@@ -1,0 +1,47 @@
+"""Models and their histories are, bit for bit, those that were recorded."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+import pytest
+from sklearn.base import clone
+
+from electorate.engines.dask import fingerprint
+from tests.common.engines import ENGINES
+from tests.golden.cases import Case, cases, fit, load_data, record, stored
+
+CASES = cases()
+ALGORITHMS = {name: list(group) for name, group in groupby(CASES, key=lambda key: key.split(" | ")[0])}
+# These need all rows in one place.
+LOCAL = re.compile("LPBoost|RQPBoost|columns|kernels|QuadBoost")
+ON_DASK = [name for name in CASES if name.endswith("| messy | real") and not LOCAL.search(name)]
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    found = stored()
+    if found["made_on"] != fingerprint():
+        pytest.skip(f"the records were made on {found['made_on']}; this is {fingerprint()}")
+    return dict(found["records"])
+
+
+def test_every_case_is_recorded() -> None:
+    assert set(stored()["records"]) == set(CASES)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_models_are_those_recorded(algorithm: str) -> None:
+    want = {name: recorded()[name] for name in ALGORITHMS[algorithm]}
+    assert {name: fit(CASES[name]) for name in want} == want
+
+
+@pytest.mark.parametrize("name", ON_DASK)
+def test_models_on_dask_are_those_recorded(name: str) -> None:
+    case: Case = CASES[name]
+    X, y, weights = load_data(case)
+    model = ENGINES["dask"].fit(clone(case.model), X, y, weights)
+    assert record(model, X) == recorded()[name]
