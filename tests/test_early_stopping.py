@@ -321,7 +321,7 @@ def test_equal_rows_of_different_weights_in_any_order(use: str, kind: str) -> No
 
 
 def test_draws_from_equal_rows_prefer_neither_light_nor_heavy_ones() -> None:
-    X, y, weight = few_distinct_rows(4000)
+    X, _, weight = few_distinct_rows(4000)
     means = []
     for seed in range(20):
         rows = alone(candidates(hash_rows(X, seed), read_weights(weight)))
