@@ -27,13 +27,14 @@ def native_columns(frame: Any) -> list[Any]:
 
 def in_one_piece(column: Any) -> Any:
     """A column without chunks; a slice of many chunks takes a pass over them."""
-    if hasattr(column, "rechunk"):  # polars
+    library = type(column).__module__.partition(".")[0]
+    if library == "polars":
         return column.rechunk()
-    if getattr(column, "num_chunks", 1) == 1:
-        return column
-    import pyarrow as pa
+    if library == "pyarrow" and column.num_chunks > 1:
+        import pyarrow as pa
 
-    return pa.chunked_array([column.combine_chunks()])
+        return pa.chunked_array([column.combine_chunks()])
+    return column
 
 
 class ChunkedView:
@@ -61,15 +62,27 @@ class ChunkedView:
 View = NDArray[Any] | ChunkedView
 
 
-def view_of(column: Any, dtype: Any) -> View | None:
-    """A column of numbers as an array on the dataframe's memory, or several; None where it holds anything else."""
-    if not dtype.is_numeric() or dtype.is_decimal() or "128" in str(dtype):
-        return None
-    if hasattr(column, "combine_chunks"):
-        return _view_of_pyarrow(column)
-    if hasattr(column, "rechunk"):
-        return _view_of_polars(column)
-    return np.asarray(column.to_numpy()) if isinstance(getattr(column, "dtype", None), np.dtype) else None
+def views_of(frame: Any, columns: list[Any], types: list[Any]) -> list[View | None]:
+    """The columns of numbers as arrays on the dataframe's memory; None for those that hold anything else."""
+    library = frame.implementation
+    if library.is_pandas():
+        view = _view_of_pandas
+    elif library.is_polars():
+        view = _view_of_polars
+    elif library.is_pyarrow():
+        view = _view_of_pyarrow
+    else:
+        return [None] * len(columns)
+    return [view(column) if _are_numbers(dtype) else None for column, dtype in zip(columns, types, strict=True)]
+
+
+def _are_numbers(dtype: Any) -> bool:
+    """Of a type that NumPy has too."""
+    return bool(dtype.is_numeric()) and not dtype.is_decimal() and "128" not in str(dtype)
+
+
+def _view_of_pandas(column: Any) -> View | None:
+    return np.asarray(column.to_numpy()) if isinstance(column.dtype, np.dtype) else None
 
 
 def _view_of_polars(column: Any) -> View | None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.data.column_views import in_one_piece, native_columns, view_of
+from electorate.data.column_views import in_one_piece, native_columns, views_of
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 
 Block = NDArray[np.float64]
@@ -172,7 +172,7 @@ class FrameTable:
         self._factors: dict[int, Factors] = {}  # by column, as they are asked for
         self._codes: dict[int, tuple[Categories, NDArray[np.float64]]] = {}  # of the factors' values
         self._refuse_unreadable()
-        self._views = [view_of(*column) for column in zip(self._columns, self._types, strict=True)]
+        self._views = views_of(frame, self._columns, self._types)
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
         block = np.empty((len(columns), high - low))
