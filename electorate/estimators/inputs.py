@@ -139,6 +139,8 @@ def _readable(labels: NDArray[Any]) -> NDArray[Any]:
     """Labels of a type that a model file can hold, in the byte order of this machine."""
     if labels.dtype.kind == "T":
         return labels.astype(object)
+    if labels.dtype.kind == "S":
+        raise ValueError(f"y has the type {labels.dtype}, which are bytes: use np.char.decode(y), which gives texts")
     if labels.dtype.kind not in "OUbiufc" or (labels.dtype.kind == "f" and labels.dtype.itemsize > 8):
         raise ValueError(f"y has the type {labels.dtype}: labels must be texts, booleans or numbers of up to 64 bits")
     labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
