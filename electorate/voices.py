@@ -15,6 +15,7 @@ from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import Cast
 from electorate.committee import Committee
 from electorate.council import Council
+from electorate.data.sparse_format import check_sparse
 from electorate.engines.pool import Pool
 from electorate.ensemble import NODE_ARRAYS, Ensemble
 from electorate.voters.trees import Voter
@@ -285,4 +286,5 @@ def rows_of(model: Any, X: Any) -> Any:
     """X as the voters of the model want it."""
     if hasattr(model, "ensemble_") and hasattr(model, "_check_rows"):
         return model._check_rows(X, reset=False)
+    X = check_sparse(X)
     return validate_data(model, X, reset=False, accept_sparse="csr", dtype=None, ensure_all_finite=False)

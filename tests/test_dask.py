@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 from samples import run_python
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
-from training_cases import CLASSES, MODELS, ONE_OF_EACH, noisy, plain
+from training_cases import CLASSES, MODELS, ONE_OF_EACH, VALIDATED, few_distinct_rows, noisy, plain
 
 import electorate
 from electorate import AdaBoostClassifier, Checkpoint, Stumps, Trees
@@ -95,6 +95,15 @@ def test_rows_to_stop_by(client: Any, name: str, n_classes: int, kind: str) -> N
         clone(model).fit(X, y, weight, X_val=X_val, y_val=y_val),
         there(model, (X, y, weight), cuts(len(y), 4), **given),
     )
+
+
+@pytest.mark.parametrize("use", [use for use in VALIDATED if use != "squares"])
+def test_equal_rows_of_different_weights(client: Any, use: str) -> None:
+    """The rows set aside do not depend on where equal rows of different weights live."""
+    rows = few_distinct_rows()
+    model = clone(VALIDATED[use]).set_params(random_state=0)
+    near = clone(model).fit(*rows)
+    same(near, there(model, rows, cuts(len(rows[1]), 5)))
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 0.1, 1: 3}, {0: 2, 1: 1, 2: 0}])

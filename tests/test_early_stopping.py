@@ -11,11 +11,11 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, noisy, plain
+from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, VALIDATED, few_distinct_rows, noisy, plain
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Trees
 from electorate.data.agree import alone
-from electorate.data.split import draw, hash_rows
+from electorate.data.split import Candidates, candidates, draw, hash_rows
 from electorate.data.weights import read_weights
 from electorate.estimators.room import Problem, setting_aside
 
@@ -31,6 +31,11 @@ def rows_aside(model: Any, X: Any, y: Any, weight: Any = None) -> np.ndarray:
     table = X if isinstance(X, np.ndarray) else model._check_rows(X, reset=False)
     problem = Problem(table, labels, np.ones(len(y)) if weight is None else weight, model.classes_)
     return alone(setting_aside(problem, model.validation_fraction, model._validation_seed))
+
+
+def drawn(hashes: np.ndarray, times: np.ndarray, part: float) -> np.ndarray:
+    """How many rows of one label are drawn, where all weights are equal."""
+    return draw(Candidates(hashes, times, np.zeros(len(times), dtype=np.int64)), part)
 
 
 # ---------------------------------------------------------------- when it stops, what it keeps
@@ -260,7 +265,7 @@ def test_every_row_has_the_same_chance() -> None:
     X, _ = plain(n=60)
     times = np.zeros(60)
     for seed in range(400):
-        chosen = draw(hash_rows(X, seed), np.ones(60, dtype=np.int64), 0.2)
+        chosen = drawn(hash_rows(X, seed), np.ones(60, dtype=np.int64), 0.2)
         assert chosen.sum() == 12
         times += chosen
     assert times.min() > 40
@@ -270,9 +275,9 @@ def test_every_row_has_the_same_chance() -> None:
 def test_equal_rows_are_on_both_sides() -> None:
     """A table of a few rows, each many times: neither side may lose one of them."""
     X = np.repeat([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], 100, axis=0)
-    chosen = draw(hash_rows(X, 0), np.ones(300, dtype=np.int64), 0.1)
+    chosen = drawn(hash_rows(X, 0), np.ones(300, dtype=np.int64), 0.1)
     assert chosen.reshape(3, 100).sum(axis=1).tolist() == [10, 10, 10]
-    by_weight = draw(hash_rows(X[::100], 0), np.full(3, 100), 0.1)
+    by_weight = drawn(hash_rows(X[::100], 0), np.full(3, 100), 0.1)
     assert by_weight.tolist() == [10, 10, 10]
 
 
@@ -281,7 +286,7 @@ def test_equal_rows_are_on_both_sides() -> None:
 )
 def test_how_many_are_drawn(rows: int, part: float, expected: int) -> None:
     hashes = np.random.default_rng(0).integers(0, 2**64, rows, dtype=np.uint64)
-    assert draw(hashes, np.ones(rows, dtype=np.int64), part).sum() == expected
+    assert drawn(hashes, np.ones(rows, dtype=np.int64), part).sum() == expected
 
 
 def test_rows_of_any_weight_are_drawn_whole() -> None:
@@ -291,6 +296,57 @@ def test_rows_of_any_weight_are_drawn_whole() -> None:
     heard = rows_aside(model, X, y, weight)
     assert set(np.unique(heard / weight)) == {0.0, 1.0}
     assert np.all(read_weights(weight).rows == 1)
+
+
+WEIGHTS_OF_EQUAL_ROWS = {
+    "any": lambda weight: weight,
+    "halves": lambda weight: np.ceil(6 * weight) / 2,
+    "whole": lambda weight: np.ceil(6 * weight),
+    "close": lambda weight: 1 + 1e-12 * weight,
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS_OF_EQUAL_ROWS)
+@pytest.mark.parametrize("use", VALIDATED)
+def test_equal_rows_of_different_weights_in_any_order(use: str, kind: str) -> None:
+    X, y, weight = few_distinct_rows()
+    weight = WEIGHTS_OF_EQUAL_ROWS[kind](weight)
+    model = clone(VALIDATED[use]).set_params(random_state=0).fit(X, y, weight)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(y))
+        other = clone(model).set_params(n_jobs=1 + seed)
+        if hasattr(other, "_n_shards"):
+            other._n_shards = 1 + seed
+        assert other.fit(X[order], y[order], weight[order]).digest_ == model.digest_
+
+
+def test_draws_from_equal_rows_prefer_neither_light_nor_heavy_ones() -> None:
+    X, _, weight = few_distinct_rows(4000)
+    means = []
+    for seed in range(20):
+        rows = alone(candidates(hash_rows(X, seed), read_weights(weight)))
+        means.append(weight[draw(rows, 0.1) > 0].mean())
+    error = weight.std() / np.sqrt(400 * 20)
+    assert abs(np.mean(means) - weight.mean()) < 4 * error
+
+
+def test_draws_from_equal_rows_do_not_depend_on_the_unit_of_the_weights() -> None:
+    X, _, weight = few_distinct_rows()
+    hashes = hash_rows(X, 0)
+    expected = draw(alone(candidates(hashes, read_weights(weight))), 0.2)
+    for factor in (3.7, 1e-300, 2.0**40):
+        chosen = draw(alone(candidates(hashes, read_weights(weight * factor))), 0.2)
+        np.testing.assert_array_equal(chosen, expected)
+
+
+def test_whole_weights_stay_whole_on_both_sides() -> None:
+    """49 * (1 / 49) is less than 1: the weights of the rows set aside must not be computed so."""
+    X, y = plain(n=40)
+    weight = np.full(40, 49.0)
+    problem = Problem(X, y, weight, np.arange(2))
+    for part in (0.01, 0.1, 0.31):
+        heard = alone(setting_aside(problem, part, 0))
+        np.testing.assert_array_equal(heard, np.rint(heard))
 
 
 def test_hashes_tell_rows_apart_and_nothing_else() -> None:

@@ -6,6 +6,7 @@ Nothing may crash or give a wrong model in silence, and every error names the co
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from samples import messy, noisy
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
 
 from electorate import AdaBoostClassifier
+from electorate.data.sparse_format import check_sparse
 
 SPARSE = [
     *(sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix, sparse.lil_matrix),
@@ -479,3 +485,115 @@ def test_columns_of_one_name_are_refused() -> None:
     X, y = noisy(columns=2)
     with pytest.raises(ValueError, match=r"(?s)several columns of one name.*'a'"):
         fit(pd.DataFrame(X, columns=["a", "a"]), y)
+
+
+# ---------------------------------------------------------------- sparse matrices with wrong index arrays
+
+COMPRESSED = [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array]
+
+
+def sparse_rows() -> tuple[Any, Any]:
+    X, y = noisy(40, 4)
+    X[np.abs(X) < 0.5] = 0.0
+    return X, y
+
+
+def with_parts(X: Any, **parts: Any) -> Any:
+    """A copy of a compressed matrix with other arrays, past the checks of its constructor."""
+    X = X.copy()
+    for name, value in parts.items():
+        setattr(X, name, value)
+    return X
+
+
+def changed(array: Any, place: int, value: int) -> Any:
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+WRONG_ARRAYS: dict[str, tuple[Any, str]] = {
+    "index too large": (lambda X: {"indices": changed(X.indices, 5, 10**6)}, "has the index 1000000"),
+    "index just too large": (lambda X: {"indices": changed(X.indices, -1, 40)}, "has the index 40 "),
+    "negative index": (lambda X: {"indices": changed(X.indices, 0, -1)}, "has the index -1"),
+    "indptr falls": (lambda X: {"indptr": changed(X.indptr, 2, 10**5)}, "indptr decreases from 100000"),
+    "indptr too large": (lambda X: {"indptr": changed(X.indptr, -1, 10**6)}, "indptr ends with 1000000"),
+    "indptr does not start with 0": (lambda X: {"indptr": changed(X.indptr, 0, 1)}, "indptr starts with 1"),
+    "negative indptr": (lambda X: {"indptr": changed(X.indptr, 1, -3)}, "indptr decreases"),
+    "indptr too short": (lambda X: {"indptr": X.indptr[:-1]}, "indptr has"),
+    "indptr too long": (lambda X: {"indptr": np.append(X.indptr, X.indptr[-1])}, "indptr has"),
+    "fewer data": (lambda X: {"data": X.data[:-3]}, "indices and data have different lengths"),
+    "fewer indices": (lambda X: {"indices": X.indices[:-3]}, "indices and data have different lengths"),
+    "fractions": (lambda X: {"indices": X.indices.astype(np.float64)}, "must be a one-dimensional array of integers"),
+}
+
+
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@pytest.mark.parametrize("wrong", WRONG_ARRAYS)
+@pytest.mark.parametrize("kind", COMPRESSED)
+def test_sparse_matrices_with_wrong_index_arrays_are_refused(kind: Any, wrong: str, index_type: Any) -> None:
+    dense, y = sparse_rows()
+    X = kind(dense)
+    X = with_parts(X, indptr=X.indptr.astype(index_type), indices=X.indices.astype(index_type))
+    arrays, message = WRONG_ARRAYS[wrong]
+    bad = with_parts(X, **arrays(X))
+    native = AdaBoostClassifier(n_estimators=2).fit(dense, y)
+    wrapped = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=1).fit(dense, y)
+    for model in (native, wrapped):
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(bad, y)
+        with pytest.raises(ValueError, match=message):
+            model.predict(bad)
+
+
+def test_other_sparse_formats_with_wrong_index_arrays_are_refused() -> None:
+    dense, y = sparse_rows()
+    model = AdaBoostClassifier(n_estimators=2).fit(dense, y)
+    coo = sparse.coo_array(dense)
+    coo.coords = (changed(coo.coords[0], 3, 10**6), coo.coords[1])
+    bsr = sparse.bsr_array(dense, blocksize=(2, 2))
+    bsr.indices = changed(bsr.indices, 3, 10**6)
+    lil = sparse.lil_array(dense)
+    lil.rows[7][-1] = 10**6
+    longer = sparse.lil_array(dense)
+    longer.data[3].append(1.0)
+    for bad, message in ((coo, "COO"), (bsr, "BSR"), (lil, "has the index 1000000"), (longer, "row 3")):
+        with pytest.raises(ValueError, match=message):
+            model.predict(bad)
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+def test_unsorted_and_repeated_entries_are_read_from_a_copy(kind: Any) -> None:
+    """Each entry is split in two, and the entries of each row (or column) are reversed; flags say otherwise."""
+    dense, y = sparse_rows()
+    dense = np.round(8 * dense) / 8
+    X = kind(dense)
+    order = np.concatenate([np.arange(low, high)[::-1] for low, high in pairwise(X.indptr.tolist())])
+    order = np.repeat(order, 2)
+    odd = kind((X.data[order] / 2, X.indices[order], 2 * X.indptr), shape=X.shape)
+    odd.has_sorted_indices = odd.has_canonical_format = True
+    spare = kind((np.append(X.data, 9.0), np.append(X.indices, 0), X.indptr), shape=X.shape)
+    model = AdaBoostClassifier(n_estimators=5).fit(dense, y)
+    for matrix in (odd, spare):
+        before = matrix.data.copy(), matrix.indices.copy(), matrix.indptr.copy()
+        assert AdaBoostClassifier(n_estimators=5).fit(matrix, y).digest_ == model.digest_
+        np.testing.assert_array_equal(model.decision_function(matrix), model.decision_function(dense))
+        for array, was in zip((matrix.data, matrix.indices, matrix.indptr), before, strict=True):
+            np.testing.assert_array_equal(array, was)
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_change_of_an_index_array_is_refused_or_legal(data: Any) -> None:
+    """SciPy's own full check decides what is legal."""
+    X = sparse.random_array((6, 5), density=0.4, format=data.draw(st.sampled_from(["csr", "csc"])), rng=0)
+    name = data.draw(st.sampled_from(["indices", "indptr"]))
+    array = getattr(X, name)
+    setattr(X, name, changed(array, data.draw(st.integers(0, len(array) - 1)), data.draw(st.integers(-2, 20))))
+    try:
+        X.copy().check_format(full_check=True)
+    except ValueError:
+        with pytest.raises(ValueError, match="X is a sparse matrix in"):
+            check_sparse(X)
+    else:
+        np.testing.assert_array_equal(check_sparse(X).toarray(), X.toarray())

@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Stumps, Trees
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    MedBoostRegressor,
+    QuadBoostRegressor,
+    RealAdaBoostClassifier,
+    Stumps,
+    Trees,
+    VadaBoostClassifier,
+)
 
 MODELS: dict[str, Any] = {
     "AdaBoost, stumps": AdaBoostClassifier(Stumps()),
@@ -20,6 +29,12 @@ MODELS: dict[str, Any] = {
 ONE_OF_EACH = ["AdaBoost, trees", "Real AdaBoost, stumps", "SAMME.R, stumps", "AdaBoost_R, trees"]
 ONE_VS_REST = [name for name in MODELS if name.startswith(("Real AdaBoost", "AdaBoost_R"))]
 CLASSES = [2, 3]
+VALIDATED = {
+    "early stopping": AdaBoostClassifier(n_estimators=30, early_stopping=True, validation_fraction=0.3),
+    "lam": VadaBoostClassifier(n_estimators=5, lam="auto", validation_fraction=0.3),
+    "eps": MedBoostRegressor(n_estimators=5, eps="validate", validation_fraction=0.3),
+    "squares": QuadBoostRegressor(n_estimators=30, early_stopping=True, validation_fraction=0.3),
+}
 
 
 def noisy(n_classes: int, n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -44,3 +59,11 @@ def plain(n_classes: int = 2, n: int = 240, seed: int = 0) -> tuple[np.ndarray, 
     X, y = noisy(n_classes, n, seed)
     X["kind"] = X["kind"].cat.codes.replace(-1, np.nan)
     return X.to_numpy(dtype=np.float64), np.unique(y, return_inverse=True)[1]
+
+
+def few_distinct_rows(n: int = 300) -> tuple[Any, Any, Any]:
+    """Twelve distinct rows, each with many different weights that have no common unit."""
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.integers(0, 4, n), rng.integers(0, 3, n)]).astype(np.float64)
+    y = ((X[:, 0] > 1) ^ (rng.random(n) < 0.25)).astype(np.int64)
+    return X, y, rng.gamma(0.5, size=n) + 1e-3

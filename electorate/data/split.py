@@ -1,19 +1,21 @@
-"""Rows set aside for validation: drawn by what they hold, not by where they stand.
+"""Validation rows, drawn by their content and weight and not by their position.
 
-The draw is then the same for any order of the rows and wherever they live, a row of weight k is drawn as k rows would
-be, and rows of weight 0 change nothing. Equal rows are drawn one by one.
+The draw is the same for any order of the rows, for any partitions, and for a row of weight k and k such rows. Rows of
+weight 0 change nothing. Equal rows are drawn one by one.
 """
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.agree import Ask, Each, Steps, Union, alone
+from electorate.data.agree import Ask, Each, Least, Most, Steps, Union, alone
 from electorate.data.bins import block_rows
 from electorate.data.table import Categories, Table, read_table
+from electorate.data.weights import Weights
 
 NO_LEVELS = Categories(np.empty(0, dtype=object))
 BUCKET_BITS = 12  # of a hash
@@ -54,79 +56,133 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
-def draw(hashes: NDArray[np.uint64], times: NDArray[np.int64], part: float) -> NDArray[np.int64]:
-    """Of rows of one label that stand for `times` rows each, how many to set aside."""
-    return alone(drawing(hashes, times, np.zeros(len(times), dtype=np.int64), 1, part))
+@dataclass(frozen=True)
+class Candidates:
+    """The rows to draw from. times: how many rows each stands for; 0 if it must not be drawn.
 
-
-def drawing(
-    hashes: NDArray[np.uint64],
-    times: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    n_labels: int,
-    part: float,
-    number: int = 0,
-) -> Steps[NDArray[np.int64]]:
-    """Of rows that stand for `times` rows each, how many to set aside: of each label at least one, never all.
-
-    Hashes fall into buckets by their first bits, and every bucket gives its share, the fractions carried on from one
-    to the next; inside a bucket the smallest hashes go. number: of this part of the rows, among others.
+    ties: keys that decide, one after the other, among rows with the same label and hash.
     """
-    bits = max(0, min(BUCKET_BITS, (MOST_BUCKETS // max(n_labels, 1)).bit_length() - 1))
-    out = np.zeros(len(times), dtype=np.int64)
-    rows = np.flatnonzero(times)
-    bucket = (labels[rows] << bits) + _digits(hashes[rows], 0, bits)
-    (counts,) = yield Ask((_count(bucket, times[rows], n_labels << bits),))
-    wanted = _shares(counts.reshape(n_labels, -1), part)
-    used = bits
-    while True:
-        whole = (wanted == counts) | (wanted == 0)  # all of them, or none
-        taken = whole[bucket]
-        out[rows[taken]] += np.where(wanted[bucket[taken]] > 0, times[rows[taken]], 0)
-        rows, bucket = rows[~taken], bucket[~taken]
-        counts = np.where(whole, 0, counts)
-        if used == 64 or np.all(whole):
-            break
-        width = min(DIGIT_BITS, 64 - used)
-        digit = _digits(hashes[rows], used, width)
-        (by_digit,) = yield Ask((_count((bucket << width) + digit, times[rows], len(counts) << width),))
-        passed = np.cumsum(by_digit.reshape(len(counts), -1), axis=1)
-        last = np.argmax(passed >= wanted[:, None], axis=1)  # the digit among whose rows the draw ends
-        at = np.arange(len(counts))
-        before = passed[at, last] - by_digit.reshape(len(counts), -1)[at, last]
-        under, on = digit < last[bucket], digit == last[bucket]
-        out[rows[under]] += times[rows[under]]
-        rows, bucket = rows[on], bucket[on]
-        wanted = np.where(whole, 0, wanted - before)
-        counts = np.where(whole, 0, passed[at, last] - before)
-        used += width
-    if np.any(counts):
-        yield from _draw_equal(out, rows, bucket, times, wanted, number)
-    return out
+
+    hashes: NDArray[np.uint64]
+    times: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    n_labels: int = 1
+    ties: tuple[NDArray[np.uint64], ...] = ()
 
 
-def _draw_equal(
-    out: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    bucket: NDArray[np.int64],
-    times: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    number: int,
-) -> Steps[None]:
-    """Of equal rows any will do: those of the first parts, and there the first ones."""
-    here = _count(bucket, times[rows], len(wanted))
-    mine = np.flatnonzero(here)
-    (said,) = yield Ask((Each({number: (mine, here[mine])}),))
-    left = wanted.copy()
-    for other, (places, counts) in said.said.items():
-        if other < number:
-            left[places] -= counts
-    order = np.argsort(bucket, kind="stable")
-    rows, bucket = rows[order], bucket[order]
-    passed = np.cumsum(times[rows])
-    starts = np.searchsorted(bucket, bucket)
-    before = passed - times[rows] - np.where(starts > 0, passed[starts - 1], 0)
-    out[rows] += np.clip(left[bucket] - before, 0, times[rows])
+def candidates(
+    hashes: NDArray[np.uint64], weights: Weights, labels: NDArray[np.int64] | None = None, n_labels: int = 1
+) -> Steps[Candidates]:
+    """Rows with their weights; equal rows of different weights are told apart by these, not by their order.
+
+    The first key is a hash of the weight relative to the largest one, so that neither light nor heavy rows are
+    preferred. It is rounded to float32, so that rescaling all weights does not change it. The weight itself decides
+    what is left.
+    """
+    labels = np.zeros(len(hashes), dtype=np.int64) if labels is None else labels
+    shares = weights.shares
+    positive = shares[weights.times > 0]
+    most, least = yield Ask((Most(float(positive.max(initial=0.0))), Least(float(positive.min(initial=np.inf)))))
+    if most.value <= least.value:
+        return Candidates(hashes, weights.rows, labels, n_labels)
+    by_weight = hashes.copy()
+    kernels.fold((shares / most.value).astype(np.float32).astype(np.float64), by_weight)
+    in_order = np.ascontiguousarray(shares).view(np.uint64)  # the bits of positive doubles are in their order
+    return Candidates(hashes, weights.rows, labels, n_labels, (by_weight, in_order))
+
+
+def draw(rows: Candidates, part: float) -> NDArray[np.int64]:
+    """How many of the rows that each candidate stands for to set aside, where all candidates are here."""
+    return alone(drawing(rows, part))
+
+
+def drawing(rows: Candidates, part: float, number: int = 0) -> Steps[NDArray[np.int64]]:
+    """How many of the rows that each candidate stands for to set aside: of each label at least one, never all.
+
+    Hashes fall into buckets by their first bits. Every bucket gives its share, and the fractions carry over from one
+    to the next. Inside a bucket the smallest hashes go, and among equal ones the smallest keys. number: of this part
+    of the rows, among others.
+    """
+    bits = max(0, min(BUCKET_BITS, (MOST_BUCKETS // max(rows.n_labels, 1)).bit_length() - 1))
+    there = np.flatnonzero(rows.times)
+    bucket = (rows.labels[there] << bits) + _digits(rows.hashes[there], 0, bits)
+    (counts,) = yield Ask((_count(bucket, rows.times[there], rows.n_labels << bits),))
+    wanted = _quotas(counts.reshape(rows.n_labels, -1), part)
+    undecided = _Undecided(rows.times, there, bucket, counts, wanted)
+    undecided.settle()
+    yield from undecided.compare(rows.hashes, bits)
+    for keys in rows.ties:
+        yield from undecided.compare(keys)
+    if len(undecided.counts):
+        yield from undecided.draw_equal(number)
+    return undecided.drawn
+
+
+class _Undecided:
+    """Rows in buckets that give some of their rows but not all: wanted[bucket] out of counts[bucket].
+
+    counts and wanted are those of all parts, and the same in each; rows and their buckets are those of this part.
+    """
+
+    def __init__(
+        self,
+        times: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        bucket: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        wanted: NDArray[np.int64],
+    ) -> None:
+        self.times, self.rows, self.bucket = times, rows, bucket
+        self.counts, self.wanted = counts, wanted
+        self.drawn = np.zeros(len(times), dtype=np.int64)
+
+    def settle(self) -> None:
+        """Decide the buckets that give all of their rows, or none, and renumber the others."""
+        whole = (self.wanted == self.counts) | (self.wanted == 0)
+        decided = whole[self.bucket]
+        taken = self.rows[decided & (self.wanted[self.bucket] > 0)]
+        self.drawn[taken] += self.times[taken]
+        renumbered = np.cumsum(~whole) - 1
+        self.rows, self.bucket = self.rows[~decided], renumbered[self.bucket[~decided]]
+        self.counts, self.wanted = self.counts[~whole], self.wanted[~whole]
+
+    def compare(self, keys: NDArray[np.uint64], used: int = 0) -> Steps[None]:
+        """Draw the rows with the smallest keys, digit by digit. used: how many bits the buckets have in common."""
+        while used < 64 and len(self.counts):
+            width = min(DIGIT_BITS, 64 - used)
+            digit = _digits(keys[self.rows], used, width)
+            here = _count((self.bucket << width) + digit, self.times[self.rows], len(self.counts) << width)
+            (by_digit,) = yield Ask((here,))
+            by_digit = by_digit.reshape(len(self.counts), -1)
+            passed = np.cumsum(by_digit, axis=1)
+            last = np.argmax(passed >= self.wanted[:, None], axis=1)  # the digit at which the draw ends
+            at = np.arange(len(self.counts))
+            under = self.rows[digit < last[self.bucket]]
+            self.drawn[under] += self.times[under]
+            on = digit == last[self.bucket]
+            self.rows, self.bucket = self.rows[on], self.bucket[on]
+            self.counts = by_digit[at, last]
+            self.wanted = self.wanted - (passed[at, last] - self.counts)
+            self.settle()
+            used += width
+
+    def draw_equal(self, number: int) -> Steps[None]:
+        """Draw from rows that hold the same and weigh the same: those of the first parts, and there the first ones."""
+        rows, bucket = self.rows, self.bucket
+        here = _count(bucket, self.times[rows], len(self.wanted))
+        mine = np.flatnonzero(here)
+        (said,) = yield Ask((Each({number: (mine, here[mine])}),))
+        left = self.wanted.copy()
+        for other, (places, counts) in said.said.items():
+            if other < number:
+                left[places] -= counts
+        order = np.argsort(bucket, kind="stable")
+        rows, bucket = rows[order], bucket[order]
+        times = self.times[rows]
+        passed = np.cumsum(times)
+        starts = np.searchsorted(bucket, bucket)
+        before = passed - times - np.where(starts > 0, passed[starts - 1], 0)
+        self.drawn[rows] += np.clip(left[bucket] - before, 0, times)
 
 
 def _digits(hashes: NDArray[np.uint64], used: int, width: int) -> NDArray[np.int64]:
@@ -140,8 +196,8 @@ def _count(places: NDArray[np.int64], times: NDArray[np.int64], n_places: int) -
     return np.bincount(places, weights=times, minlength=n_places).astype(np.int64)
 
 
-def _shares(counts: NDArray[np.int64], part: float) -> NDArray[np.int64]:
-    """How many rows each bucket[label, bucket] gives."""
+def _quotas(counts: NDArray[np.int64], part: float) -> NDArray[np.int64]:
+    """How many rows each bucket gives; counts[label, bucket]."""
     out = np.zeros_like(counts)
     for label, row in enumerate(counts):
         total = int(row.sum())

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.data.column_views import in_one_piece, native_columns, views_of
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 
 Block = NDArray[np.float64]
@@ -158,18 +159,20 @@ class FrameTable:
         import narwhals.stable.v2 as nw
 
         native: Any = nw.from_native(frame)
-        self.frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
-        self.names = [str(name) for name in self.frame.columns]
+        frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
+        self.names = [str(name) for name in frame.columns]
         self.n_rows: int
         self.n_columns: int
-        self.n_rows, self.n_columns = self.frame.shape
-        self._types: list[Any] = list(self.frame.schema.values())
+        self.n_rows, self.n_columns = frame.shape
+        self._types: list[Any] = list(frame.schema.values())
+        self._columns = native_columns(frame)
+        self._series: dict[int, Any] = {}  # of narwhals, by column, as they are asked for
         self._texts = (nw.Categorical, nw.Enum, nw.String, nw.Object)
         self._float = nw.Float64
         self._factors: dict[int, Factors] = {}  # by column, as they are asked for
         self._codes: dict[int, tuple[Categories, NDArray[np.float64]]] = {}  # of the factors' values
         self._refuse_unreadable()
-        self._views = [_view(self.frame[:, j]) for j in range(self.n_columns)]
+        self._views = views_of(frame, self._columns, self._types)
 
     def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
         block = np.empty((len(columns), high - low))
@@ -202,7 +205,7 @@ class FrameTable:
 
     def _refuse_unreadable(self) -> None:
         for j, dtype in enumerate(self._types):
-            if str(dtype) == "Unknown" and self.frame[:, j].null_count() == self.n_rows:
+            if str(dtype) == "Unknown" and self._one(j).null_count() == self.n_rows:
                 self._factors[j] = Factors([], np.full(self.n_rows, -1, dtype=np.int32))
             elif dtype.is_temporal() or dtype.is_nested() or str(dtype) in ("Binary", "Unknown"):
                 raise ValueError(
@@ -216,7 +219,7 @@ class FrameTable:
         if view is not None:
             return np.asarray(view[low:high], dtype=np.float64)
         if not self._is_text(column) and column not in self._factors:
-            return np.asarray(self.frame[low:high, column].cast(self._float).to_numpy(), dtype=np.float64)
+            return np.asarray(self._one(column)[low:high].cast(self._float).to_numpy(), dtype=np.float64)
         factors = self._factored(column)
         if strict and factors.not_a_number is not None:
             raise ValueError(
@@ -225,29 +228,23 @@ class FrameTable:
             )
         return np.asarray(factors.numbers[factors.rows[low:high]])
 
+    def _one(self, column: int) -> Any:
+        """A column as a narwhals series in one piece, so that slices of it take no time."""
+        import narwhals.stable.v2 as nw
+
+        if column not in self._series:
+            self._series[column] = nw.from_native(in_one_piece(self._columns[column]), series_only=True)
+        return self._series[column]
+
     def _factored(self, column: int) -> Factors:
         if column not in self._factors:
             try:
-                self._factors[column] = factorise(self.frame[:, column])
+                self._factors[column] = factorise(self._one(column))
             except TypeError as error:
                 raise ValueError(
                     f"column {self.names[column]!r} holds values that are neither numbers nor texts: {error}"
                 ) from error
         return self._factors[column]
-
-
-def _view(series: Any) -> NDArray[Any] | None:
-    """A column of numbers as an array on the dataframe's own memory, where it is one: blocks then cost no calls."""
-    if not series.dtype.is_numeric() or series.dtype.is_decimal() or "128" in str(series.dtype):
-        return None
-    native, library = series.to_native(), series.implementation
-    if library.is_pandas():
-        return np.asarray(native.to_numpy()) if isinstance(native.dtype, np.dtype) else None
-    if library.is_polars():
-        return np.asarray(native.to_numpy()) if native.n_chunks() == 1 and not native.null_count() else None
-    if library.is_pyarrow():
-        return np.asarray(native.chunk(0).to_numpy()) if native.num_chunks == 1 and not native.null_count else None
-    return None
 
 
 def codes_of_values(factors: Factors, categories: Categories) -> NDArray[np.float64]:

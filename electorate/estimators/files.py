@@ -79,7 +79,7 @@ def digest(model: Any) -> str:
     for name, array in {**model.ensemble_.arrays(), **_bin_arrays(model.bins_)}.items():
         digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
-    said = [_labels_out(model.classes_), _categories_out(model.bins_.categories)]
+    said = [_labels_for_digest(model.classes_), _categories_out(model.bins_.categories)]
     digest.update(json.dumps(said, sort_keys=True).encode())
     return digest.hexdigest()
 
@@ -133,6 +133,13 @@ def _labels_out(classes: NDArray[Any]) -> dict[str, Any]:
     """Texts as "str", however long: the width of an array of texts is not part of the model."""
     kind = {"O": "object", "U": "str"}.get(classes.dtype.kind, classes.dtype.newbyteorder("<").str)
     return {"dtype": kind, "labels": [_plain(label) for label in classes.tolist()]}
+
+
+def _labels_for_digest(classes: NDArray[Any]) -> dict[str, Any]:
+    """The labels and their kind. How wide an array holds them, or whether as objects, is not part of the model."""
+    written = _labels_out(classes)
+    kinds = {"O": "str", "U": "str", "i": "<i8", "u": "<i8", "f": "<f8"}
+    return {**written, "dtype": kinds.get(classes.dtype.kind, written["dtype"])}
 
 
 def _categories_out(categories: dict[int, Categories]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ Errors name the column, the row or the option, and say what to do.
 
 import math
 import os
+import sys
 from contextlib import suppress
 from numbers import Real
 from typing import Any
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from electorate import kernels
 from electorate.data.agree import Ask, Steps
 from electorate.data.factors import is_missing
+from electorate.data.sparse_format import check_sparse
 from electorate.data.table import Table, read_table, refuse_infinite
 from electorate.data.weights import refuse_bad
 
@@ -32,6 +34,7 @@ Weight = NDArray[np.float64]
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """X as a table; in training (reset) its columns are remembered, afterwards compared."""
+    X = readable_container(X)
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError as error:
@@ -54,6 +57,14 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
     return read_table(checked)
+
+
+def readable_container(X: Any) -> Any:
+    """X with checked indices if it is sparse, and a pyarrow record batch as the table that it is."""
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
+        return pyarrow.Table.from_batches([X])
+    return check_sparse(X)
 
 
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
@@ -88,7 +99,7 @@ def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     """X for a wrapped estimator: an array or sparse matrix, missing values left for the estimator to judge."""
     return validate_data(
         estimator,
-        X,
+        readable_container(X),
         reset=reset,
         accept_sparse=["csr", "csc"],
         allow_nd=True,
@@ -128,6 +139,8 @@ def _readable(labels: NDArray[Any]) -> NDArray[Any]:
     """Labels of a type that a model file can hold, in the byte order of this machine."""
     if labels.dtype.kind == "T":
         return labels.astype(object)
+    if labels.dtype.kind == "S":
+        raise ValueError(f"y has the type {labels.dtype}, which are bytes: use np.char.decode(y), which gives texts")
     if labels.dtype.kind not in "OUbiufc" or (labels.dtype.kind == "f" and labels.dtype.itemsize > 8):
         raise ValueError(f"y has the type {labels.dtype}: labels must be texts, booleans or numbers of up to 64 bits")
     labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)

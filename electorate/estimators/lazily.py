@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
+from electorate.data.sparse_format import check_sparse
 from electorate.data.stack import Stack
 from electorate.data.table import Table, read_table
 from electorate.data.targets import check_targets
@@ -110,7 +111,7 @@ def _table(X: Any, like: Any) -> Table:
             raise ValueError(f"a partition has the columns {list(X.columns)}, expected {list(like.columns)}")
         return read_table(X)
     checked = check_array(
-        X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, ensure_min_samples=0
+        check_sparse(X), accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, ensure_min_samples=0
     )
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
@@ -174,6 +175,6 @@ def _answer_like(model: Any, name: str) -> NDArray[Any]:
 
 
 def _answer(X: Any, model: Any, name: str) -> Any:
-    if len(X) == 0:
+    if X.shape[0] == 0:
         return _answer_like(model, name)
     return getattr(model, name)(X)

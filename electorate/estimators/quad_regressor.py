@@ -27,7 +27,7 @@ from electorate.boosting.pool_rounds import Rules
 from electorate.boosting.quadboost import PENALTIES
 from electorate.data.agree import alone
 from electorate.data.bins import finding_bins
-from electorate.data.split import draw, hash_rows
+from electorate.data.split import candidates, draw, hash_rows
 from electorate.data.weights import Weights, read_weights
 from electorate.engines.pool import Pool as ThreadPool
 from electorate.engines.pool import count_jobs
@@ -264,8 +264,8 @@ class QuadBoostRegressor(Undoing, Certified, CallbackSupportMixin, RegressorMixi
         if not self.early_stopping:
             return Given(table, target, weights, None)
         aside = set_aside(table, target, weights, self.validation_fraction, training.validation_seed(self))
-        share = aside / np.maximum(weights.rows, 1)
-        return Given(table, target, read_weights(weight * (1 - share)), read_weights(weight * share))
+        heard = weight * aside / np.maximum(weights.rows, 1)  # in this order, whole weights stay whole
+        return Given(table, target, read_weights(weight - heard), read_weights(heard))
 
     def _frame(self, given: Given) -> Frame:
         """Targets that count come to lie from -1 to 1; for voters searched afresh, around their mean."""
@@ -415,9 +415,7 @@ def set_aside(table: Any, y: Floats, weights: Weights, part: float, seed: int) -
     """How many of the rows that each stands for to stop by: drawn by what they hold, whatever their order."""
     hashes = hash_rows(table, seed)
     kernels.fold(y, hashes)
-    if not weights.counts_rows:
-        kernels.fold(weights.shares, hashes)
-    aside = draw(hashes, weights.rows, part)
+    aside = draw(alone(candidates(hashes, weights)), part)
     if not aside.any() or not np.any(weights.rows > aside):
         raise ValueError("too few rows to set some aside: early_stopping=True needs more than one sample")
     return aside

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate import kernels
 from electorate.data.agree import Ask, Most, Steps, Union
 from electorate.data.bins import Bins, finding_bins
-from electorate.data.split import drawing, hashing
+from electorate.data.split import candidates, drawing, hashing
 from electorate.data.weights import Weights, reading
 from electorate.engines.pool import Pool
 from electorate.engines.shard import Examples
@@ -169,14 +168,12 @@ def setting_aside(problem: Problem, part: float, seed: int, number: int = 0) -> 
     """The weight of every row that goes to validation; rows only change sides, nothing is copied."""
     hashes = yield from hashing(problem.table, seed)
     weights = yield from reading(problem.weight)
-    times = weights.rows
-    if not weights.counts_rows:  # of equal rows all must weigh the same, whatever the scale
-        kernels.fold(weights.shares, hashes)
-    aside = yield from drawing(hashes, times, problem.labels, len(problem.classes), part, number)
+    rows = yield from candidates(hashes, weights, problem.labels, len(problem.classes))
+    aside = yield from drawing(rows, part, number)
     (drawn,) = yield Ask((int(aside.sum()),))
     if drawn == 0:
         raise ValueError("early_stopping=True, but every class has only one sample: none can be set aside to stop by")
-    return problem.weight * (aside / np.maximum(times, 1))
+    return problem.weight * aside / np.maximum(rows.times, 1)  # in this order, whole weights stay whole
 
 
 def bytes_needed(examples: Examples, max_bins: int | str, n_shards: int, width: int) -> int:

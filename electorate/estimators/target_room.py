@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.data.agree import Ask, Least, Most, Steps, Union
 from electorate.data.bins import Bins, finding_bins
-from electorate.data.split import drawing, hashing
+from electorate.data.split import candidates, drawing, hashing
 from electorate.data.targets import TARGET_BINS, binning, middling, spreading
 from electorate.data.weights import Weights, reading
 from electorate.engines.listening import ListeningShard
@@ -153,14 +153,12 @@ def setting_aside(given: Given, part: float, seed: int, number: int = 0) -> Step
     hashes = yield from hashing(given.table, seed)
     kernels.fold(given.labels, hashes)
     weights = yield from reading(given.weight)
-    times = weights.rows
-    if not weights.counts_rows:
-        kernels.fold(weights.shares, hashes)
-    aside = yield from drawing(hashes, times, np.zeros(len(times), dtype=np.int64), 1, part, number)
-    drawn, left = yield Ask((int(aside.sum()), int((times - aside).sum())))
+    rows = yield from candidates(hashes, weights)
+    aside = yield from drawing(rows, part, number)
+    drawn, left = yield Ask((int(aside.sum()), int((rows.times - aside).sum())))
     if drawn == 0 or left == 0:
         raise ValueError(TOO_FEW)
-    return np.asarray(given.weight * (aside / np.maximum(times, 1)))
+    return np.asarray(given.weight * aside / np.maximum(rows.times, 1))  # in this order, whole weights stay whole
 
 
 def evaluate(confidences: list[Any], fitting: Fitting) -> Array:
