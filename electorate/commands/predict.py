@@ -29,13 +29,13 @@ def run(options: argparse.Namespace) -> int:
     from electorate.tables.in_order import in_order
     from electorate.tables.reading import by_line
     from electorate.tables.streaming import kinds_of, names_of, open_stream
-    from electorate.tables.writing import Writer
+    from electorate.tables.writing import open_writer
 
     _refuse_clashes(options.keep)
     source, model = source_of(options), _model(options)
     names = names_of(model)
     count = 0
-    with Writer(options.out, options.out_format) as out:
+    with open_writer(options.out, options.out_format) as out:
         stream = open_stream(source, kinds_of(model, names), options.keep)
         for table, predicted in in_order(lambda part: _tried(model, stream.table(part), names, options), stream.parts):
             if isinstance(predicted, ValueError):

@@ -67,8 +67,8 @@ def _share(ended: float | None, n_left: int) -> float | None:
 
 
 def _conclude(found: dict[str, Any], folder: str) -> int:
-    from electorate.comparison.compare import write_whole
     from electorate.comparison.over_tables import compare_over
+    from electorate.safe_write import write_text
 
     ranked = {name: one for name, one in found.items() if one.ranking.lines}
     missing = [literal(name) for name in found if name not in ranked]
@@ -79,8 +79,8 @@ def _conclude(found: dict[str, Any], folder: str) -> int:
         return 1
     over = compare_over(ranked)
     print(over)
-    write_whole(os.path.join(folder, ERRORS), over.errors_csv)
-    write_whole(os.path.join(folder, PAIRS), over.pairs_csv)
+    write_text(os.path.join(folder, ERRORS), over.errors_csv)
+    write_text(os.path.join(folder, PAIRS), over.pairs_csv)
     shown = literal(folder)
     print(f"\n{shown}/{ERRORS}, {shown}/{PAIRS}: errors, and all pairs with their tests", file=sys.stderr)
     print(f"{shown}/NAME.compare: what a comparison of one table writes", file=sys.stderr)
