@@ -20,8 +20,9 @@ def run_all(options: argparse.Namespace) -> int:
     """Every table is read before the first is compared: a mistake in the last one shows at once."""
     tables = [one_table.with_target(options, table) for table in options.tables]
     names = _names(options.tables, tables)
-    sizes = _sizes(names, tables)
     folder = options.out or FOLDER
+    one_table.check_folder(folder)
+    sizes = _sizes(names, tables)
     os.makedirs(folder, exist_ok=True)
     ended = None if options.time is None else time.monotonic() + options.time
     found: dict[str, Any] = {}
@@ -52,7 +53,7 @@ def _sizes(names: list[str], tables: list[argparse.Namespace]) -> list[int]:
     sizes: list[int] = []
     tasks: dict[str, str] = {}
     for name, table in zip(names, tables, strict=True):
-        y = one_table.read(table)[1]
+        y = one_table.read(table).y
         sizes.append(len(y))
         tasks.setdefault(guess_task(y) if table.task == "auto" else table.task, literal(name))
     if len(tasks) > 1:

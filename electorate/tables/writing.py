@@ -9,12 +9,9 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from electorate.safe_write import writing
-from electorate.shown import cell
+from electorate.shown import FORMULA, NUMBER, cell
 from electorate.tables.columns import texts
 from electorate.tables.source import format_of, pyarrow
-
-FORMULA = r"^[=+\-@\t\r](?s:.)"
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @contextmanager
