@@ -5,6 +5,7 @@ disk does not allow it; 2 the command line is wrong; 130 interrupted; 141 nobody
 """
 
 import argparse
+import codecs
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ from importlib import import_module
 
 from electorate import __version__
 from electorate.shown import literal
-from electorate.tables.source import FORMATS, KINDS, MISSING, Source
+from electorate.tables.source import FORMATS, KINDS, MISSING, Source, format_of
 
 COMMANDS = {
     "compare": "which boosting to use on a table, and how good it is",
@@ -112,18 +113,33 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 def add_table_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--format", choices=FORMATS, default="", help="of the table, where its name does not say")
     one.add_argument("--delimiter", type=_one_sign, metavar="SIGN", help="between cells, e.g. ';'")
+    one.add_argument("--decimal", choices=(".", ","), default=".", help="the sign before the fraction of a number (.)")
+    one.add_argument(
+        "--encoding", type=_encoding, default="utf-8", metavar="NAME", help="of a text, e.g. latin-1 (utf-8)"
+    )
     one.add_argument(
         "--missing", action="append", default=[], metavar="TEXT", help="a cell that means nothing is known, e.g. '?'"
     )
 
 
+def add_skip_option(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--skip-missing-target", action="store_true", help="leave out rows whose target is missing")
+
+
 def add_training_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--target", metavar="COLUMN", help="the column to predict")
     one.add_argument("--weights", metavar="COLUMN", help="the column that says how much each row counts")
-    one.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out")
+    one.add_argument(
+        "--drop",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column to leave out, by name or by position from 1 on; '' is a column without a name",
+    )
     one.add_argument(
         "--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help="number or text, not guessed"
     )
+    add_skip_option(one)
     add_table_options(one)
 
 
@@ -141,14 +157,32 @@ def _type(text: str) -> tuple[str, str]:
     return column, kind
 
 
-def source_of(options: argparse.Namespace) -> Source:
+def _encoding(text: str) -> str:
+    try:
+        codecs.lookup(text).incrementaldecoder("strict").decode(b"")
+        "".encode(text)
+    except (LookupError, TypeError, UnicodeError):
+        raise argparse.ArgumentTypeError(
+            f"no encoding is called {literal(text)!r}: utf-8, latin-1, cp1252, utf-16"
+        ) from None
+    return text
+
+
+def source_of(options: argparse.Namespace, path: str | None = None) -> Source:
+    """The table that the options name, or the one at `path` read with the same options."""
+    if options.decimal == (options.delimiter or ","):
+        tab = (options.format or format_of(path or options.table)) == "tsv" and not options.delimiter
+        if not tab:
+            raise ValueError("--decimal , and the delimiter are the same sign: add --delimiter ';' or what it is")
     return Source(
-        options.table,
+        options.table if path is None else path,
         options.format,
         dict(getattr(options, "type", [])),
         (*MISSING, *options.missing),
         tuple(getattr(options, "drop", ())),
         options.delimiter or "",
+        options.encoding,
+        options.decimal,
     )
 
 

@@ -5,13 +5,11 @@ It knows nothing of boosting. The layout, byte by byte, is in docs/model_file.md
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import math
 import os
 import re
-import secrets
 import stat
 import struct
 from collections.abc import Iterator, Mapping
@@ -20,6 +18,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from electorate.safe_write import replacing
 
 __all__ = [
     "FORMAT",
@@ -84,31 +84,12 @@ def write(
 ) -> None:
     """Save so that `path` holds the old file or the whole new one, whatever happens on the way.
 
-    An OSError (disk full, read-only folder) goes through and leaves no temporary file. Only a
-    killed process can leave one, named `.electorate-*.tmp`. A symbolic link is written through,
-    and the permissions of a file that is replaced are kept.
+    An OSError (disk full, read-only folder) goes through and leaves no temporary file. A symbolic
+    link is written through, and the permissions of a file that is replaced are kept.
     """
     data = write_bytes(kind, meta, arrays)
-    target = os.path.realpath(os.fsdecode(path))
-    folder = os.path.dirname(target)
-    mode = _replaceable_mode(target)
-    temporary = os.path.join(folder, f".electorate-{secrets.token_hex(8)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # Private until it gets the permissions of the old file, which may be private itself.
-    descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        if mode is not None:
-            os.chmod(temporary, mode)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(folder)
+    with replacing(path) as file:
+        file.write(data)
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
@@ -130,29 +111,6 @@ def read(path: str | os.PathLike[str]) -> Contents:
             _check_prefix(file.read(_PREFIX.size), size)
         file.seek(0)
         return read_bytes(file.read(size), name)
-
-
-def _replaceable_mode(target: str) -> int | None:
-    """The permission bits of the file to be replaced; refuse what replacing would destroy."""
-    try:
-        mode = os.stat(target).st_mode
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "not a regular file", target)
-    return stat.S_IMODE(mode) & 0o777
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the rename durable where the system can; the new file is complete in any case."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 # ---------------------------------------------------------------- writing

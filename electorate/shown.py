@@ -1,11 +1,15 @@
-"""Texts of strangers, made safe to show: in a terminal without escapes, in a spreadsheet without formulas.
+"""Escapes untrusted text for terminals and spreadsheets.
 
 Column names, categories and labels come from files; they are shown literally and can do nothing.
 """
 
+import re
 import unicodedata
 
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet runs a cell that begins with one of these signs, in either width, and may trim what cannot be seen
+# before it. Both expressions are for Python and for pyarrow.
+FORMULA = "^(?:[\t\r\n]|[\\s\x00-\x20\xa0\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-])(?s:.)"
+NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+|inf|nan)([eE][+-]?[0-9]+)?\s*$"
 # Categories of characters that do not stand for themselves: controls, formats (also those that turn the direction of
 # a line), halves of pairs, private ones, and separators of lines and paragraphs.
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -28,14 +32,4 @@ def cell(value: object) -> str:
     Numbers, and a sign alone, are no formulas.
     """
     text = str(value)
-    if len(text) < 2 or not text.startswith(FORMULAS) or _is_number(text):
-        return text
-    return "'" + text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
+    return "'" + text if re.match(FORMULA, text) and not re.match(NUMBER, text) else text

@@ -70,12 +70,14 @@ def test_what_can_be_seen_stays():
     assert len(literal("a" * 1000)) == 200
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "\n=1+1", " =1+1", "\ufeff=1", "\x00=1", "\uff1d1+1"]
+)
 def test_formulas_are_quoted(text):
     assert cell(text) == "'" + text
 
 
-@pytest.mark.parametrize("text", ["-1.5", "+3", "-", "+", "1=2", "", "-1e5", "a-b"])
+@pytest.mark.parametrize("text", ["-1.5", "+3", "-", "+", "1=2", "", "-1e5", "a-b", " -1", " x", "a\n=1", "-inf"])
 def test_numbers_and_signs_are_not_formulas(text):
     assert cell(text) == text
 
@@ -147,7 +149,7 @@ def test_weights_are_blamed_by_line(tmp_path, monkeypatch, capsys, text, weights
 
 def test_fit_lists_and_refuses(there, capsys):
     assert main(["fit", "--list"]) == 0
-    assert "RealAdaBoost: " in capsys.readouterr().out
+    assert "RealAdaBoostClassifier: " in capsys.readouterr().out
     base = ["fit", "t.csv", "--target", "y", "--out", "m"]
     for wrong, message in [
         (["--algorithm", "Magic"], "no algorithm is called 'Magic'"),
@@ -369,8 +371,8 @@ HOSTILE = {
     "only target": ("y\nu\nv\n", "no column beside the target"),
     "quote": ('a,"y\n1,u\n', "line 1: the header cannot be read"),
     "escape": (f"a,{ESCAPE}\n1,2\n", "no column is called 'y'"),
-    "semicolons": ("a;b;y\n1;2;u\n", "line 1: the header is one name; are its parts columns? Say --delimiter ';'"),
-    "tabs": ("a\tb\ty\n1\t2\tu\n", r"Say --delimiter '\t'"),
+    "semicolons": ("a;b;y\n1;2;u\n", "line 1: the header is one name; if its parts are columns, add --delimiter ';'"),
+    "tabs": ("a\tb\ty\n1\t2\tu\n", r"add --delimiter '\t'"),
     "carriage returns": ("a,b,y\r1,2,u\r3,4,v\r", "line 1: lines end with a carriage return alone"),
     "infinite": ("a,y\n1,u\ninf,v\n", "line 3: column 'a' is infinite"),
     "too large": ('a,b,y\n1,"p\n",u\n1e999,q,v\n', "line 4: column 'a' is infinite"),
@@ -450,13 +452,13 @@ def test_a_hundred_thousand_columns(tmp_path, capsys):
 def test_cells_that_act_are_quoted_on_the_way_out(there, capsys):
     frame = table()
     frame["y"] = np.where(frame["y"] == "yes", "=HYPERLINK(1)", f"no{ESCAPE}")
-    frame["id"] = ["@x", "-1", "+", "=1,2"] * 20
+    frame["id"] = ["@x", "-1", "+", "=1,2", "\n=1+1"] * 16
     frame.to_csv("t.csv", index=False)
     assert main(["fit", "t.csv", "--target", "y", "--drop", "id", "--out", "m"]) == 0
     assert main(["predict", "m", "t.csv", "--out", "p.csv", "--keep", "id", "--proba"]) == 0
     with open("p.csv", newline="") as file:
         rows = list(csv.reader(file))
-    assert [row[0] for row in rows[1:5]] == ["'@x", "-1", "+", "'=1,2"]
+    assert [row[0] for row in rows[1:6]] == ["'@x", "-1", "+", "'=1,2", "'\n=1+1"]
     assert {row[1] for row in rows[1:]} <= {"'=HYPERLINK(1)", f"no{ESCAPE}"}
     assert not any(text.startswith(("=", "@")) for row in rows for text in row)
     capsys.readouterr()

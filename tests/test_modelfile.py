@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from electorate import modelfile
+from electorate import modelfile, safe_write
 from electorate.modelfile import ModelFormatError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -711,7 +711,7 @@ def test_a_disk_that_fills_up_in_the_middle(saved: Path, monkeypatch: pytest.Mon
 
     before = saved.read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(modelfile, "open", lambda file, mode: Full(file, mode), raising=False)
+        patch.setattr(safe_write, "open", lambda file, mode: Full(file, mode), raising=False)
         with pytest.raises(OSError, match="No space left"):
             modelfile.write(saved, "new", {}, {"x": np.ones(3)})
     assert list(saved.parent.iterdir()) == [saved]

@@ -14,7 +14,7 @@ Held-out rows must have taken no part in fitting: the model remembers its rows, 
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
-    from electorate.cli import add_table_options
+    from electorate.cli import add_skip_option, add_table_options
 
     one.add_argument("model", help="a model file")
     one.add_argument("--heldout", metavar="TABLE", help="rows that took no part in fitting: CSV, TSV, Parquet, Arrow")
@@ -30,6 +30,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
         "--allow-equal-rows", action="store_true", help="held-out rows may equal rows of the fit, by coincidence"
     )
     one.add_argument("--json", action="store_true", help="for programs")
+    add_skip_option(one)
     add_table_options(one)
 
 
@@ -54,38 +55,35 @@ def run(options: argparse.Namespace) -> int:
 
 def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[Any, Any] | None:
     """The columns of the model, and the target."""
-    from electorate.tables.reading import read_table
-    from electorate.tables.source import MISSING, Source
+    from dataclasses import replace
+
+    from electorate.cli import source_of
+    from electorate.tables.reading import Wanted, read_training
     from electorate.tables.streaming import kinds_of, names_of
 
     if path is None:
         return None
     names = names_of(model)
-    missing = (*MISSING, *options.missing)
-    source = Source(path, options.format, kinds_of(model, names), missing, (), options.delimiter or "")
-    X, y = read_table(source, options.target or _target(source, names))
-    return X.select(names), y
+    source = replace(source_of(options, path), types=kinds_of(model, names))
+    target = options.target or _target(source, names)
+    found = read_training(source, Wanted(target, None, names, options.skip_missing_target))
+    if found.n_skipped:
+        print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
+    return found.X.select(names), found.y
 
 
 def _target(source: Any, names: list[str]) -> str:
-    others = [name for name in _columns(source) if name not in names]
+    from electorate.tables.reading import column_names
+    from electorate.tables.source import some
+
+    if not source.is_file:
+        raise source.error("which column is predicted? Add --target COLUMN: this table can be read only once")
+    known = set(names)
+    others = [name for name in column_names(source) if name not in known]
     if len(others) != 1:
-        known = ", ".join(literal(name) for name in others[:5]) or "no column"
-        raise source.error(f"which column is predicted? Say --target COLUMN: the model does not use {known}")
+        unused = some(others) if others else "no column"
+        raise source.error(f"which column is predicted? Add --target COLUMN: the model does not use {unused}")
     return others[0]
-
-
-def _columns(source: Any) -> list[str]:
-    from io import BytesIO
-
-    from electorate.tables.reading import pyarrow_reader
-    from electorate.tables.source import read_header
-
-    if source.path == "-":
-        raise source.error("which column is predicted? Say --target COLUMN: standard input is read once")
-    if source.is_text:
-        return read_header(source, source.open())[0]
-    return [str(name) for name in pyarrow_reader(source, BytesIO(source.open().read())).column_names]
 
 
 def _share(text: str) -> float:

@@ -1,11 +1,12 @@
 """`electorate compare`: the main job. A ranked table to standard output; results and models to a folder."""
 
 import argparse
+import errno
 import os
 import sys
-from contextlib import nullcontext
 from typing import Any
 
+from electorate.safe_write import check_writable
 from electorate.shown import literal
 
 EXAMPLES = """examples:
@@ -44,14 +45,25 @@ def run(options: argparse.Namespace) -> int:
 
         return run_all(options)
     one = with_target(options, options.tables[0] if options.tables else None)
-    X, y, weight, folder = _data(one)
-    found = compare_table(one, (X, y, weight), folder, options.time)
+    folder = options.out or ("breast-cancer.compare" if one.table is None else folder_of(one.table))
+    check_folder(folder)
+    found = compare_table(one, _example() if one.table is None else read(one), folder, options.time)
     print(found)
     if not found.ranking.lines:
         return 1
     for line in _next_steps(one, found, folder):
         print(line, file=sys.stderr)
     return 0
+
+
+def check_folder(folder: str) -> None:
+    """Raise before the work what making the folder, or writing into it, would raise."""
+    there = os.path.abspath(folder)
+    while not os.path.lexists(there):
+        there = os.path.dirname(there)
+    if not os.path.isdir(there):
+        raise NotADirectoryError(errno.ENOTDIR, "--out must be a folder, and this is none", there)
+    check_writable(os.path.join(there, "new"))
 
 
 def with_target(options: argparse.Namespace, table: str | None) -> argparse.Namespace:
@@ -64,17 +76,15 @@ def with_target(options: argparse.Namespace, table: str | None) -> argparse.Name
     return argparse.Namespace(**{**vars(options), "table": table, "target": target})
 
 
-def compare_table(options: argparse.Namespace, data: tuple[Any, Any, Any], folder: str, seconds: float | None) -> Any:
-    from electorate.cli import source_of
+def compare_table(options: argparse.Namespace, data: Any, folder: str, seconds: float | None) -> Any:
+    """data: as `read` returns it."""
     from electorate.comparison.compare import compare
-    from electorate.tables.reading import by_line
 
-    X, y, weight = data
-    with nullcontext() if options.table is None else by_line(source_of(options), X):
+    with data.by_line():
         return compare(
-            X,
-            y,
-            sample_weight=weight,
+            data.X,
+            data.y,
+            sample_weight=data.weight,
             algorithms=options.algorithm,
             peers=options.peers,
             folds=options.folds,
@@ -88,24 +98,29 @@ def compare_table(options: argparse.Namespace, data: tuple[Any, Any, Any], folde
         )
 
 
-def read(options: argparse.Namespace) -> tuple[Any, Any, Any]:
+def read(options: argparse.Namespace) -> Any:
     """The columns, the target and the weights of a table."""
     from electorate.cli import source_of
-    from electorate.tables.reading import read_weighted_table
+    from electorate.tables.reading import Wanted, read_training, refuse_no_target
 
+    source = source_of(options)
     if options.target is None:
-        raise ValueError("which column is to be predicted? Say --target COLUMN")
-    return read_weighted_table(source_of(options), options.target, options.weights)
+        refuse_no_target(source)
+    found = read_training(source, Wanted(options.target, options.weights, None, options.skip_missing_target))
+    if found.n_skipped:
+        print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
+    return found
 
 
-def _data(options: argparse.Namespace) -> tuple[Any, Any, Any, str]:
-    if options.table is None:
-        from sklearn.datasets import load_breast_cancer
+def _example() -> Any:
+    from sklearn.datasets import load_breast_cancer
 
-        data = load_breast_cancer()
-        print("no table given: comparing on breast cancer, a data set of scikit-learn", file=sys.stderr)
-        return data.data, data.target_names[data.target], None, options.out or "breast-cancer.compare"
-    return (*read(options), options.out or folder_of(options.table))
+    from electorate.tables.reading import Training, Where
+    from electorate.tables.source import Source
+
+    data = load_breast_cancer()
+    print("no table given: comparing on breast cancer, a data set of scikit-learn", file=sys.stderr)
+    return Training(data.data, data.target_names[data.target], None, Where(Source("breast cancer"), None))
 
 
 def name_of(table: str) -> str:

@@ -2,10 +2,12 @@
 
 import argparse
 import csv
+import io
 import os
 import sys
 from typing import Any
 
+from electorate.safe_write import check_writable, write_text, writing
 from electorate.shown import literal
 
 EXAMPLES = """examples:
@@ -66,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.out is None:
         raise ValueError("where to? Say --out FILE")
+    check_writable(options.out)
     path = _local(options.folder, options.name)
     if path is not None:
         _copy(path, options.out)
@@ -104,15 +107,9 @@ def _copy(path: str, out: str) -> None:
     from electorate.tables.source import Source
 
     opened = Source(path).open()
-    passing = f"{out}.{os.getpid()}.tmp"
-    try:
-        with open(passing, "wb") as file:
-            while part := opened.read(2**20):
-                file.write(part)
-        os.replace(passing, out)
-    finally:
-        if os.path.exists(passing):
-            os.remove(passing)
+    with writing(out) as file:
+        while part := opened.read(2**20):
+            file.write(part)
 
 
 def _fetch(number: int, name: str) -> tuple[list[str], Any, Any]:
@@ -130,18 +127,13 @@ def _fetch(number: int, name: str) -> tuple[list[str], Any, Any]:
 
 def _write(out: str, fetched: tuple[list[str], Any, Any]) -> None:
     names, data, target = fetched
-    passing = f"{out}.{os.getpid()}.tmp"
-    try:
-        with open(passing, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(names)
-            for row, label in zip(data.data, target, strict=True):
-                cells = [_text(value, data.categories.get(name)) for name, value in zip(names, row, strict=False)]
-                writer.writerow([*cells, label])
-        os.replace(passing, out)
-    finally:
-        if os.path.exists(passing):
-            os.remove(passing)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for row, label in zip(data.data, target, strict=True):
+        cells = [_text(value, data.categories.get(name)) for name, value in zip(names, row, strict=False)]
+        writer.writerow([*cells, label])
+    write_text(out, text.getvalue())
 
 
 def _text(value: Any, categories: list[Any] | None) -> str:

@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -27,37 +28,55 @@ def add_options(one: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from electorate.cli import source_of
     from electorate.tables.in_order import in_order
-    from electorate.tables.reading import by_line
     from electorate.tables.streaming import kinds_of, names_of, open_stream
-    from electorate.tables.writing import Writer
+    from electorate.tables.writing import open_writer
 
     _refuse_clashes(options.keep)
     source, model = source_of(options), _model(options)
     names = names_of(model)
     count = 0
-    with Writer(options.out, options.out_format) as out:
+    with open_writer(options.out, options.out_format) as out:
         stream = open_stream(source, kinds_of(model, names), options.keep)
-        for table, predicted in in_order(lambda part: _tried(model, stream.table(part), names, options), stream.parts):
-            if isinstance(predicted, ValueError):
-                with by_line(source, table, count):
-                    raise predicted
-            if predicted is not None:
-                out.write(predicted)
-                count += predicted.num_rows
+        for found in in_order(lambda part: _tried(model, stream, part, names, options), stream.parts):
+            if isinstance(found, Refused):
+                found.explain(source, stream, count)
+            elif found is not None:
+                out.write(found)
+                count += found.num_rows
         if not count:
             raise source.error("the table has no rows")
     print(f"{count} rows", file=sys.stderr)
     return 0
 
 
-def _tried(model: Any, table: Any, names: list[str], options: argparse.Namespace) -> tuple[Any, Any]:
-    """The predictions; or the error with the table it is about, whose place among the others is known elsewhere."""
+@dataclass(frozen=True)
+class Refused:
+    """Rows that the model did not take; their place among the others is known to the thread that reads."""
+
+    part: Any
+    table: Any
+    error: ValueError
+
+    def explain(self, source: Any, stream: Any, n_before: int) -> NoReturn:
+        from electorate.tables.reading import refuse_infinite
+
+        def where(row: int) -> tuple[str, int | None]:
+            line = stream.line(self.part, row)
+            return "" if line is not None else f" of row {n_before + row + 1}", line
+
+        refuse_infinite(source, self.table, where)
+        raise self.error
+
+
+def _tried(model: Any, stream: Any, part: Any, names: list[str], options: argparse.Namespace) -> Any:
+    """The predictions of a part, None if it has no rows; or what was wrong with it."""
+    table = stream.table(part)
     if not table.num_rows:
-        return None, None
+        return None
     try:
-        return None, _predicted(model, table, names, options)
+        return _predicted(model, table, names, options)
     except ValueError as error:
-        return table, error
+        return Refused(part, table, error)
 
 
 def _model(options: argparse.Namespace) -> Any:

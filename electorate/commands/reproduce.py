@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from electorate.safe_write import check_writable, write_text
 from electorate.shown import literal
 
 EXAMPLES = """examples:
@@ -50,10 +51,11 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"no DATASETS.json in {literal(options.data)}: say --data FOLDER, or set ELECTORATE_DATA")
     only = tuple(name.strip() for name in options.sets.split(",") if name.strip())
     out = Path(options.out or f"{options.paper}.reproduce")
-    text = study.reproduce(Request(what, options.quick, Path(options.data), out, only))
     out.mkdir(parents=True, exist_ok=True)
     page = out / f"{what.replace(' ', '-')}.md"
-    page.write_text(text, encoding="utf-8")
+    check_writable(page)
+    text = study.reproduce(Request(what, options.quick, Path(options.data), out, only))
+    write_text(page, text)
     print(text)
     print(f"{literal(page)}: the same", file=sys.stderr)
     return 0

@@ -20,8 +20,9 @@ def run_all(options: argparse.Namespace) -> int:
     """Every table is read before the first is compared: a mistake in the last one shows at once."""
     tables = [one_table.with_target(options, table) for table in options.tables]
     names = _names(options.tables, tables)
-    sizes = _sizes(names, tables)
     folder = options.out or FOLDER
+    one_table.check_folder(folder)
+    sizes = _sizes(names, tables)
     os.makedirs(folder, exist_ok=True)
     ended = None if options.time is None else time.monotonic() + options.time
     found: dict[str, Any] = {}
@@ -52,7 +53,7 @@ def _sizes(names: list[str], tables: list[argparse.Namespace]) -> list[int]:
     sizes: list[int] = []
     tasks: dict[str, str] = {}
     for name, table in zip(names, tables, strict=True):
-        y = one_table.read(table)[1]
+        y = one_table.read(table).y
         sizes.append(len(y))
         tasks.setdefault(guess_task(y) if table.task == "auto" else table.task, literal(name))
     if len(tasks) > 1:
@@ -67,8 +68,8 @@ def _share(ended: float | None, n_left: int) -> float | None:
 
 
 def _conclude(found: dict[str, Any], folder: str) -> int:
-    from electorate.comparison.compare import write_whole
     from electorate.comparison.over_tables import compare_over
+    from electorate.safe_write import write_text
 
     ranked = {name: one for name, one in found.items() if one.ranking.lines}
     missing = [literal(name) for name in found if name not in ranked]
@@ -79,8 +80,8 @@ def _conclude(found: dict[str, Any], folder: str) -> int:
         return 1
     over = compare_over(ranked)
     print(over)
-    write_whole(os.path.join(folder, ERRORS), over.errors_csv)
-    write_whole(os.path.join(folder, PAIRS), over.pairs_csv)
+    write_text(os.path.join(folder, ERRORS), over.errors_csv)
+    write_text(os.path.join(folder, PAIRS), over.pairs_csv)
     shown = literal(folder)
     print(f"\n{shown}/{ERRORS}, {shown}/{PAIRS}: errors, and all pairs with their tests", file=sys.stderr)
     print(f"{shown}/NAME.compare: what a comparison of one table writes", file=sys.stderr)

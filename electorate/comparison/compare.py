@@ -29,6 +29,7 @@ from electorate.comparison.progress import Progress, Silent
 from electorate.comparison.ranking import Line, Ranking, baseline, rank
 from electorate.comparison.rows import Rows, as_table, read_rows, read_weight, task_of
 from electorate.comparison.workers import run_here, run_there
+from electorate.safe_write import write_text
 
 CONFIDENCE = 0.95
 TINY = 20  # rows under which folds and a locked part say nothing
@@ -445,7 +446,7 @@ class Comparison:
         """The table as CSV and the models of the winner, or of the best that has a file format."""
         if not self.ranking.lines:
             return
-        write_whole(os.path.join(folder, RESULTS), report.as_csv(self.columns))
+        write_text(os.path.join(folder, RESULTS), report.as_csv(self.columns))
         model, final = self.models[self.stored]
         if hasattr(model, "save"):
             model.save(os.path.join(folder, BOUNDED))
@@ -455,16 +456,3 @@ class Comparison:
 def _mark(model: Any) -> dict[str, str]:
     """A statement is about one model only, and is not stored with another."""
     return {"digest": model.digest_} if hasattr(model, "digest_") else {}
-
-
-def write_whole(path: str, text: str) -> None:
-    """A file that is there whole or not at all."""
-    passing = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(passing, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        os.replace(passing, path)
-    except BaseException:
-        if os.path.exists(passing):
-            os.remove(passing)
-        raise

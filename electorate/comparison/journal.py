@@ -16,6 +16,7 @@ from electorate import modelfile
 from electorate.comparison.cells import Tested
 from electorate.comparison.rows import Rows, restore, store
 from electorate.modelfile import ModelFormatError, meta_value, require
+from electorate.safe_write import write_text
 
 KIND = "electorate comparison cell"
 PLAN, CELLS, ROWS = "comparison.json", "cells", "rows"
@@ -105,9 +106,7 @@ class Journal:
 
     def _write_json(self, name: str, value: Any) -> None:
         path = os.path.join(self.folder, name)
-        with open(path + ".tmp", "w") as file:
-            json.dump(value, file, indent=1)
-        os.replace(path + ".tmp", path)
+        write_text(path, json.dumps(value, indent=1))
 
 
 class Memory:

@@ -1,21 +1,39 @@
-"""A text in blocks of whole rows, each of which can be read without the others.
+"""A text in blocks of whole rows, each of which can be parsed without the others.
 
 A line may end inside a quoted cell: a block ends where as many quotes were opened as closed. A quote that stays open
 for too long is taken for an inch.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from electorate.tables.source import BLOCK, Source
+from electorate.tables.header import Header
+from electorate.tables.source import Source
 
+BLOCK = 2**22
 LONGEST_LINE = 2**26
 LONGEST_CELL = 2**24  # in quotes, across lines
+ROWS_OF_WIDE_TABLES = 64  # a block holds about so many at least: every column of a block costs a call
 
 
-def blocks(source: Source, rest: bytes, stream: Any) -> Iterator[memoryview]:
+class Block(NamedTuple):
+    """Rows of a text, and the number of the line they begin in."""
+
+    text: memoryview
+    line: int
+
+
+def numbered_blocks(source: Source, header: Header, stream: Any) -> Iterator[Block]:
+    """The rows below a header."""
+    line = header.line
+    for text in blocks(source, header.rest, stream, max(BLOCK, ROWS_OF_WIDE_TABLES * header.length)):
+        yield Block(text, line)
+        line += bytes(text).count(b"\n")
+
+
+def blocks(source: Source, rest: bytes, stream: Any, size: int | None = None) -> Iterator[memoryview]:
     """What is left of a stream; `rest` was read of it before, and begins with a row."""
-    while more := stream.read(BLOCK):
+    while more := stream.read(size or BLOCK):
         rest += more
         end = _end_of_rows(rest)
         if end:

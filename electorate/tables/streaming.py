@@ -3,27 +3,30 @@
 The model says which columns it wants and which of them are numbers; nothing is guessed.
 """
 
-import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from electorate.shown import literal
-from electorate.tables.blocks import blocks
-from electorate.tables.reading import blame
-from electorate.tables.source import Source, pyarrow, read_header
-
-ROWS_AT_ONCE = 65_536
+from electorate.tables import binary
+from electorate.tables.blocks import Block, numbered_blocks
+from electorate.tables.header import read_header
+from electorate.tables.source import Source, TableError, pyarrow
+from electorate.tables.text import Parser, line_in
 
 
 @dataclass(frozen=True)
 class Stream:
-    """parts: to be read one after another; table: of a part, in any thread, its columns as a pyarrow table."""
+    """parts: to be read one after another; table: of a part, in any thread, its columns as a pyarrow table.
+
+    line: of a row of a part, where there are lines.
+    """
 
     parts: Iterable[Any]
     table: Callable[[Any], Any]
+    line: Callable[[Any, int], int | None]
 
 
 def open_stream(source: Source, kinds: dict[str, str], keep: list[str]) -> Stream:
@@ -33,104 +36,46 @@ def open_stream(source: Source, kinds: dict[str, str], keep: list[str]) -> Strea
 
 
 def _of_text(source: Source, kinds: dict[str, str], wanted: list[str]) -> Stream:
-    arrow = pyarrow()
-    from pyarrow import csv as arrow_csv
-
     stream = source.open()
-    names, rest = read_header(source, stream)
-    for name in wanted:
-        source.find(name, names)
-    parse = arrow_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True)
-    convert = arrow_csv.ConvertOptions(
-        column_types={name: _type(arrow, kinds.get(name)) for name in wanted},
-        include_columns=wanted,
-        null_values=list(source.missing),
-        strings_can_be_null=True,
+    header = read_header(source, stream)
+    read_as = {"number": "number", "text": "category", None: "text"}
+    places = source.places(wanted, header.names)
+    parser = Parser.of_places(
+        source, header.names, {place: read_as[kinds.get(name)] for place, name in zip(places, wanted, strict=True)}
     )
 
-    def table(block: memoryview) -> Any:
-        read = arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=len(block) + 1)
-        try:
-            return arrow_csv.read_csv(arrow.BufferReader(block), read, parse, convert)
-        except arrow.ArrowInvalid as error:
-            raise _with_line(source, names, kinds, error) from None
+    def line(block: Block, row: int) -> int | None:
+        return line_in(source, block, row)
 
-    return Stream(blocks(source, rest, stream), table)
-
-
-def _type(arrow: Any, kind: str | None) -> Any:
-    """Texts to predict from as dictionaries: each is then looked up once in a part, not once in a row."""
-    if kind == "number":
-        return arrow.float64()
-    return arrow.string() if kind is None else arrow.dictionary(arrow.int32(), arrow.string())
-
-
-def _with_line(source: Source, names: list[str], kinds: dict[str, str], error: Exception) -> Exception:
-    if source.path == "-":
-        return source.error(f"it cannot be read: {literal(error)}")
-    every = {name: kinds.get(name, "text") for name in names}
-    opened = source.open()
-    return blame(source, io.BytesIO(opened.read()) if not hasattr(opened, "peek") else opened, every, error)
+    return Stream(numbered_blocks(source, header, stream), parser.table, line)
 
 
 def _of_binary(source: Source, kinds: dict[str, str], wanted: list[str]) -> Stream:
-    arrow = pyarrow()
+    opened = binary.open_binary(source)
+    places = source.places(wanted, [str(name) for name in opened.schema.names])
 
     def table(part: Any) -> Any:
-        return _typed(source, arrow.Table.from_batches([part]).select(wanted), kinds)
+        columns = [
+            _typed(source, column, name, kinds.get(name)) for name, column in zip(wanted, part.columns, strict=True)
+        ]
+        return pyarrow().Table.from_arrays(columns, wanted)
 
-    return Stream(_batches(source, wanted), table)
-
-
-def _batches(source: Source, wanted: list[str]) -> Iterator[Any]:
-    arrow = pyarrow()
-    opened = io.BytesIO(source.open().read()) if source.path == "-" else source.path
-    try:
-        if source.kind == "parquet":
-            from pyarrow import parquet
-
-            file = parquet.ParquetFile(opened)
-            names, parts = file.schema_arrow.names, file.iter_batches(ROWS_AT_ONCE, columns=wanted)
-        else:
-            reader = _arrow_reader(opened)
-            names, parts = reader.schema.names, _arrow_batches(reader)
-        for name in wanted:
-            source.find(name, names)
-        yield from parts
-    except arrow.ArrowInvalid as error:
-        raise source.error(f"this is no {source.kind} table: {literal(error)}") from None
+    return Stream(opened.batches(places), table, lambda part, row: None)
 
 
-def _arrow_reader(opened: Any) -> Any:
-    arrow = pyarrow()
-    file = arrow.memory_map(opened) if isinstance(opened, str) else opened
-    try:
-        return arrow.ipc.open_file(file)
-    except arrow.ArrowInvalid:
-        file.seek(0)
-        return arrow.ipc.open_stream(file)
-
-
-def _arrow_batches(reader: Any) -> Iterator[Any]:
-    if not hasattr(reader, "num_record_batches"):
-        yield from reader
-        return
-    for place in range(reader.num_record_batches):
-        yield reader.get_batch(place)
-
-
-def _typed(source: Source, table: Any, kinds: dict[str, str]) -> Any:
-    arrow = pyarrow()
-    for name, kind in kinds.items():
-        column = table.column(name)
-        if kind == "number" and not arrow.types.is_float64(column.type):
-            try:
-                column = column.cast(arrow.float64())
-            except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
-                message = f"column {literal(name)!r} was numbers when the model was fitted: {literal(error)}"
-                raise source.error(message) from None
-            table = table.set_column(table.column_names.index(name), name, column)
-    return table
+def _typed(source: Source, column: Any, name: str, kind: str | None) -> Any:
+    """Numbers as float64; texts as they are, unless they are dates."""
+    types = pyarrow().types
+    if kind == "number" and not types.is_float64(column.type):
+        try:
+            return binary.cast(source, column, name, kind)
+        except TableError as error:
+            raise TableError(f"{error}; it was numbers when the model was fitted") from None
+    if kind == "text" and types.is_temporal(column.type):
+        return binary.cast(source, column, name, kind)
+    if kind is not None and not binary.is_usable(column.type):
+        raise source.error(f"column {literal(name)!r} holds {literal(column.type)}, neither numbers nor texts")
+    return column
 
 
 def kinds_of(model: Any, names: list[str]) -> dict[str, str]:

@@ -3,27 +3,35 @@
 Texts that a spreadsheet would run as formulas get an apostrophe before them.
 """
 
-import os
 import sys
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from electorate.shown import cell
+from electorate.safe_write import writing
+from electorate.shown import FORMULA, NUMBER, cell
 from electorate.tables.columns import texts
 from electorate.tables.source import format_of, pyarrow
 
-FORMULA = r"^[=+\-@\t\r](?s:.)"
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+@contextmanager
+def open_writer(path: str, format: str = "") -> Iterator["Writer"]:
+    """A writer to a file, or to standard output for "-". What cannot be written to raises before the work."""
+    kind, is_packed = format or format_of(path), path.lower().endswith(".gz")
+    with nullcontext(sys.stdout.buffer) if path == "-" else writing(path) as file:
+        writer = Writer(file, kind, is_packed)
+        yield writer
+        writer.close()
+        file.flush()
 
 
 class Writer:
     """Opens with the first batch, whose columns all others have."""
 
-    def __init__(self, path: str, format: str = "") -> None:
-        self.path = path
-        self.kind = format or format_of(path)
-        self.is_packed = path.lower().endswith(".gz")
-        self._passing = None if path == "-" else f"{path}.{os.getpid()}.tmp"
+    def __init__(self, file: Any, kind: str, is_packed: bool) -> None:
+        self.file = file
+        self.kind = kind
+        self.is_packed = is_packed
         self._sink: Any = None
         self._writer: Any = None
 
@@ -33,49 +41,53 @@ class Writer:
             self._open(table.schema)
         self._writer.write_table(table)
 
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            if self.is_packed:
+                self._sink.close()
+
     def _open(self, schema: Any) -> None:
         arrow = pyarrow()
         from pyarrow import csv as arrow_csv
 
-        self._sink = arrow.PythonFile(sys.stdout.buffer, "w") if self._passing is None else self._file()
+        self._sink = arrow.PythonFile(Sink(self.file), "w")
+        if self.is_packed:
+            self._sink = arrow.CompressedOutputStream(self._sink, "gzip")
         if self.kind == "parquet":
             from pyarrow import parquet
 
             self._writer = parquet.ParquetWriter(self._sink, schema)
         elif self.kind == "arrow":
-            make = arrow.ipc.new_stream if self._passing is None else arrow.ipc.new_file
+            make = arrow.ipc.new_stream if self.file is sys.stdout.buffer else arrow.ipc.new_file
             self._writer = make(self._sink, schema)
         else:
             options = arrow_csv.WriteOptions(delimiter="\t" if self.kind == "tsv" else ",")
             self._writer = arrow_csv.CSVWriter(self._sink, schema, write_options=options)
 
-    def _file(self) -> Any:
-        arrow = pyarrow()
-        assert self._passing is not None
-        sink = arrow.OSFile(self._passing, "wb")
-        return arrow.CompressedOutputStream(sink, "gzip") if self.is_packed else sink
 
-    def __enter__(self) -> "Writer":
-        if self._passing is not None:  # what cannot be written is better known before the work
-            with open(self._passing, "wb"):
-                pass
-        return self
+class Sink:
+    """A file for pyarrow: it may be a pipe, which has no position, and pyarrow does not close it."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if self._writer is not None and kind is None:
-                self._writer.close()
-            if self._passing is not None and self._sink is not None:
-                self._sink.close()
-            if self._passing is not None and kind is None:
-                os.replace(self._passing, self.path)
-            elif self._passing is None and kind is None:
-                sys.stdout.flush()
-        finally:
-            if self._passing is not None and os.path.exists(self._passing):
-                os.remove(self._passing)
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.written = 0
+
+    def write(self, data: Any) -> int:
+        self.file.write(data)
+        self.written += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self.written
+
+    def flush(self) -> None:
+        self.file.flush()
+
+    def close(self) -> None:
+        pass
 
 
 def harmless(table: Any) -> Any:
