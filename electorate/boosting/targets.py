@@ -78,6 +78,11 @@ class MedBoost:
     def reward(self, engine: Any) -> Ends:
         """Let the rows award the voter that was heard; the lowest and the highest award."""
         ends: Ends = engine.reward(self.cost.award, isinstance(self.cost, ZeroOne))
+        if not math.isfinite(ends[0]):
+            raise ValueError(
+                f"the cost |h - y| / eps is infinite on some row: eps={self.cost.eps:g} is too small for these targets; "
+                "use a larger eps, or cost='zero_one'"
+            )
         return ends
 
     def step(self, engine: Any, ends: Ends) -> MedStep:

@@ -21,7 +21,6 @@ from electorate.estimators import files, seen
 from electorate.median import Median
 from electorate.modelfile import Contents, meta_value, require
 from electorate.voters.confidence import Bump, Sure
-from electorate.voters.regression_trees import RegressionTrees
 
 ESTIMATORS = {
     "AdaBoostRegressor": "electorate.estimators.regressors",
@@ -37,16 +36,16 @@ NUMBERS = ("eps_", "rho_")  # attributes, where a model has them
 
 def save(model: Any, path: Any) -> None:
     _refuse(model, "file format")
-    given = model.get_params(deep=False)
-    named = next((name for name, value in given.items() if callable(value) or isinstance(value, list)), None)
-    if named is not None and not isinstance(given[named], RegressionTrees):
-        raise TypeError(f"{named} holds a function, which a model file cannot: keep the model by skops or pickle")
+    if model._functions is not None:
+        raise TypeError(
+            f"{model._functions} holds a function, which a model file cannot: keep the model by skops or pickle"
+        )
     arrays = _arrays(model)
     arrays |= {files.HISTORY + name: column for name, column in model.history_.items()}
     if hasattr(model, "calibration_"):
         arrays["calibration"] = model.calibration_
     arrays |= seen.arrays_of(model)
-    modelfile.write(path, type(model).__name__, _meta(model), arrays)
+    modelfile.write(path, type(model).__name__, _meta(model) | files._held_out(model), arrays)
 
 
 def digest(model: Any) -> str:
@@ -104,6 +103,7 @@ def rebuild(contents: Contents) -> Any:
     _read_numbers(contents, model)
     seen.read_seen(contents, model)
     model.estimator_ = model._family()
+    files._read_held_out(contents, model)
     return model
 
 

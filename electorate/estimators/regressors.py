@@ -35,6 +35,8 @@ from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW
 Array = NDArray[np.float64]
 EPS_SHARE = 0.5  # of the spread of the targets
 EPS_SHARE_ABSTAINING = 1.0  # with less, most leaves would lose more than they win, and say nothing
+SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
+SMALLEST_DIVISOR = float(np.finfo(np.float64).tiny)  # 2 divided by a smaller number may be infinite
 HALVINGS = 10  # of an "auto" eps, at most
 EPS_TRIED = (0.125, 0.25, 0.5, 1.0)  # shares of the spread, when eps is chosen by validation
 RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1)
@@ -190,7 +192,7 @@ class MedBoostRegressor(BoostedRegressor):
         **BoostedRegressor._parameter_constraints,
         "cost": [StrOptions({"zero_one", "linear"}), callable],
         "eps": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "validate"})],
-        "rho": [Real, StrOptions({"adaptive", "lowest_edge", "validate"})],
+        "rho": [Interval(Real, None, None, closed="neither"), StrOptions({"adaptive", "lowest_edge", "validate"})],
         "nu": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -260,9 +262,9 @@ class MedBoostRegressor(BoostedRegressor):
 
     def _eps_tried(self, scale: float) -> list[float]:
         if self.eps == "validate":
-            return [scale * share for share in EPS_TRIED]
+            return [scale * share or scale for share in EPS_TRIED]  # a share of a denormal number can round to 0
         share = EPS_SHARE_ABSTAINING if self._abstains() else EPS_SHARE
-        return [scale * share if isinstance(self.eps, str) else float(self.eps)]
+        return [(scale * share or scale) if isinstance(self.eps, str) else float(self.eps)]
 
     def _as_before(self, one: Try, before: Any) -> Try:
         return self._try(before.eps_, one.said["rho_"]) if self.eps == "auto" else one
@@ -270,7 +272,10 @@ class MedBoostRegressor(BoostedRegressor):
     def _finer(self, one: Try) -> Iterator[Try]:
         """An "auto" eps at which the first voter is right about every row says nothing: half of it."""
         for halvings in range(1, HALVINGS + 1) if self.eps == "auto" else ():
-            yield self._try(one.said["eps_"] / 2**halvings, one.said["rho_"])
+            eps = one.said["eps_"] / 2**halvings
+            if eps < self._smallest_eps:
+                return
+            yield self._try(eps, one.said["rho_"])
 
     def _rho_tried(self) -> list[float | None]:
         if self.rho == "validate":
@@ -278,11 +283,24 @@ class MedBoostRegressor(BoostedRegressor):
         return [None if isinstance(self.rho, str) else float(self.rho)]
 
     def _try(self, eps: float, rho: float | None) -> Try:
+        self._refuse_tiny(eps)
         cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
         rule: Any = (
             Constant(rho) if rho is not None else (LowestEdge if self.rho == "lowest_edge" else Adaptive)(self.nu)
         )
         return Try(MedBoost(cost, rule), partial(self._earning, cost), {"eps_": eps, "rho_": rho})
+
+    @property
+    def _smallest_eps(self) -> float:
+        return SMALLEST_DIVISOR if self.cost == "linear" else SMALLEST
+
+    def _refuse_tiny(self, eps: float) -> None:
+        if eps < self._smallest_eps:
+            whose = f"eps={eps:g}" if self.eps == eps else f"y varies so little that eps would be {eps:g}, which"
+            raise ValueError(
+                f"{whose} is too small: |h - y| / eps would be outside the range of float64. Multiply y (and eps, if "
+                "given) by a large number, or use cost='zero_one'"
+            )
 
     def _earning(self, cost: Any, targets: Array) -> Earning:
         reach, abstains = windows(targets, cost.eps), self._abstains()
