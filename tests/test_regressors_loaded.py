@@ -70,7 +70,7 @@ def test_a_loaded_model_refuses_its_training_rows_as_held_out(name: str, tmp_pat
     X, y = numbers()
     fitted = clone(MODELS[name]).fit(X, y)
     for model in (fitted, reloaded(fitted, tmp_path)):
-        with pytest.raises(ValueError, match="took part|training|fitted"):
+        with pytest.raises(ValueError, match=r"took part|training|fitted"):
             model.certificate(heldout=(X, y), eps=0.5)
 
 
@@ -166,7 +166,7 @@ def test_validation_rows_come_with_early_stopping_and_with_targets() -> None:
 def test_validation_rows_count_as_seen() -> None:
     (X, y), (X_val, y_val) = numbers(), numbers(1)
     fitted = QuadBoostRegressor(early_stopping=True).fit(X, y, X_val=X_val, y_val=y_val)
-    with pytest.raises(ValueError, match="took part|training|fitted"):
+    with pytest.raises(ValueError, match=r"took part|training|fitted"):
         fitted.certificate(heldout=(X_val, y_val), eps=0.5)
 
 
