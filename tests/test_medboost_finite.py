@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from after_round import stop_with
-from dask_cluster import cuts, scattered, the_client
 from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
@@ -284,21 +283,6 @@ def test_damaged_files_of_columns_are_refused(tmp_path: Path) -> None:
         modelfile.write(tmp_path / "bad", contents.kind, contents.meta, {**contents.arrays, **change})
         with pytest.raises(ModelFormatError):
             electorate.load(tmp_path / "bad")
-
-
-@pytest.fixture(scope="module")
-def client() -> Any:
-    return the_client()
-
-
-@pytest.mark.parametrize("name", ["pool", "pool, abstaining"])
-def test_a_pool_on_a_cluster_has_the_same_digest(client: Any, name: str) -> None:
-    X, y, weight = noisy()
-    model = clone(MODELS[name]).set_params(n_estimators=5)
-    there = scattered((X, y, weight), cuts(len(y), 3))
-    assert clone(model).fit(*there).digest_ == clone(model).fit(X, y, weight).digest_
-    with pytest.raises(TypeError, match="Columns"):
-        MedBoostRegressor(Columns()).fit(*there)
 
 
 # ---------------------------------------------------------------- what is refused, what is proved
