@@ -197,7 +197,12 @@ class Median:
             part = X if high - low == X.shape[0] else X[low:high]
             said = np.array([np.asarray(one.predict(part), dtype=np.float64).ravel() for one in self.fitted]).T
             said = np.ascontiguousarray(said).reshape(high - low, self.n_voters)
-            return said, None if kappas is None else np.ascontiguousarray(kappas(low, high)[self.kappa].T)
+            sure = None if kappas is None else np.ascontiguousarray(kappas(low, high)[self.kappa].T)
+            missing = np.isnan(said)
+            if missing.any():  # a voter without a prediction abstains
+                sure = np.where(missing, 0.0, 1.0 if sure is None else sure)
+                said = np.where(missing, 0.0, said)
+            return said, sure
 
         return say
 

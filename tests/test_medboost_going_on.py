@@ -17,9 +17,11 @@ from sklearn.tree import DecisionTreeRegressor
 from electorate import (
     AdaBoostRegressor,
     Checkpoint,
+    Columns,
     LocMedBoostRegressor,
     MedBoostRegressor,
     ModelFormatError,
+    Pool,
     ProgressBar,
     RegressionTrees,
     TimeLimit,
@@ -381,6 +383,16 @@ def test_the_same_digest_on_a_cluster(client: Any, name: str, n_parts: int) -> N
     far = clone(model).fit(*scattered((X, y, weight), cuts(200, n_parts)))
     assert_same(far, here, X)
     np.testing.assert_array_equal(far.predict(scattered((X,), cuts(200, 3))[0]).compute(), here.predict(X))
+
+
+@pytest.mark.parametrize("kind", [MedBoostRegressor, LocMedBoostRegressor])
+def test_a_pool_on_a_cluster(client: Any, kind: Any) -> None:
+    X, y, weight = noisy(6, 100)
+    model = kind(Pool(4, n_values=5), n_estimators=5)
+    there = scattered((X, y, weight), cuts(100, 3))
+    assert_same(clone(model).fit(*there), clone(model).fit(X, y, weight), X)
+    with pytest.raises(TypeError, match="Columns"):
+        kind(Columns()).fit(*there)
 
 
 @pytest.mark.parametrize("weights", ["none", "real"])

@@ -259,6 +259,17 @@ def test_a_pool_on_a_cluster_is_the_pool_here(penalty: str | None) -> None:
         np.testing.assert_allclose(there.history_["train_error"], here.history_["train_error"], atol=1e-12)
 
 
+@pytest.mark.parametrize("penalty", ["l2", "linf"])
+def test_the_bound_is_lowered_on_a_cluster_as_here(penalty: str) -> None:
+    X, y = DATA["missing"]
+    weight = np.full(len(y), 500)  # the theory's lam leaves voters where there are many rows
+    more = {"lam": "theory", "reweight": "greedy", "alpha_max": None, "n_estimators": 6}
+    model = QuadBoostClassifier(electorate.Pool(5), penalty=penalty, **more)
+    here = clone(model).fit(X, y, weight)
+    assert len(here.steps_) > 1
+    assert checks.fitted(ENGINES["dask"], model, X, y, weight).digest_ == here.digest_
+
+
 def test_what_a_cluster_does_not_do() -> None:
     X, y = DATA["missing"]
     for model, why in (

@@ -91,5 +91,5 @@ PENALTIES: dict[str | None, type[Penalty]] = {None: Penalty, "l1": L1, "l2": L2,
 
 
 def theory_lam(complexity: float) -> float:
-    """The lam that Theorem 1 asks of L1: 4 R_m."""
+    """The lam that Theorem 1 asks of L1, risk + 2 lam |alpha|_1: 4 R_m. For L2 and Linf see theory_rounds.py."""
     return 4 * complexity

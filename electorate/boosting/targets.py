@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ COLUMNS = (
 
 
 class TargetFamily(Protocol):
-    fitted_elsewhere: bool
+    by_histograms: ClassVar[bool]  # whether `best` looks at the histograms of the weights
 
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
         """A voter for the weights times a candidate's confidence, and [leaf, (value, confidence)]."""
@@ -78,6 +78,11 @@ class MedBoost:
     def reward(self, engine: Any) -> Ends:
         """Let the rows award the voter that was heard; the lowest and the highest award."""
         ends: Ends = engine.reward(self.cost.award, isinstance(self.cost, ZeroOne))
+        if not math.isfinite(ends[0]):
+            raise ValueError(
+                f"the cost |h - y| / eps is infinite on some row: eps={self.cost.eps:g} is too small for these "
+                "targets; use a larger eps, or cost='zero_one'"
+            )
         return ends
 
     def step(self, engine: Any, ends: Ends) -> MedStep:
@@ -229,7 +234,7 @@ def _best(setting: TargetSetting, counts: NDArray[np.int64]) -> tuple[Voter, Hea
     best: tuple[Voter, Heard] | None = None
     most = -math.inf
     for kappa in range(engine.n_kappas):
-        sums = engine.weigh(kappa, search=not family.fitted_elsewhere)
+        sums = engine.weigh(kappa, search=family.by_histograms)
         voter, outputs = family.best(Search(sums, setting.bins, counts, engine), kappa)
         heard = Heard(voter.questions, voter.leaves, outputs, voter.said, kappa)
         if engine.n_kappas == 1:

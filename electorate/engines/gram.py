@@ -78,6 +78,11 @@ class PoolState:
         there.c, there.weight = self.c.copy(), self.weight.copy()
         return there
 
+    def row(self, j: int) -> Floats:
+        """Voter j's row of the Gram matrix."""
+        self.gram.load(j)
+        return np.asarray(self.gram.rows[self.gram.slot[j]])
+
     def gap(self, numbers: Numbers) -> float:
         return float(kernels.quad_gap(*numbers, self.pool.power, self.c, self.pool.mu, self.weight))
 

@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
 MOST_ROOMS = 32  # histograms kept to be used again
 MOST_ROOM_BYTES = 2**29
+Rewarding = Callable[[Array, Array], Array]  # awards, from what is said and the targets
 Leaf = tuple[Array, NDArray[np.int64]]  # sorted targets, and their weights on the grid
 
 
@@ -36,6 +37,26 @@ class Targets:
     examples: Examples  # labels: bins of the target
     y: Array
     kappas: Array | None = None
+    said: Array | None = None  # [row, voter] of a finite set of predictions, NaN where one abstains
+
+
+@dataclass(frozen=True)
+class ValueSums:
+    """Sums over examples of weight x award, for each of some values."""
+
+    histogram: NDArray[np.int64]  # [value, column, bin]
+    totals: NDArray[np.int64]  # [value]
+
+    def __add__(self, other: "ValueSums") -> "ValueSums":
+        return ValueSums(self.histogram + other.histogram, self.totals + other.totals)
+
+
+def abstaining(said: Array) -> tuple[Array, Array | float]:
+    """Return what is said and how sure it is: a missing prediction abstains."""
+    missing = np.isnan(said)
+    if not missing.any():
+        return said, 1.0
+    return np.where(missing, 0.0, said), (~missing).astype(np.float64)
 
 
 class TargetShard(Shard):
@@ -48,6 +69,8 @@ class TargetShard(Shard):
         self.y = y
         self.order = np.empty(0, dtype=np.int64)  # which rows these are
         self.kappas: Array | None = None
+        self.predictions: Array | None = None  # [voter, row] of a finite set, NaN where one abstains
+        self.earned = np.empty((0, 0))  # what they earn
         self.share: Array | None = None  # y from 0 to 1, where sums of the target are wanted too
         self.tally = np.empty(0, dtype=np.int64)
         self.log_real = None if weights.real is None else np.log(weights.real)
@@ -210,6 +233,48 @@ class TargetShard(Shard):
         near = [weights[np.abs(y - value) <= eps].sum() for (y, weights), value in zip(found, values, strict=True)]
         return np.array([near, [weights.sum() for _, weights in found]], dtype=np.int64).T
 
+    # ------------------------------------------------------------ finite sets of voters
+
+    def value_ends(self, rewarding: Rewarding, values: Array) -> tuple[float, float]:
+        """Return the lowest and the highest award of voters that say one of these values everywhere."""
+        awards = [rewarding(np.full(len(self.y), value), self.y) for value in values.tolist()]
+        return (
+            min(float(award.min(initial=np.inf)) for award in awards),
+            max(float(award.max(initial=-np.inf)) for award in awards),
+        )
+
+    def value_sums(self, rewarding: Rewarding, values: Array, most: float) -> ValueSums:
+        """Return [value, column, bin] and [value] of weight x award, in units of `most`, as `weigh` set the weights."""
+        parts, totals = [], np.empty(len(values), dtype=np.int64)
+        for k, value in enumerate(values.tolist()):
+            award = rewarding(np.full(len(self.y), value), self.y)
+            grid = self._on_grid(self.channel * (award / most))
+            totals[k] = grid.sum()
+            parts.append(np.array(Shard.histogram(self, grid)[0]))
+        return ValueSums(np.stack(parts), totals)
+
+    def column_ends(self, rewarding: Rewarding) -> tuple[float, float]:
+        """Return the lowest and the highest award of any prediction."""
+        assert self.predictions is not None
+        self.earned = np.empty_like(self.predictions)
+        for j, said in enumerate(self.predictions):
+            self.earned[j] = self._award_of(rewarding, said)
+        return float(self.earned.min(initial=np.inf)), float(self.earned.max(initial=-np.inf))
+
+    def column_sums(self, most: float) -> NDArray[np.int64]:
+        """Return [voter] of weight x award, in units of `most`; awards are those of the last `column_ends`."""
+        sums = np.zeros(len(self.earned), dtype=np.int64)
+        times = self.times if len(self.times) else np.ones(len(self.y), dtype=np.int64)
+        kernels.correlate_reals(self.earned, self.channel * (self.scale / most), times, sums)
+        return sums
+
+    def _award_of(self, rewarding: Rewarding, said: Array) -> Array:
+        """What a voter earns that says this; nothing where it abstains."""
+        missing = np.isnan(said)
+        if not missing.any():
+            return rewarding(said, self.y)
+        return np.where(missing, 0.0, rewarding(np.where(missing, self.y, said), self.y))
+
     def span(self) -> tuple[float, float]:
         """The lowest and the highest target."""
         return float(self.y.min(initial=np.inf)), float(self.y.max(initial=-np.inf))
@@ -217,8 +282,7 @@ class TargetShard(Shard):
     def hear(self, heard: Heard) -> None:
         """What a voter says of every row, and how sure it is."""
         if heard.said is not None:
-            self.said = heard.said[self.order]
-            self.sure = 1.0
+            self.said, self.sure = abstaining(heard.said[self.order])
         else:
             self._part_and_say(heard)
         if self.kappas is not None:
@@ -241,7 +305,7 @@ class TargetShard(Shard):
         self.sure = 1.0 if sure is None else sure
         self.growth = None
 
-    def reward(self, rewarding: Callable[[Array, Array], Array], unit: bool) -> tuple[float, float]:
+    def reward(self, rewarding: Rewarding, unit: bool) -> tuple[float, float]:
         """Awards of the voter that was heard; the lowest and the highest. unit: they are -1 or 1."""
         self.award = rewarding(self.said, self.y)
         if not isinstance(self.sure, float):
@@ -335,6 +399,10 @@ MERGES: dict[str, Callable[[list[Any]], Any]] = {
     "leaf_mass": each_total,
     "leaf_between": each_together,
     "leaf_near": total,
+    "value_ends": ends,
+    "value_sums": total,
+    "column_ends": ends,
+    "column_sums": total,
     "span": ends,
     "hear": nothing,
     "farthest": max,
@@ -454,13 +522,28 @@ class TargetEngine:
     def leaf_near(self, questions: list[Question], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
         return np.asarray(self.place.ask("leaf_near", questions, leaves, values, eps))
 
+    def value_ends(self, rewarding: Rewarding, values: Array) -> tuple[float, float]:
+        low, high = self.place.ask("value_ends", rewarding, values)
+        return float(low), float(high)
+
+    def value_sums(self, rewarding: Rewarding, values: Array, most: float) -> ValueSums:
+        found: ValueSums = self.place.ask("value_sums", rewarding, values, most)
+        return found
+
+    def column_ends(self, rewarding: Rewarding) -> tuple[float, float]:
+        low, high = self.place.ask("column_ends", rewarding)
+        return float(low), float(high)
+
+    def column_sums(self, most: float) -> NDArray[np.int64]:
+        return np.asarray(self.place.ask("column_sums", most))
+
     def hear(self, heard: Heard) -> None:
         self.place.ask("hear", heard)
 
     def farthest(self) -> float:
         return float(self.place.ask("farthest"))
 
-    def reward(self, rewarding: Callable[[Array, Array], Array], unit: bool = False) -> tuple[float, float]:
+    def reward(self, rewarding: Rewarding, unit: bool = False) -> tuple[float, float]:
         low, high = self.place.ask("reward", rewarding, unit)
         return float(low), float(high)
 
@@ -534,4 +617,6 @@ def build_targets(
     shard.order = order
     if targets.kappas is not None:
         shard.kappas = np.ascontiguousarray(targets.kappas[:, order])
+    if targets.said is not None:
+        shard.predictions = np.ascontiguousarray(targets.said[order].T)
     return shard

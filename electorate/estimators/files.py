@@ -61,7 +61,7 @@ def save(model: Any, path: Any) -> None:
 def _held_out(model: Any) -> dict[str, Any]:
     """What rows that were held out say of this very model; not of one that was fitted again since."""
     said = getattr(model, "held_out_", None)
-    return {"held_out": said} if said is not None and said.get("digest") == digest(model) else {}
+    return {"held_out": said} if said is not None and said.get("digest") == model.digest_ else {}
 
 
 def identity(model: Any) -> str:
@@ -227,7 +227,7 @@ def _read_held_out(contents: Contents, model: Any) -> None:
         parts.expect(
             all(isinstance(v, str | int | float | None) for v in said.values()), "held_out is not made of numbers"
         )
-        parts.expect(said.get("digest") == digest(model), "what was held out is said of another model")
+        parts.expect(said.get("digest") == model.digest_, "what was held out is said of another model")
         model.held_out_ = said
 
 

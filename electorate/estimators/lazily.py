@@ -25,6 +25,15 @@ def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
+def refuse_dask(model: Any, *tables: Any) -> None:
+    """Raise TypeError for an estimator that only fits rows of this process."""
+    if any(is_dask(X) for X in tables):
+        raise TypeError(
+            f"{type(model).__name__} fits rows in the memory of this process, and X is a Dask collection: "
+            "fit on X.compute() and y.compute()"
+        )
+
+
 def open_cluster(model: Any, rows: tuple[Any, Any, Any], heard: tuple[Any, Any, Any] | None, reset: bool) -> Any:
     """Seats on the workers that hold the rows; refuses what cannot be fitted there."""
     from electorate.engines.dask import Cluster, collect

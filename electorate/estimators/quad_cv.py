@@ -1,10 +1,12 @@
 """QuadBoost with its penalty and number of rounds chosen by cross-validation, as the paper does.
 
-In a fold all points of the grid share bins, voters and the Gram matrix, and one run gives every number of rounds.
+In a fold one run gives every number of rounds; on a finite pool all penalties share bins, voters and the Gram matrix.
 """
 
+import math
 import warnings
 from collections.abc import Generator
+from itertools import groupby, islice
 from typing import Any, Self
 
 import joblib
@@ -17,30 +19,37 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.estimators.base import Rows
 from electorate.estimators.callbacks import Callback
 from electorate.estimators.certified import Certified
+from electorate.estimators.lazily import refuse_dask
 from electorate.estimators.quad_path import Opened, Point
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.estimators.room import NO_WEIGHT
+from electorate.voters.columns import Columns
+from electorate.voters.pool import Pool
 
 LAMS = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10)}
 ALPHAS = np.logspace(-4, -1, 10)
 ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf": (0, 5)}  # powers of ten
+MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the family
 
 
 class QuadBoostClassifierCV(CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
-    """QuadBoost on a pool, with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
+    """QuadBoost with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
 
     Parameters
     ----------
     estimator, penalty, reweight, max_voters, tol, class_weight, max_bins, categorical_features, random_state
-        As in :class:`QuadBoostClassifier`; the estimator is ``Pool`` or ``Columns``.
+        As in :class:`QuadBoostClassifier`. On ``Pool`` and ``Columns`` a fold shares its work between all values; any
+        other family is fitted once per value and fold.
     values : array-like or None, default=None
         Values of lam (L1, L2) or of alpha_max (Linf); None: the paper's, ten from 1e-4 to 1 (L1), from 1 to 1e3 (L2),
         from 1e-4 to 0.1 (Linf).
     rounds : array-like of int or None, default=None
         Numbers of rounds; None: the paper's, ten from 1 to 1e3 (no penalty), from 10 to 1e5 (L2), from 1 to 1e5 (Linf).
-        L1 ends by itself: up to 1e5 rounds.
+        L1 ends by itself: up to 1e5 rounds. At most 1,000 where the family is searched every round, that is for any
+        estimator other than ``Pool`` and ``Columns``.
     cv : int or splitter, default=5
     n_jobs : int or None, default=None
         Folds at a time, in threads. Never changes the result.
@@ -118,6 +127,7 @@ class QuadBoostClassifierCV(CallbackSupportMixin, Certified, ClassifierMixin, Ba
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose by cross-validation, then fit to all rows."""
+        refuse_dask(self, X)
         whole = self._model()
         given = whole._given(X, y, sample_weight, reset=True)  # errors speak of all rows
         labels, weight = given.labels, given.weight
@@ -159,11 +169,7 @@ class QuadBoostClassifierCV(CallbackSupportMixin, Certified, ClassifierMixin, Ba
 
     def _points(self) -> list[Point]:
         """The strongest penalty and the fewest rounds first: of equals that is the best."""
-        rounds = [100_000]
-        if self.rounds is not None:
-            rounds = sorted({int(t) for t in np.asarray(self.rounds).tolist()})
-        elif self.penalty in ROUNDS:
-            rounds = np.unique(np.rint(np.logspace(*ROUNDS[self.penalty], 10)).astype(np.int64)).tolist()
+        rounds = self._rounds()
         if self.penalty is None:
             return [Point(0.0, None, t) for t in rounds]
         if self.penalty == "linf":
@@ -172,22 +178,54 @@ class QuadBoostClassifierCV(CallbackSupportMixin, Certified, ClassifierMixin, Ba
         values = LAMS[self.penalty] if self.values is None else np.asarray(self.values, dtype=np.float64)
         return [Point(value, None, t) for value in np.sort(values)[::-1].tolist() for t in rounds]
 
+    def _rounds(self) -> list[int]:
+        if self.rounds is not None:
+            return sorted({int(t) for t in np.asarray(self.rounds).tolist()})
+        finite = isinstance(self._model()._family(), Pool | Columns)
+        low, high = ROUNDS.get(self.penalty, (5, 5))
+        if not finite:
+            high = min(high, round(math.log10(MOST_SEARCHES)))
+            low = min(low, high)
+        return list(np.unique(np.rint(np.logspace(low, high, 10)).astype(np.int64)).tolist())
+
     def _fold(self, X: Any, labels: Any, weight: Any, split: Any, points: list[Point]) -> Any:
         """The weighted error of every point on the rows of one fold."""
         train, test = split
         parts = [(_safe_indexing(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
-        model = self._model()
+        finite = isinstance(self._model()._family(), Pool | Columns)
+        predict = self._on_pool if finite else self._searched
+        wrong = predict(parts[0], parts[1][0], points) != parts[1][1]
+        total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)
+        return (wrong * parts[1][2]).sum(axis=1) / total
+
+    def _on_pool(self, rows: Rows, X: Any, points: list[Point]) -> NDArray[Any]:
+        """Return [point, row]: the predicted labels of X, from one walk over all points."""
+        n_rows = X.shape[0]
         # the rows that listen get one label and one weight, so that they stay in their order
-        some = parts[0][1][parts[0][2] > 0][:1].repeat(len(test))
-        opened = Opened(model, parts[0], (parts[1][0], some, None))
+        some = rows[1][rows[2] > 0][:1].repeat(n_rows)
+        opened = Opened(self._model(), rows, (X, some, None))
         if len(opened.classes) == 1:
-            chosen = np.zeros((len(points), len(test)), dtype=np.int64)
+            chosen = np.zeros((len(points), n_rows), dtype=np.int64)
         else:
             f = opened.decisions(points)
             chosen = (f[:, :, 0] > 0).astype(np.int64) if f.shape[2] == 1 else np.argmax(f, axis=2)
-        wrong = opened.classes[chosen] != parts[1][1]
-        total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)
-        return (wrong * parts[1][2]).sum(axis=1) / total
+        return opened.classes[chosen]
+
+    def _searched(self, rows: Rows, X: Any, points: list[Point]) -> NDArray[Any]:
+        """Return [point, row]: the predicted labels of X. One fit per penalty gives every number of rounds."""
+        found: dict[Point, NDArray[Any]] = {}
+        for (lam, alpha_max), group in groupby(points, key=lambda point: (point.lam, point.alpha_max)):
+            wanted = list(group)
+            most = max(point.n_estimators for point in wanted)
+            model = self._model().set_params(lam=lam, alpha_max=alpha_max, n_estimators=most)
+            stages = model.fit(*rows).staged_predict(X)
+            said = np.repeat(model.classes_[:1], X.shape[0])  # without voters: a tie, the first class
+            done = 0
+            for point in wanted:
+                *_, said = [said, *islice(stages, point.n_estimators - done)]
+                done = point.n_estimators
+                found[point] = said
+        return np.array([found[point] for point in points])
 
     # ------------------------------------------------------------ the chosen model
 

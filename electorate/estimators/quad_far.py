@@ -13,6 +13,7 @@ from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import ALMOST_NOTHING
 from electorate.boosting.pool_rounds import PoolRounds
 from electorate.boosting.residual import Plain, Residual
+from electorate.boosting.theory_rounds import rounds_of
 from electorate.data.bins import Bins
 from electorate.engines.messages import ROOT, Change, Sums
 from electorate.estimators.quad_pools import Past, StumpPool, last_weights
@@ -88,7 +89,7 @@ class FarPool(StumpPool):
         if self.constant and 1 - abs(voters.mu[-1]) >= 2 * ALMOST_NOTHING:
             voters.silence(len(voters.mu) - 1)
         whole = self.mirrored(voters, model)
-        rounds = PoolRounds(self.state(whole, None), model._rules(self.engine.given, self.n_voters))
+        rounds = rounds_of(self.state(whole, None), model._rules(self.engine.given, self.n_voters))
         self.grams.clear()  # a row is asked of the shards as this run left them
         rounds.replay(past.run, past.objective)
         self.runs.append((group, rounds))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from electorate import modelfile
 from electorate.council import Council
 from electorate.estimators import file_parts as parts
-from electorate.estimators import files
+from electorate.estimators import files, seen
 from electorate.modelfile import Contents, meta_value, require
 from electorate.moves import Moves
 
@@ -26,7 +26,9 @@ TWO = np.arange(2)  # classes, as the checks of the arrays of a vote want them
 def save(model: Any, path: Any) -> None:
     arrays = _arrays(model) | model.moves_.arrays() | {"gap": np.array([model.gap_])}
     arrays |= {files.HISTORY + name: column for name, column in model.history_.items()}
-    modelfile.write(path, KIND, files.meta_of(model, model.get_params(deep=False)), arrays)
+    arrays |= seen.arrays_of(model)
+    meta = files.meta_of(model, model.get_params(deep=False)) | files._held_out(model)
+    modelfile.write(path, KIND, meta, arrays)
 
 
 def digest(model: Any) -> str:
@@ -59,7 +61,9 @@ def rebuild(contents: Contents, families: dict[str, type]) -> Any:
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     files._read_validation(contents, model)
     _read_frame(contents, model)
+    seen.read_seen(contents, model)
     model.estimator_ = model._family()
+    files._read_held_out(contents, model)
     return model
 
 

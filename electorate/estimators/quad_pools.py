@@ -16,6 +16,7 @@ from electorate.boosting.booster import Step
 from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import ALMOST_NOTHING, Cast
 from electorate.boosting.pool_rounds import PoolRounds, Run
+from electorate.boosting.theory_rounds import rounds_of
 from electorate.casting import from_casts
 from electorate.council import Council
 from electorate.data.bins import Bins
@@ -184,7 +185,8 @@ class FinitePool:
 
     def mirrored(self, voters: means.Pool, model: Any) -> means.Pool:
         """With complements, where they make a difference."""
-        wanted = self.both and model.reweight != "never" and model.penalty in ("l2", "linf")
+        shared = model.reweight != "never" and model.penalty in ("l2", "linf")
+        wanted = self.both and shared and model.lam != "theory"
         return means.Mirrored(voters) if wanted else voters
 
     @property
@@ -196,7 +198,7 @@ class FinitePool:
         said = self.said.about(group)
         whole, silent = self.voters(said, model)
         rules = model._rules(said.weights.given, said.columns.n_columns)
-        rounds = PoolRounds(self.state(whole, silent), rules)
+        rounds = rounds_of(self.state(whole, silent), rules)
         rounds.replay(past.run, past.objective)
         self.runs.append((said, rounds))
         return rounds
@@ -229,7 +231,7 @@ class FinitePool:
                 votes += said.votes(number, weight)
             run.train_error = error_of(said, votes)
         if kept.n_rounds < run.n_rounds:
-            again = PoolRounds(rounds.state.afresh(), rounds.rules)
+            again = rounds_of(rounds.state.afresh(), rounds.rules)
             again.replay(kept, kept.history()["objective"])
             run.gap = again.gap
 

@@ -35,8 +35,9 @@ from electorate.engines.residuals import Residuals
 from electorate.engines.shard import Examples
 from electorate.engines.threads import Threads
 from electorate.estimators import inputs, quad_files, training
-from electorate.estimators.base import BoostedClassifier
+from electorate.estimators.base import BoostedClassifier, Rows
 from electorate.estimators.certified import Certified
+from electorate.estimators.lazily import refuse_dask, row_by_row
 from electorate.estimators.quad_afresh import RowVoters
 from electorate.estimators.quad_pools import Case, ColumnPool, FinitePool, Patience, StumpPool
 from electorate.estimators.quad_training import Fitting, going_on_from, train
@@ -53,6 +54,7 @@ from electorate.voters.regression_trees import RegressionTrees
 
 Floats = NDArray[np.float64]
 NOBODY = np.arange(2)  # there are no classes; runs of two labels are those of numbers too
+SMALLEST, LARGEST = 1e-150, 1e150  # sizes of targets whose squares are normal floats
 SCALED = {"step": 1, "edge": 1, "objective": 2, "train_error": 2, "validation": 2}  # powers of the scale of y
 
 
@@ -87,23 +89,18 @@ class Frame:
 
 @dataclass(frozen=True)
 class Given:
-    """Rows of a fit with their targets and weights; heard: the weights of rows to stop by."""
+    """Rows of a fit with their targets and weights; heard: the validation rows, if any."""
 
     table: Any
     y: Floats
     weights: Weights
-    heard: Weights | None
-
-    def examples(self, weights: Weights) -> Examples:
-        return Examples(self.table, np.zeros(len(self.y), dtype=np.int64), 1, weights)
+    heard: "Given | None" = None
 
     def case(self, frame: Frame) -> Case:
-        heard = None if self.heard is None else self._case(self.heard, frame, None)
-        return self._case(self.weights, frame, heard)
-
-    def _case(self, weights: Weights, frame: Frame, heard: Case | None) -> Case:
-        target = np.where(weights.times > 0, frame.inside(self.y), 0.0)
-        return Case(self.examples(weights), NOBODY[:1], heard, target)
+        heard = None if self.heard is None else self.heard.case(frame)
+        target = np.where(self.weights.times > 0, frame.inside(self.y), 0.0)
+        examples = Examples(self.table, np.zeros(len(self.y), dtype=np.int64), 1, self.weights)
+        return Case(examples, NOBODY[:1], heard, target)
 
 
 class QuadBoostRegressor(Undoing, Certified, CallbackSupportMixin, RegressorMixin, BaseEstimator):
@@ -210,6 +207,8 @@ class QuadBoostRegressor(Undoing, Certified, CallbackSupportMixin, RegressorMixi
     _check_rows = BoostedClassifier._check_rows
     _family = BoostedClassifier._family
     _votes = BoostedClassifier._votes
+    _needs_validation = BoostedClassifier._needs_validation
+    _refuse_rows_to_stop_by = BoostedClassifier._refuse_rows_to_stop_by
     _reader = BoostedClassifier._reader
     _stages = QuadBoostClassifier._stages
     _alone = QuadBoostClassifier._alone
@@ -226,20 +225,45 @@ class QuadBoostRegressor(Undoing, Certified, CallbackSupportMixin, RegressorMixi
         return isinstance(self._family(), Pool | Columns)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows X with numbers y; a whole weight k is the row k times."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Fit to rows X with numbers y.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe
+        y : array-like of numbers
+        sample_weight : array-like, optional
+            An integer weight k equals k copies of the row; rows of weight 0 are dropped.
+        X_val, y_val, sample_weight_val : optional
+            Validation rows for early stopping, instead of a part of X.
+        """
         self._validate_family()
+        refuse_dask(self, X, X_val)
+        self._refuse_rows_to_stop_by(X_val, y_val, sample_weight_val)
         before = dict(self.__dict__)
         try:
             context = self._init_callback_context(max_subtasks=self.n_estimators)
             context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            given = self._given(X, y, sample_weight)
+            heard = None if X_val is None else (X_val, y_val, sample_weight_val)
+            given = self._given((X, y, sample_weight), heard)
             self._train(given, self._frame(given), Fitting(context, (X, y)))
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
         except BaseException:
             self._restore(before)
             raise
-        seen = seen_of([(given.table, given.y, inputs.check_weight(sample_weight, len(given.y)))])
+        parts = [(given.table, given.y, inputs.check_weight(sample_weight, len(given.y)))]
+        if heard is not None and given.heard is not None:
+            parts.append((given.heard.table, given.heard.y, inputs.check_weight(heard[2], len(given.heard.y))))
+        seen = seen_of(parts)
         self.seen_ = seen.after(self if self.warm_start and "ensemble_" in before else None)
         return self
 
@@ -255,17 +279,24 @@ class QuadBoostRegressor(Undoing, Certified, CallbackSupportMixin, RegressorMixi
         if getattr(family, "criterion", "") == "edge" and isinstance(family, RegressionTrees):
             raise ValueError("QuadBoostRegressor grows trees by least squares: use RegressionTrees(criterion='auto')")
 
-    def _given(self, X: Any, y: Any, sample_weight: Any) -> Given:
-        table = self._check_rows(X, reset=not (self.warm_start and hasattr(self, "ensemble_")))
-        n_rows = table.n_rows if self._is_native else table.shape[0]
-        target = check_target(self, y, n_rows)
-        weight = inputs.check_weight(sample_weight, n_rows)
+    def _given(self, rows: Rows, heard: Rows | None) -> Given:
+        """Return the training rows with the validation rows: those given, or a part set aside."""
+        table, target, weight = self._read(rows, reset=not (self.warm_start and hasattr(self, "ensemble_")))
         weights = read_weights(weight)
+        if heard is not None:
+            table_val, target_val, weight_val = self._read(heard, reset=False)
+            return Given(table, target, weights, Given(table_val, target_val, read_weights(weight_val)))
         if not self.early_stopping:
-            return Given(table, target, weights, None)
+            return Given(table, target, weights)
         aside = set_aside(table, target, weights, self.validation_fraction, training.validation_seed(self))
-        heard = weight * aside / np.maximum(weights.rows, 1)  # in this order, whole weights stay whole
-        return Given(table, target, read_weights(weight - heard), read_weights(heard))
+        drawn = weight * aside / np.maximum(weights.rows, 1)  # in this order, whole weights stay whole
+        return Given(table, target, read_weights(weight - drawn), Given(table, target, read_weights(drawn)))
+
+    def _read(self, rows: Rows, reset: bool) -> tuple[Any, Floats, Floats]:
+        X, y, sample_weight = rows
+        table = self._check_rows(X, reset=reset)
+        n_rows = table.n_rows if self._is_native else table.shape[0]
+        return table, check_target(self, y, n_rows), inputs.check_weight(sample_weight, n_rows)
 
     def _frame(self, given: Given) -> Frame:
         """Targets that count come to lie from -1 to 1; for voters searched afresh, around their mean."""
@@ -273,6 +304,12 @@ class QuadBoostRegressor(Undoing, Certified, CallbackSupportMixin, RegressorMixi
         low, high = float(counting.min()), float(counting.max())
         shift = low + (high - low) / 2 if self.fit_intercept else 0.0
         reach = max(high - shift, shift - low)
+        if not (reach == 0 or SMALLEST <= reach <= LARGEST):
+            raise ValueError(
+                f"y has values as far as {reach:.3g} from {'their middle' if self.fit_intercept else '0'}, and "
+                "squares of such numbers are outside the range of float64: multiply y by a power of ten so that it "
+                f"lies between {SMALLEST:.0e} and {LARGEST:.0e}"
+            )
         frame = Frame(shift, 2.0 ** math.ceil(math.log2(reach)) if reach > 0 else 1.0)
         if self._is_finite or not self.fit_intercept:
             return frame
@@ -375,7 +412,9 @@ class QuadBoostRegressor(Undoing, Certified, CallbackSupportMixin, RegressorMixi
         check_is_fitted(self, "ensemble_")
         quad_files.save(self, path)
 
+    @row_by_row
     def predict(self, X: Any) -> Floats:
+        """Return the predicted target of every row; a lazy array for a Dask collection."""
         check_is_fitted(self, "ensemble_")
         return np.asarray(self.intercept_ + self.scale_ * (self._votes(X)[0] / UNITS))
 

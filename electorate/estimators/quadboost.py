@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.boosting.grid import UNITS
 from electorate.boosting.pool_rounds import Rules
 from electorate.boosting.quadboost import PENALTIES, theory_lam
+from electorate.boosting.theory_rounds import BOUNDS
 from electorate.council import Council
 from electorate.engines.pool import Pool as ThreadPool
 from electorate.estimators import quad_training
@@ -48,10 +49,12 @@ class QuadBoostClassifier(BoostedClassifier):
         None: the risk. "l1": ``risk + 2 lam |alpha|_1``. "l2": risk + lam sum alpha^2. "linf": the risk over weights
         of at most ``alpha_max``.
     lam : float or "theory", default=0.01
-        Of L1 and L2. "theory" (L1 only): four times the Rademacher complexity of the voters, as Theorem 1 asks; it
+        Of L1 and L2. "theory", for ``Pool`` and ``Columns``: what Theorem 1 asks. L1: four times the Rademacher
+        complexity R of the voters. L2 and Linf, with ``reweight="greedy"``: each round lowers the bound itself,
+        ``risk + 8 R n^(1 - 1/p) |alpha|_p`` for n distinct voters (Lemma 1), and training stops where no voter does. It
         empties the model where there are less than some ten thousand rows, and then warns.
     alpha_max : float or None, default=0.1
-        Of Linf. None: no bound.
+        Of Linf. None: no bound; with ``lam="theory"`` the largest weight is then what the penalty makes it.
     reweight : {"never", "cyclic", "greedy"}, default="never"
         Whether voters that are there get new weights (section 3.1). "never": a voter enters every round; one may enter
         again, as a copy. "cyclic": a voter enters, then all get their best weight, one after another. "greedy": each
@@ -159,15 +162,23 @@ n_jobs, random_state
 
     def _validate_family(self) -> None:
         super()._validate_family()
-        if self.lam == "theory" and self.penalty != "l1":
-            raise ValueError("lam='theory' is the value of Theorem 1 for penalty='l1': give a number")
+        if self.lam == "theory" and self.penalty is None:
+            raise ValueError("lam='theory' is the lam of a penalty, and penalty is None: use 'l1', 'l2' or 'linf'")
+        if self.lam == "theory" and self.penalty != "l1" and self.reweight != "greedy":
+            raise ValueError(
+                f"lam='theory' with penalty={self.penalty!r} grows with the number of distinct voters, so voters that "
+                "are there must be weighed against new ones: use reweight='greedy'"
+            )
         refuse_family(self._family(), type(self).__name__, self.lam)
 
     def _rules(self, n: float, n_voters: int) -> Rules:
         """How weights are set; n: the rows, as their weights were given."""
         lam = self._theory(n, n_voters) if self.lam == "theory" else float(self.lam)
         most = math.inf if self.alpha_max is None else float(self.alpha_max)
-        return Rules(PENALTIES[self.penalty](lam, most), self.reweight, float(self.tol), self.max_voters)
+        penalty = PENALTIES[self.penalty](lam, most)
+        if self.lam == "theory" and self.penalty in BOUNDS:
+            penalty = BOUNDS[self.penalty](2 * lam, most if self.penalty == "linf" else math.inf)
+        return Rules(penalty, self.reweight, float(self.tol), self.max_voters)
 
     def _theory(self, n: float, n_voters: int) -> float:
         """4 R_m, with Massart's bound for the voters and their complements."""
@@ -204,7 +215,10 @@ n_jobs, random_state
             raise ValueError(
                 f"a path needs a finite pool, and {type(self._family()).__name__} is none: use Pool or Columns"
             )
-        opened = Opened(clone(self), (X, y, sample_weight))
+        model = clone(self)
+        if self.lam == "theory":
+            model.set_params(lam=0.0)  # the values of the path stand in its place
+        opened = Opened(model, (X, y, sample_weight))
         if len(opened.classes) != 2:
             raise ValueError(f"a path is for two classes, and y has {len(opened.classes)}")
         return path_of(opened, self._points(opened, values, n_values))

@@ -6,6 +6,7 @@ A regressor adds its tries: boosters, and what its trees are grown by; and how t
 import logging
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 from numbers import Integral, Real
 from typing import Any, Self
@@ -36,6 +37,8 @@ from electorate.estimators.seen import Seen, seen_of
 from electorate.estimators.target_room import TargetOutline, TargetPlan, TargetRoom, values_of
 from electorate.estimators.undoing import Undoing
 from electorate.median import Median, Stage, Votes
+from electorate.voters.columns import Columns
+from electorate.voters.pool import Pool as FinitePool
 from electorate.voters.regression_trees import RegressionTrees
 
 Array = NDArray[np.float64]
@@ -131,7 +134,7 @@ class BoostedRegressor(Undoing, CallbackSupportMixin, Certified, RegressorMixin,
 
     def _fit(self, rows: Rows, heard: Rows) -> None:
         family = self._family()
-        if isinstance(family, RegressionTrees):
+        if isinstance(family, RegressionTrees | FinitePool):
             family._validate_params()
         context = self._init_callback_context(max_subtasks=None)
         self._refuse_checkpoints()
@@ -162,6 +165,11 @@ class BoostedRegressor(Undoing, CallbackSupportMixin, Certified, RegressorMixin,
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
         if self._functions == "confidence_by":
             raise TypeError("confidence_by is a function of X, and the rows are in a Dask collection: use 'bumps'")
+        if self._by_columns:
+            raise TypeError(
+                "Columns needs every row in the memory of this process, and X is a Dask collection: use Pool or "
+                "RegressionTrees, or fit on X.compute()"
+            )
         self.seen_ = Seen(None, rows[2] is not None)
         for attempt in count(1):
             try:
@@ -190,10 +198,14 @@ class BoostedRegressor(Undoing, CallbackSupportMixin, Certified, RegressorMixin,
         by_edge = self._is_native and self._criterion() == "edge"
         depth = getattr(self._family(), "max_depth", None) or MOST_LEVELS
         n_histograms = 2 ** (min(depth, MOST_LEVELS) - 1) + 2  # one per node that is split again, one to sum into
+        n_values = 0
+        if isinstance(self._family(), FinitePool):
+            n_values = self._family().n_values
+            n_histograms = n_values + 2
+        plan = TargetPlan(by_edge, self.n_estimators, n_histograms, n_values)
         if not self._needs_validation or heard:
-            return TargetPlan(by_edge, self.n_estimators, n_histograms)
-        seed = regression_training.validation_seed(self)
-        return TargetPlan(by_edge, self.n_estimators, n_histograms, self.validation_fraction, seed)
+            return plan
+        return replace(plan, part=self.validation_fraction, seed=regression_training.validation_seed(self))
 
     def _refuse_checkpoints(self) -> None:
         if any(isinstance(callback, Checkpoint) for callback in getattr(self, "_skl_callbacks", [])):
@@ -216,11 +228,19 @@ class BoostedRegressor(Undoing, CallbackSupportMixin, Certified, RegressorMixin,
 
     @property
     def _is_native(self) -> bool:
-        return isinstance(self._family(), RegressionTrees)
+        """Whether voters are trees over bins."""
+        return isinstance(self._family(), RegressionTrees | FinitePool)
+
+    @property
+    def _by_columns(self) -> bool:
+        """Whether the columns of X are themselves the voters."""
+        return isinstance(self._family(), Columns)
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
         if self._is_native:
             return inputs.check_table(self, X, reset=reset)
+        if self._by_columns:
+            return inputs.check_numbers(self, X, reset=reset)
         return inputs.check_array_like(self, X, reset=reset)
 
     def _as_before(self, one: Try, before: Any) -> Try:
@@ -253,7 +273,7 @@ class BoostedRegressor(Undoing, CallbackSupportMixin, Certified, RegressorMixin,
 
     @property
     def estimators_(self) -> Any:
-        return RegressionVoters(self) if self._is_native else list(self.vote_.fitted)
+        return RegressionVoters(self) if self._is_native or self._by_columns else list(self.vote_.fitted)
 
     @property
     def feature_importances_(self) -> Array:

@@ -21,7 +21,7 @@ from electorate.estimators import files, seen
 from electorate.median import Median
 from electorate.modelfile import Contents, meta_value, require
 from electorate.voters.confidence import Bump, Sure
-from electorate.voters.regression_trees import RegressionTrees
+from electorate.voters.finite_regressors import ColumnPredictor
 
 ESTIMATORS = {
     "AdaBoostRegressor": "electorate.estimators.regressors",
@@ -37,16 +37,16 @@ NUMBERS = ("eps_", "rho_")  # attributes, where a model has them
 
 def save(model: Any, path: Any) -> None:
     _refuse(model, "file format")
-    given = model.get_params(deep=False)
-    named = next((name for name, value in given.items() if callable(value) or isinstance(value, list)), None)
-    if named is not None and not isinstance(given[named], RegressionTrees):
-        raise TypeError(f"{named} holds a function, which a model file cannot: keep the model by skops or pickle")
+    if model._functions is not None:
+        raise TypeError(
+            f"{model._functions} holds a function, which a model file cannot: keep the model by skops or pickle"
+        )
     arrays = _arrays(model)
     arrays |= {files.HISTORY + name: column for name, column in model.history_.items()}
     if hasattr(model, "calibration_"):
         arrays["calibration"] = model.calibration_
     arrays |= seen.arrays_of(model)
-    modelfile.write(path, type(model).__name__, _meta(model), arrays)
+    modelfile.write(path, type(model).__name__, _meta(model) | files._held_out(model), arrays)
 
 
 def digest(model: Any) -> str:
@@ -62,17 +62,23 @@ def digest(model: Any) -> str:
 
 
 def _refuse(model: Any, what: str) -> None:
-    if model.vote_.trees is None:
+    if model.vote_.trees is None and not model._by_columns:
         raise TypeError(
             f"a model of {type(model.estimator_).__name__} voters has no {what} of ours: "
-            "use RegressionTrees, or keep it by skops or pickle"
+            "use RegressionTrees, Pool or Columns, or keep it by skops or pickle"
         )
     if not all(isinstance(one, Bump | Sure) for one in model.confidences_):
         raise TypeError(f"a model with confidences given as functions has no {what}: keep it by skops or pickle")
 
 
 def _arrays(model: Any) -> dict[str, NDArray[Any]]:
-    return {**model.vote_.trees.arrays(), "kappa": model.vote_.kappa, **files._bin_arrays(model.bins_)}
+    vote = model.vote_
+    if vote.trees is not None:
+        voters = vote.trees.arrays()
+    else:
+        columns = np.array([voter.column for voter in vote.fitted], dtype=np.int32)
+        voters = {"voter.column": columns, "steps": vote.steps}
+    return {**voters, "kappa": vote.kappa, **files._bin_arrays(model.bins_)}
 
 
 def _said(model: Any) -> dict[str, Any]:
@@ -104,22 +110,49 @@ def rebuild(contents: Contents) -> Any:
     _read_numbers(contents, model)
     seen.read_seen(contents, model)
     model.estimator_ = model._family()
+    files._read_held_out(contents, model)
     return model
 
 
 def _read_vote(contents: Contents, model: Any) -> Median:
     expect = parts.expect
+    decides = meta_value(contents, "decides", bool)
+    if model._by_columns:
+        steps = np.array(require(contents, "steps", "<f8", (None,)))
+        _check_steps(steps)
+        kappa = _read_kappa(contents, model, len(steps))
+        expect(len(steps) > 0 or not decides, "no voter decides")
+        return Median(None, _read_column_voters(contents, model, len(steps)), steps, kappa, decides)
     trees = parts.read_ensemble(contents, model.n_features_in_)
     _check_trees(trees, model)
-    kappa = np.array(require(contents, "kappa", "<i4", (trees.n_voters,)))
-    most = max(1, len(model.confidences_))
-    expect(bool(np.all((kappa >= 0) & (kappa < most))), "a voter has no confidence")
-    decides = meta_value(contents, "decides", bool)
+    kappa = _read_kappa(contents, model, trees.n_voters)
     expect(trees.n_voters > 0 or not decides, "no voter decides")
     if not hasattr(model, "eps"):  # AdaBoost.R2 knows no doubt
         certain = not decides and not model.confidences_ and bool(np.all(trees.value[trees.column == LEAF, 1] == 1))
         expect(certain, "a voter is not sure")
     return Median(trees, [], trees.steps, kappa, decides)
+
+
+def _read_kappa(contents: Contents, model: Any, n_voters: int) -> NDArray[np.int32]:
+    """Which confidence each voter has."""
+    kappa = np.array(require(contents, "kappa", "<i4", (n_voters,)))
+    most = max(1, len(model.confidences_))
+    parts.expect(bool(np.all((kappa >= 0) & (kappa < most))), "a voter has no confidence")
+    return kappa
+
+
+def _read_column_voters(contents: Contents, model: Any, n_voters: int) -> list[ColumnPredictor]:
+    parts.expect(not model.bins_.categories, "voters by rows know no categories")
+    columns = require(contents, "voter.column", "<i4", (n_voters,))
+    parts.expect(
+        bool(np.all((columns >= 0) & (columns < model.n_features_in_))), "the column of a voter is out of range"
+    )
+    return [ColumnPredictor(column, model.n_features_in_) for column in columns.tolist()]
+
+
+def _check_steps(steps: NDArray[np.float64]) -> None:
+    in_range = bool(np.all(np.isfinite(steps)) and np.all((steps >= 0) & (steps < LONGEST)) and steps.sum() < LONGEST)
+    parts.expect(in_range, "steps are out of range")
 
 
 def _check_trees(e: Ensemble, model: Any) -> None:
@@ -132,9 +165,9 @@ def _check_trees(e: Ensemble, model: Any) -> None:
     expect(e.n_outputs == 2, "a leaf does not say a value and a confidence")
     parts.check_rounds(e, 1)
     parts.check_questions(e, model.bins_)
-    expect(bool(np.all(np.isfinite(e.value)) and np.all(np.isfinite(e.steps))), "a vote is not finite")
+    expect(bool(np.all(np.isfinite(e.value))), "a vote is not finite")
     expect(bool(np.all((e.value[:, 1] >= 0) & (e.value[:, 1] <= 1))), "a confidence is not from 0 to 1")
-    expect(bool(np.all((e.steps >= 0) & (e.steps < LONGEST)) and e.steps.sum() < LONGEST), "steps are out of range")
+    _check_steps(e.steps)
 
 
 def _read_confidences(contents: Contents, n_columns: int) -> list[Any]:

@@ -21,8 +21,10 @@ from electorate.data.bins import Bins
 from electorate.engines.targets import TargetEngine, TargetEngineHere, TargetsElsewhere
 from electorate.estimators.callbacks import Hooks
 from electorate.estimators.target_room import TargetOutline
-from electorate.estimators.training import NO_BINS, Here
+from electorate.estimators.training import NO_BINS, Here, no_bins
 from electorate.median import Median
+from electorate.voters.finite_regressors import ColumnPredictions, ColumnPredictor, PoolOfValues
+from electorate.voters.pool import Pool as FinitePool
 from electorate.voters.regression_trees import EdgeTrees, SquaresTrees
 from electorate.voters.trees import Voter
 from electorate.voters.wrapped_regressors import WrappedRegressor, said_by
@@ -62,7 +64,7 @@ def run(model: Any, place: Any, outline: TargetOutline, context: Any, data: tupl
     before = _before(model, len(tries))
     if before is not None:
         tries = [model._as_before(one, before) for one in tries]
-    bins: Bins = NO_BINS
+    bins: Bins = no_bins(model.n_features_in_) if model._by_columns else NO_BINS
     if model._is_native:
         bins = place.agree("find_bins", model.categorical_features, model.max_bins)
     if before is not None and not before.bins_.same_as(bins):
@@ -90,13 +92,15 @@ def _set_up(model: Any, place: Any, outline: TargetOutline, bins: Bins, before: 
     rows = None if native else (place.room.given.table, place.room.given.labels)
     heard = place.room.heard.table if not native and place.room.heard is not None else None
     confidences = model._choose_confidences(bins) if before is None else (before.confidences_ or None)
-    place.agree("build", bins if native else None, model.max_bins, len(outline.values), confidences)
+    by_edge = native and model._criterion() == "edge"
+    n_labels = len(outline.values) if by_edge else 1
+    place.agree("build", bins if native else None, model.max_bins, n_labels, confidences, model._by_columns)
     here = isinstance(place, Here)
     names = ["train", "heard"] if outline.listens else ["train"]
     places = {name: place.room.engines[name] if here else TargetsElsewhere(place, name) for name in names}
     n_kappas = 1 if confidences is None else len(confidences)
     engine = (TargetEngineHere if here else TargetEngine)(places["train"], n_kappas)
-    if native and model._criterion() != "edge":
+    if native and model._criterion() == "squared_error":
         engine.want_targets(outline.low, outline.high)
     return Bench(model, outline, bins, engine, places.get("heard"), confidences, rows, heard)
 
@@ -108,7 +112,7 @@ def _run_one(bench: Bench, one: Try, past: Outcome, hooks: Hooks) -> Outcome:
     watchers: list[Any] = []
     if bench.listening is not None:
         patience = (float(model.tol), int(model.n_iter_no_change))
-        ask = None if bench.heard is None else partial(said_by, X=bench.heard)
+        ask = None if bench.heard is None else partial(predictions_of, X=bench.heard)
         watchers.append(MeanError(bench.listening, outline.fallback, model._lower, *patience, ask))
     if hooks.wanted:
         watchers.append(hooks)
@@ -122,9 +126,13 @@ def _family(bench: Bench, one: Try, rounds: int) -> Any:
     model, outline = bench.model, bench.outline
     if bench.rows is not None:
         X, y = bench.rows
+        if model._by_columns:
+            return ColumnPredictions(X, one.booster.cost.award)
         family = WrappedRegressor(model._family(), X, y, model.random_state, model._draws)
         family.skip(rounds)
         return family
+    if isinstance(model._family(), FinitePool):
+        return PoolOfValues(model._family(), outline.values, one.booster.cost.award, model._abstains())
     if one.earning is not None and model._criterion() == "edge":
         return EdgeTrees(model._family(), one.earning(outline.values))
     return SquaresTrees(model._family(), outline.low, outline.high)
@@ -207,10 +215,15 @@ def _past(before: Any, bench: Bench) -> Outcome:
 
 def _heard_again(one: Any, bench: Bench, row: Row) -> TargetCast:
     """A regressor that was fitted elsewhere, with what it says of the rows."""
-    said = said_by(one, bench.rows[0])
+    said = predictions_of(one, bench.rows[0])
     size = row["step"] if math.isfinite(row["step"]) else 0.0
     voter = Voter([], [], np.zeros((0, 0), dtype=np.int64), one, said)
     return TargetCast(voter, np.zeros((0, 2)), Step(size, row["edge"], row["error"]))
+
+
+def predictions_of(fitted: Any, X: Any) -> Array:
+    """Return what a voter that is no tree of ours predicts; NaN where a column abstains."""
+    return fitted.predict(X) if isinstance(fitted, ColumnPredictor) else said_by(fitted, X)
 
 
 def validation_seed(model: Any) -> int:

@@ -21,13 +21,18 @@ class RegressionVoter:
         return float(self._model.steps_[self._number])
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """What this voter alone says."""
+        """What this voter alone says; NaN where a column abstains."""
         table = self._model._check_rows(X, reset=False)
+        if self._model.vote_.trees is None:
+            said: NDArray[np.float64] = self._model.vote_.fitted[self._number].predict(table)
+            return said
         read: Read = self._model._reader(table)
         return trees_say(self._model.vote_.trees.only(self._number), read(0, table.n_rows), 1)[0, :, 0]
 
     def to_text(self) -> str:
         """For example: if age <= 40.5 or age is missing: 3.25, else abstains. A tree says one line per leaf."""
+        if self._model.vote_.trees is None:
+            return Words(self._model).names[self._model.vote_.fitted[self._number].column]
         alone = self._model.vote_.trees.only(self._number)
         words, leaves = Words(self._model), leaf_paths(alone)
         said = [_said(*alone.value[leaf].tolist()) for leaf, _ in leaves]

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.boosting.adaboost_r2 import R2
@@ -29,12 +29,16 @@ from electorate.estimators.regression_training import Try
 from electorate.estimators.seen import seen_of
 from electorate.estimators.target_room import TargetOutline
 from electorate.median import Votes, conformal_rank
+from electorate.voters.columns import Columns
 from electorate.voters.confidence import Given, bumps
-from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW, Earning, windows
+from electorate.voters.pool import Pool
+from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW, Earning, RegressionTrees, windows
 
 Array = NDArray[np.float64]
 EPS_SHARE = 0.5  # of the spread of the targets
 EPS_SHARE_ABSTAINING = 1.0  # with less, most leaves would lose more than they win, and say nothing
+SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
+SMALLEST_DIVISOR = float(np.finfo(np.float64).tiny)  # 2 divided by a smaller number may be infinite
 HALVINGS = 10  # of an "auto" eps, at most
 EPS_TRIED = (0.125, 0.25, 0.5, 1.0)  # shares of the spread, when eps is chosen by validation
 RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1)
@@ -133,8 +137,10 @@ class MedBoostRegressor(BoostedRegressor):
 
     Parameters
     ----------
-    estimator : RegressionTrees, a scikit-learn regressor with sample_weight, or None, default=None
-        What votes. None means ``RegressionTrees(3)``, grown by the edge of eq. 1.
+    estimator : RegressionTrees, Pool, Columns, a scikit-learn regressor with sample_weight, or None, default=None
+        What votes. None means ``RegressionTrees(3)``, grown by the edge of eq. 1. ``Pool`` and ``Columns`` are finite
+        sets, searched exhaustively: Corollary 2 of the paper holds for them. The columns of ``Columns`` are
+        predictions.
     n_estimators : int, default=100
         The largest number of rounds.
     cost : {"zero_one", "linear"} or callable, default="zero_one"
@@ -188,9 +194,10 @@ class MedBoostRegressor(BoostedRegressor):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedRegressor._parameter_constraints,
+        "estimator": [HasMethods(["fit", "predict"]), RegressionTrees, Pool, Columns, None],
         "cost": [StrOptions({"zero_one", "linear"}), callable],
         "eps": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "validate"})],
-        "rho": [Real, StrOptions({"adaptive", "lowest_edge", "validate"})],
+        "rho": [Interval(Real, None, None, closed="neither"), StrOptions({"adaptive", "lowest_edge", "validate"})],
         "nu": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -232,8 +239,10 @@ class MedBoostRegressor(BoostedRegressor):
     # ------------------------------------------------------------ fitting
 
     def _criterion(self) -> str:
-        criterion = self._family().criterion
-        return "edge" if criterion == "auto" else str(criterion)
+        family = self._family()
+        if isinstance(family, Pool):
+            return "values"
+        return "edge" if family.criterion == "auto" else str(family.criterion)
 
     @property
     def _needs_validation(self) -> bool:
@@ -260,9 +269,9 @@ class MedBoostRegressor(BoostedRegressor):
 
     def _eps_tried(self, scale: float) -> list[float]:
         if self.eps == "validate":
-            return [scale * share for share in EPS_TRIED]
+            return [scale * share or scale for share in EPS_TRIED]  # a share of a denormal number can round to 0
         share = EPS_SHARE_ABSTAINING if self._abstains() else EPS_SHARE
-        return [scale * share if isinstance(self.eps, str) else float(self.eps)]
+        return [(scale * share or scale) if isinstance(self.eps, str) else float(self.eps)]
 
     def _as_before(self, one: Try, before: Any) -> Try:
         return self._try(before.eps_, one.said["rho_"]) if self.eps == "auto" else one
@@ -270,7 +279,10 @@ class MedBoostRegressor(BoostedRegressor):
     def _finer(self, one: Try) -> Iterator[Try]:
         """An "auto" eps at which the first voter is right about every row says nothing: half of it."""
         for halvings in range(1, HALVINGS + 1) if self.eps == "auto" else ():
-            yield self._try(one.said["eps_"] / 2**halvings, one.said["rho_"])
+            eps = one.said["eps_"] / 2**halvings
+            if eps < self._smallest_eps:
+                return
+            yield self._try(eps, one.said["rho_"])
 
     def _rho_tried(self) -> list[float | None]:
         if self.rho == "validate":
@@ -278,11 +290,24 @@ class MedBoostRegressor(BoostedRegressor):
         return [None if isinstance(self.rho, str) else float(self.rho)]
 
     def _try(self, eps: float, rho: float | None) -> Try:
+        self._refuse_tiny(eps)
         cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
         rule: Any = (
             Constant(rho) if rho is not None else (LowestEdge if self.rho == "lowest_edge" else Adaptive)(self.nu)
         )
         return Try(MedBoost(cost, rule), partial(self._earning, cost), {"eps_": eps, "rho_": rho})
+
+    @property
+    def _smallest_eps(self) -> float:
+        return SMALLEST_DIVISOR if self.cost == "linear" else SMALLEST
+
+    def _refuse_tiny(self, eps: float) -> None:
+        if eps < self._smallest_eps:
+            whose = f"eps={eps:g}" if self.eps == eps else f"y varies so little that eps would be {eps:g}, which"
+            raise ValueError(
+                f"{whose} is too small: |h - y| / eps would be outside the range of float64. Multiply y (and eps, if "
+                "given) by a large number, or use cost='zero_one'"
+            )
 
     def _earning(self, cost: Any, targets: Array) -> Earning:
         reach, abstains = windows(targets, cost.eps), self._abstains()
@@ -435,9 +460,10 @@ class LocMedBoostRegressor(MedBoostRegressor):
     Parameters
     ----------
     confidence_by : {"abstain", "bumps", "constant"}, callable or list of callables, default="abstain"
-        "abstain": a leaf that would lose more weight than it wins says nothing, for stumps a half-space; only for
-        RegressionTrees grown by the edge. "bumps": smooth bumps over one column, bounded below, besides the constant.
-        A function of X gives one number from 0 to 1 per row; of several the best is taken in every round.
+        "abstain": a leaf that would lose more weight than it wins says nothing, for stumps a half-space; for Pool and
+        RegressionTrees grown by the edge. Columns abstain where they are missing. "bumps": smooth bumps over one
+        column, bounded below, besides the constant. A function of X gives one number from 0 to 1 per row; of several
+        the best is taken in every round.
     n_bumps : int, default=8
         How many bumps are tried in every round; each costs a search. They are drawn by ``random_state``.
 
@@ -508,9 +534,12 @@ class LocMedBoostRegressor(MedBoostRegressor):
         how = self.confidence_by
         if isinstance(how, str):
             if how == "bumps" and not self._is_native:
-                raise ValueError("confidence_by='bumps' needs RegressionTrees: give functions of X instead")
-            if how == "abstain" and not (self._is_native and self._criterion() == "edge"):
-                raise ValueError("confidence_by='abstain' needs RegressionTrees grown by the edge: use 'constant'")
+                raise ValueError("confidence_by='bumps' needs RegressionTrees or Pool: give functions of X instead")
+            by_edge = self._by_columns or (self._is_native and self._criterion() != "squared_error")
+            if how == "abstain" and not by_edge:
+                raise ValueError(
+                    "confidence_by='abstain' needs Pool, Columns, or RegressionTrees grown by the edge: use 'constant'"
+                )
             return bumps(bins, self.n_bumps, check_random_state(self.random_state)) if how == "bumps" else None
         functions = how if isinstance(how, list) else [how]
         if not functions or not all(callable(function) for function in functions):

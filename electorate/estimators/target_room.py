@@ -39,13 +39,17 @@ class TargetPlan:
     by_edge: bool
     n_estimators: int
     n_histograms: int  # that a shard may hold at once
+    n_values: int = 0  # that voters of a pool may say
     part: float | None = None
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class TargetOutline:
-    """What the driver knows of the targets: their weighted median, their spread, their range, what stands for bins."""
+    """What the driver knows of the targets: their weighted median, their spread, their range, what stands for bins.
+
+    values: of the bins of the target, or what voters of a pool may say.
+    """
 
     fallback: float
     spread: float
@@ -103,6 +107,8 @@ class TargetRoom:
         labels, values = train.labels, np.zeros(1)
         if plan.by_edge:
             labels, values = yield from binning(y, whole)
+        elif plan.n_values:
+            _, values = yield from binning(y, whole, plan.n_values)
         self.fittings["train"] = replace(train, labels=labels)
         self.plan = plan
         return TargetOutline(fallback, spread, float(low.value), float(high.value), values, heard is not None)
@@ -119,8 +125,13 @@ class TargetRoom:
         columns = inputs.category_columns(train.table, categorical, by_type.values.tolist())
         return (yield from finding_bins(train.table, train.weights.whole, columns, max_bins, self.pool))
 
-    def build(self, bins: Bins | None, max_bins: int | str, n_labels: int, confidences: Any) -> Steps[None]:
-        """The shards; the rows as they were given are not needed any more. bins: None for voters fitted elsewhere."""
+    def build(
+        self, bins: Bins | None, max_bins: int | str, n_labels: int, confidences: Any, columns: bool = False
+    ) -> Steps[None]:
+        """The shards; the rows as they were given are not needed any more.
+
+        bins: None for voters fitted elsewhere, and for columns that are themselves the voters.
+        """
         if bins is not None and bins.width > 256:
             self._refuse_too_large(max_bins, bins.width)
         for name, fitting in self.fittings.items():
@@ -128,8 +139,10 @@ class TargetRoom:
             examples = Examples(fitting.table, fitting.labels, 1 if listens else n_labels, fitting.weights)
             kappas = None if confidences is None else evaluate(confidences, fitting)
             kind = {"kind": ListeningShard} if listens else {}
-            n_shards = self.n_shards if bins is not None else 1
-            self.engines[name] = TargetThreads(Targets(examples, fitting.y, kappas), bins, self.pool, n_shards, **kind)
+            n_shards = self.n_shards if bins is not None or columns else 1
+            said = fitting.table if columns and not listens else None
+            targets = Targets(examples, fitting.y, kappas, said)
+            self.engines[name] = TargetThreads(targets, bins, self.pool, n_shards, **kind)
         yield Ask((0,))  # all are there
         self.given = self.heard = None
         self.fittings = {}

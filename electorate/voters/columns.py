@@ -167,11 +167,14 @@ def odd_column(X: Floats) -> int:
 
 
 class Columns(BaseEstimator):
-    """The columns of X are the voters: any matrix of predictions can be boosted. For two classes.
+    """The columns of X are the voters: any matrix of predictions can be boosted. Classifiers: for two classes.
 
     A column says the second class where it is positive, the first where it is negative, nothing where it is missing;
     its complement votes too. Columns of other numbers than +-1 are divided by their largest size before they compete,
     and need a booster of real-valued voters. The search is exhaustive, by the edge.
+
+    For `MedBoostRegressor` and `LocMedBoostRegressor` columns are predictions of the target, taken as they are: without
+    complements or scaling. A prediction that is missing abstains.
 
     Examples
     --------

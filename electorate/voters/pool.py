@@ -1,6 +1,7 @@
 """A pool: finitely many stumps, fixed before training: a few thresholds per column, and their complements.
 
-The family that QuadBoost's and LPBoost's experiments search: every voter says +1 on one side and -1 on the other.
+The family that QuadBoost's and LPBoost's experiments search: every voter says +1 on one side and -1 on the other. For
+MedBoost each side says one of a few values of the target.
 """
 
 import threading
@@ -15,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from electorate.data.bins import Bins
+from electorate.data.targets import TARGET_BINS
 from electorate.engines.messages import ROOT, Question
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
@@ -79,7 +81,10 @@ class Pool(BaseEstimator):
         ones, each against the rest. A column with missing values has one more test: missing or not.
     complements : bool, default=True
         Whether the pool also holds the complement of every voter. Without, a voter says the second label above its
-        threshold (or outside its category) and the first one below.
+        threshold (or outside its category) and the first one below; in MedBoost, no smaller value above than below.
+    n_values : int, default=10
+        In MedBoost and LocMedBoost: how many values a side may say. They are the middles of as many bins of the
+        targets, equally heavy; all targets, if there are no more distinct ones. Both sides may say the same value.
 
     Notes
     -----
@@ -99,11 +104,13 @@ class Pool(BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "per_feature": [Interval(Integral, 1, None, closed="left")],
         "complements": ["boolean"],
+        "n_values": [Interval(Integral, 1, TARGET_BINS, closed="both")],
     }
 
-    def __init__(self, per_feature: int = 10, *, complements: bool = True) -> None:
+    def __init__(self, per_feature: int = 10, *, complements: bool = True, n_values: int = 10) -> None:
         self.per_feature = per_feature
         self.complements = complements
+        self.n_values = n_values
 
     def best(self, search: Search) -> Voter:
         histogram = search.sums.histogram[:, : len(search.bins.n_bins)]

@@ -228,7 +228,7 @@ class EdgeTrees:
 
     family: RegressionTrees
     earning: Earning
-    fitted_elsewhere: ClassVar[bool] = False
+    by_histograms: ClassVar[bool] = True
 
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
         finder = TargetFinder(search.bins, search.counts, self.earning, self.family.min_samples_leaf)
@@ -275,7 +275,7 @@ class SquaresTrees:
     family: RegressionTrees
     low: float
     high: float
-    fitted_elsewhere: ClassVar[bool] = False
+    by_histograms: ClassVar[bool] = True
 
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
         finder = SquaresFinder(search.bins, search.counts, self.family.min_samples_leaf)

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 class WrappedRegressor:
     """The family of one regressor. draws: rows instead of weights."""
 
-    fitted_elsewhere: ClassVar[bool] = True
+    by_histograms: ClassVar[bool] = False
 
     def __init__(self, estimator: Any, X: Any, y: Array, random_state: Any, draws: bool) -> None:
         if not draws and not has_fit_parameter(estimator, "sample_weight"):
