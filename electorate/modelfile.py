@@ -25,6 +25,7 @@ __all__ = [
     "FORMAT",
     "Contents",
     "ModelFormatError",
+    "is_text",
     "meta_value",
     "read",
     "read_bytes",
@@ -410,8 +411,13 @@ def _check_json(value: Any, where: str, depth: int) -> None:
         raise ValueError(f"{_shown(where)} is a {type(value).__name__}, which cannot be stored")
 
 
+def is_text(text: str) -> bool:
+    """Return whether a string is text that every JSON reader can represent: no half of a surrogate pair."""
+    return text.isascii() or not _SURROGATE.search(text)
+
+
 def _check_text(text: str, where: str) -> None:
-    if not text.isascii() and _SURROGATE.search(text):
+    if not is_text(text):
         raise ValueError(f"{_shown(where)} holds half a surrogate pair, which is not text")
 
 

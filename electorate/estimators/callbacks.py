@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from electorate.boosting.loop import Outcome, Row
 from electorate.engines.messages import Change
+from electorate.estimators.stored_parameters import family_types
 from electorate.modelfile import ModelFormatError
 
 
@@ -237,8 +238,9 @@ class Checkpoint(Callback):
                 f"a model of {type(family).__name__} voters has no file format, and so no checkpoints: "
                 "use a family of electorate's"
             )
+        files.check_storable(estimator)
         if os.path.exists(self.path):
-            model = files.load(self.path, families=[type(family)])
+            model = files.load(self.path, families=family_types(family))
             if files.identity(model) != files.identity(estimator):
                 raise ModelFormatError(
                     f"{os.fspath(self.path)!r} is a checkpoint of a model with other parameters: {model}; "

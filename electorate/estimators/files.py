@@ -19,6 +19,8 @@ from electorate.data.table import Categories
 from electorate.ensemble import Ensemble
 from electorate.estimators import file_parts as parts
 from electorate.estimators import seen
+from electorate.estimators.stored_parameters import FAMILIES as FAMILIES
+from electorate.estimators.stored_parameters import decode_parameters, encode_parameters
 from electorate.modelfile import Contents, meta_value
 
 ESTIMATORS = {
@@ -32,17 +34,6 @@ ESTIMATORS = {
     "RQPBoostClassifier": "electorate.estimators.rlpboost",
     "RealAdaBoostClassifier": "electorate.estimators.classifiers",
     "VadaBoostClassifier": "electorate.estimators.penalised",
-}
-FAMILIES = {
-    "Columns": "electorate.voters.columns",
-    "KernelSections": "electorate.voters.kernel_sections",
-    "PairedStumps": "electorate.voters.paired_stumps",
-    "Pool": "electorate.voters.pool",
-    "RegressionTrees": "electorate.voters.regression_trees",
-    "Rules": "electorate.voters.rules",
-    "Stumps": "electorate.voters.trees",
-    "Trees": "electorate.voters.trees",
-    "Union": "electorate.voters.union",
 }
 HISTORY = "history."
 
@@ -64,9 +55,20 @@ def _held_out(model: Any) -> dict[str, Any]:
     return {"held_out": said} if said is not None and said.get("digest") == model.digest_ else {}
 
 
+def stored_parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters as a file holds them; TypeError names one that it cannot hold."""
+    kept = getattr(model, "_kept_parameters", None)
+    return encode_parameters(model.get_params(deep=False) if kept is None else kept())
+
+
+def check_storable(model: Any) -> None:
+    """Raise TypeError or ValueError if a model with these parameters could not be saved, fitted or not."""
+    modelfile.write_bytes(type(model).__name__, {"parameters": stored_parameters(model)}, {})
+
+
 def identity(model: Any) -> str:
-    """What a model is by its parameters, but for those that may change when training goes on."""
-    parameters = {name: _out(value) for name, value in model.get_params(deep=False).items()}
+    """Return what a model is by its parameters, except those that may change when training resumes."""
+    parameters = stored_parameters(model)
     for name in ("n_estimators", "n_jobs", "warm_start"):
         parameters.pop(name, None)
     return json.dumps([type(model).__name__, parameters], sort_keys=True)
@@ -101,7 +103,7 @@ def meta_of(model: Any, parameters: dict[str, Any]) -> dict[str, Any]:
     """What files of all kinds of models say besides arrays."""
     names = getattr(model, "feature_names_in_", None)
     return {
-        "parameters": {name: _out(value) for name, value in parameters.items()},
+        "parameters": encode_parameters(parameters),
         "categories": _categories_out(model.bins_.categories),
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": int(model.n_features_in_),
@@ -111,28 +113,10 @@ def meta_of(model: Any, parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _out(value: Any) -> Any:
-    """A parameter as JSON: families by name, arrays as lists; a random generator is not kept."""
-    if hasattr(value, "get_params") and (hasattr(value, "best") or type(value).__name__ in FAMILIES):
-        own = {name: _out(given) for name, given in value.get_params(deep=False).items()}
-        return {"family": type(value).__name__, "parameters": own}
-    if isinstance(value, dict):
-        return {"pairs": [[_plain(key), _plain(times)] for key, times in value.items()]}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [_out(item) for item in value]
-    return _plain(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if isinstance(value, str | int | float | bool | None) else None
-
-
 def _labels_out(classes: NDArray[Any]) -> dict[str, Any]:
     """Texts as "str", however long: the width of an array of texts is not part of the model."""
     kind = {"O": "object", "U": "str"}.get(classes.dtype.kind, classes.dtype.newbyteorder("<").str)
-    return {"dtype": kind, "labels": [_plain(label) for label in classes.tolist()]}
+    return {"dtype": kind, "labels": classes.tolist()}
 
 
 def _labels_for_digest(classes: NDArray[Any]) -> dict[str, Any]:
@@ -208,7 +192,7 @@ def as_described(contents: Contents, kind: type[Any], families: dict[str, type])
     given = meta_value(contents, "parameters", dict)
     known = set(kind().get_params(deep=False))
     parts.expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
-    model = kind(**{name: _in(value, families) for name, value in given.items()})
+    model = kind(**decode_parameters(given, families))
     model._validate_params()
     return model
 
@@ -237,27 +221,6 @@ def _read_validation(contents: Contents, model: Any) -> None:
         parts.expect(value is None or (type(value) is int and 0 <= value < 2**31), f"{key} is not a number in range")
         if value is not None:
             setattr(model, attribute, value)
-
-
-def _in(value: Any, families: dict[str, type]) -> Any:
-    if isinstance(value, dict) and "family" in value:
-        parts.expect(isinstance(value["parameters"], dict), "the parameters of a family are no object")
-        family = _family(value["family"], families)()
-        return family.set_params(**{name: _in(own, families) for name, own in value["parameters"].items()})
-    if isinstance(value, dict):
-        return {key: times for key, times in value["pairs"]}
-    return [_in(item, families) for item in value] if isinstance(value, list) else value
-
-
-def _family(name: Any, families: dict[str, type]) -> type:
-    parts.expect(isinstance(name, str), "a family has no name")
-    parts.expect(
-        name in FAMILIES or name in families,
-        f"its voters are of the family {name!r:.60}, which is not electorate's own: give its class, "
-        "load(path, families=[...])",
-    )
-    made: type = families[name] if name in families else getattr(import_module(FAMILIES[name]), name)
-    return made
 
 
 def _read_history(contents: Contents, rounds: int, needed: frozenset[str]) -> dict[str, NDArray[Any]]:

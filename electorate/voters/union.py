@@ -41,7 +41,7 @@ class Union(BaseEstimator):
         self.families = families
 
     def _validate_params(self) -> None:
-        if not len(self.families):
+        if not isinstance(self.families, list | tuple) or not self.families:
             raise ValueError("Union has no families: give it a list, Union([Stumps(), PairedStumps()])")
         for family in self.families:
             if not hasattr(family, "best") or getattr(family, "sees", "bins") != "bins":
