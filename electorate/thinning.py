@@ -405,8 +405,8 @@ class ThinnedClassifier(Certified, ClassifierMixin, BaseEstimator):
             raise ValueError("the ensemble knows one class only: there is nothing to weigh")
         if self.max_voters is not None and self.max_voters < voices.n_runs:
             raise ValueError(
-                f"max_voters={self.max_voters}: the ensemble has {voices.n_runs} classes, and each needs a voter of its "
-                f"own; use max_voters={voices.n_runs} or more"
+                f"max_voters={self.max_voters}: the ensemble has {voices.n_runs} classes, and each needs a voter of "
+                f"its own; use max_voters={voices.n_runs} or more"
             )
         labels = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)
