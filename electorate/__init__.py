@@ -43,7 +43,7 @@ _HOMES = {
     "Rules": "electorate.voters.rules",
     "ShapeDisplay": "electorate.report.shape_display",
     "Stumps": "electorate.voters.trees",
-    "ThinnedClassifier": "electorate.thin",
+    "ThinnedClassifier": "electorate.thinning",
     "TimeLimit": "electorate.estimators.callbacks",
     "TreeSizesDisplay": "electorate.report.tree_sizes",
     "Trees": "electorate.voters.trees",
@@ -63,7 +63,7 @@ _HOMES = {
     "rule_table": "electorate.estimators.rule_table",
     "shape_functions": "electorate.estimators.shapes",
     "staged_margins": "electorate.estimators.model_margins",
-    "thin": "electorate.thin",
+    "thin": "electorate.thinning",
     "trusted_types": "electorate.skops_types",
 }
 
@@ -161,7 +161,7 @@ if TYPE_CHECKING:
     from electorate.report.shape_display import ShapeDisplay
     from electorate.report.tree_sizes import TreeSizesDisplay
     from electorate.skops_types import trusted_types
-    from electorate.thin import ThinnedClassifier, thin
+    from electorate.thinning import ThinnedClassifier, thin
     from electorate.voters.columns import Columns
     from electorate.voters.kernel_sections import KernelSections
     from electorate.voters.paired_stumps import PairedStumps

@@ -23,7 +23,7 @@ from electorate.voters.questions import Finder, Found
 from electorate.voters.trees import Search, Stumps, Voter
 from electorate.voters.union import Union
 
-MOST_LEVELS = 10  # of a column of categories; beyond it one level stands against the rest
+MOST_LEVELS = 10  # of a column of categories whose sets are all tried
 LABELS = np.array([[-1.0], [1.0]])  # what is said for label 0 and for label 1
 Sums2 = NDArray[np.int64]  # [channel, leaf, label]
 
@@ -167,7 +167,7 @@ class _Costs:
         )
         best = self._asked(least, self.finder.threshold(weights, *found.tolist())) if np.isfinite(least) else None
         for column in sorted(bins.categories):
-            sets = sets_of(bins, column)
+            sets = sets_of(bins, column, [sums[0, column] - sums[1, column] for sums in (weights, squares)])
             if not len(sets):
                 continue
             lefts = [sets @ histogram[:, column].T for histogram in (weights, squares)]  # [set, label]
@@ -266,7 +266,7 @@ class _Costs:
             if place >= 0:
                 yield float(cost.ravel()[place]), self.finder.threshold(whole, *cuts.place(place)), said
             for column in sorted(self.bins.categories):
-                sets = sets_of(self.bins, column)
+                sets = sets_of(self.bins, column, [_gains(channel, column, said) for channel in children])
                 if column == taken or not len(sets):
                     continue
                 inside = [[np.tensordot(child[:, column], sets, (1, 1)) for child in channel] for channel in children]
@@ -296,16 +296,49 @@ def _sides(histogram: NDArray[np.int64], found: Found) -> NDArray[np.int64]:
     return np.stack([left, here.sum(axis=1) - left])
 
 
-def sets_of(bins: Any, column: int) -> NDArray[np.bool_]:
-    """[set, bin]: all sets of up to ten levels (a set and its complement are one), single levels beyond."""
+def _gains(channel: Any, column: int, said: tuple[int, ...]) -> NDArray[np.int64]:
+    """By bin of the second question's column: the weight that is right on the left less that on the right."""
+    gains = np.zeros(channel.shape[-1], dtype=np.int64)
+    for number, child in enumerate(channel):
+        here, there = said[2 * number : 2 * number + 2]
+        gains += child[here, column] - child[there, column]
+    return gains
+
+
+def sets_of(bins: Any, column: int, gains: Any) -> NDArray[np.bool_]:
+    """[set, bin] of the sets of categories to try as the left side; a set and its complement are one.
+
+    Up to ten levels: all sets. Beyond: those that gain the most under some linear combination of the two sums, and
+    single levels. gains[channel][bin]: what sending a bin left adds to the sums of what is right.
+    """
     levels = np.arange(bins.n_bins[column])
     if bins.has_missing[column]:
         levels = np.append(levels, bins.missing)
-    few = len(levels) <= MOST_LEVELS
-    chosen: list[Any] = []
-    for size in range(1, len(levels)) if few else [1]:
-        chosen += combinations(levels[1:].tolist() if few else levels.tolist(), size)
+    if len(levels) > MOST_LEVELS:
+        sets = np.zeros((2 * len(levels) + 1, bins.width), dtype=np.bool_)
+        sets[: len(levels) + 1, levels] = extreme_sets(*(channel[levels] for channel in gains))
+        sets[np.arange(len(levels) + 1, len(sets)), levels] = True
+        held = np.count_nonzero(sets, axis=1)
+        return np.asarray(sets[(held > 0) & (held < len(levels))])
+    chosen = [members for size in range(1, len(levels)) for members in combinations(levels[1:].tolist(), size)]
     sets = np.zeros((len(chosen), bins.width), dtype=np.bool_)
     for number, members in enumerate(chosen):
         sets[number, list(members)] = True
     return sets
+
+
+def extreme_sets(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """[set, level]: the sets with the largest sum of a first + b second, for all (a, b), up to complements.
+
+    These are the vertices of the zonogon of all pairs of sums. The first set is the one for b = 0, AdaBoost's. As the
+    direction (a, b) turns by half a circle, every level enters or leaves once.
+    """
+    scale = [max(float(np.abs(sums).max(initial=0)), 1.0) for sums in (first, second)]
+    turns = np.mod(np.arctan2(second / scale[1], first / scale[0]) + np.pi / 2, np.pi)
+    order = np.argsort(turns, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    at_start = (first > 0) | ((first == 0) & (second > 0))
+    sets = at_start ^ ((place < np.arange(len(order) + 1)[:, None]) & ((first != 0) | (second != 0)))
+    sets[0] = first > 0
+    return np.asarray(sets)

@@ -1,0 +1,522 @@
+"""Re-weight the voters of a fitted ensemble and keep few of them: electorate's models, forests, bagging, AdaBoost.
+
+The weights solve a linear program (the soft margin), a quadratic program, or the Lasso. A limit or the accuracy on
+held-out rows decides how many voters stay.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from electorate import decisions, kernels
+from electorate.boosting.grid import on_grid
+from electorate.boosting.reweigh import Normal, Said, first_of_each, lasso, soft_margin, weigh_linear, weigh_quadratic
+from electorate.data.agree import alone
+from electorate.data.split import drawing, hash_rows
+from electorate.data.weights import read_weights
+from electorate.engines.gram import PoolState
+from electorate.engines.pool import Pool
+from electorate.engines.shard import counts_of
+from electorate.ensemble import Ensemble
+from electorate.estimators import inputs
+from electorate.estimators.certified import Certified
+from electorate.estimators.classifiers import AdaBoostClassifier
+from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
+from electorate.estimators.seen import seen_of
+from electorate.voices import Picks, Voices, rows_of, voices_of
+
+Floats = NDArray[np.float64]
+Strengths = Sequence[float]  # of regularisation, in (0, 1]
+Weigher = Callable[[Said, Strengths], Iterator[Floats]]  # alpha for each strength
+
+
+def _by_margin(said: Said, strengths: Strengths) -> Iterator[Floats]:
+    """LPBoost with nu = strength."""
+    for nu in strengths:
+        yield weigh_linear(said, soft_margin(said, nu), "auto", 1e-6).alpha
+
+
+def _by_square(said: Said, strengths: Strengths) -> Iterator[Floats]:
+    """RQPBoost with C = 1 / (strength^2 n), where n is the total weight of the rows."""
+    for strength in strengths:
+        yield weigh_quadratic(said, 1.0 / (strength**2 * float(said.mass.sum())), 1e-5).alpha
+
+
+def _by_lasso(said: Said, strengths: Strengths) -> Iterator[Floats]:
+    """QuadBoost-L1 with lam = strength times the smallest lam that empties the model."""
+    normal = Normal.of(said)
+    empty = float(np.abs(normal.mu).max(initial=0.0))
+    return lasso(PoolState(normal), [strength * empty for strength in strengths], 1e-6)
+
+
+@dataclass(frozen=True)
+class Program:
+    """weigh: the weights for each strength; shown: what a strength is in the program's own terms."""
+
+    weigh: Weigher
+    strengths: tuple[float, ...]
+    shown: Callable[[float], str]
+
+
+PROGRAMS = {
+    "lp": Program(_by_margin, (0.6, 0.5, 0.4, 0.3, 0.2, 0.1), lambda s: f"nu={s:g}"),
+    "qp": Program(_by_square, (0.5, 0.2, 0.1, 0.05), lambda s: f"C={s**-2:g}/n"),
+    "quad-l1": Program(
+        _by_lasso,
+        (0.3, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001),
+        lambda s: f"lam={s:g} times the smallest that empties the model",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as one run of the voters hears them."""
+
+    said: Floats  # [voter, row]
+    second: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+    given: float
+
+    def part(self, rows: NDArray[np.int64]) -> "Rows":
+        return Rows(self.said[:, rows], self.second[rows], self.counts[rows], self.given)
+
+    @property
+    def examples(self) -> Said:
+        return Said.of(self.said, self.second, self.counts, self.given)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One strength of regularisation, the number of voters it leaves, and their accuracy on the held-out rows.
+
+    strength is in (0, 1], and a larger one regularises more. It is nu for "lp", 1 / sqrt(C n) for "qp" (n is the total
+    weight), and lam divided by the smallest lam that empties the model for "quad-l1".
+    """
+
+    strength: float
+    n_voters: int
+    score: float
+
+
+def thin(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    by: str = "quad-l1",
+    max_voters: int | None = None,
+    sample_weight: Any = None,
+    validation_fraction: float = 0.25,
+    random_state: Any = 0,
+) -> "ThinnedClassifier":
+    """Return a smaller ensemble made of some voters of a fitted one, with new weights.
+
+    Parameters
+    ----------
+    model : a fitted ensemble
+        One of electorate's classifiers, or scikit-learn's RandomForestClassifier, ExtraTreesClassifier,
+        BaggingClassifier or AdaBoostClassifier.
+    X, y : rows that determine the weights
+        Use rows that the model was not fitted to: on its training rows, a voter that overfits looks better than it is.
+    by, max_voters, validation_fraction, random_state
+        As in :class:`ThinnedClassifier`.
+    sample_weight : array-like, optional
+
+    Returns
+    -------
+    ThinnedClassifier
+        Fitted. Its ``estimator`` is an unfitted clone of ``model``, so it does not keep the other voters alive.
+
+    See Also
+    --------
+    ThinnedClassifier : Fits the ensemble and thins it, in one estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from electorate import thin
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(100, random_state=0).fit(X[:300], y[:300])
+    >>> len(thin(forest, X[300:], y[300:], max_voters=10).kept_) <= 10
+    True
+    """
+    check_is_fitted(model)
+    thinned = ThinnedClassifier(
+        clone(model),
+        by=by,
+        max_voters=max_voters,
+        validation_fraction=validation_fraction,
+        random_state=random_state,
+    )
+    thinned._validate_params()
+    refuse_dask(thinned, X)
+    thinned._weigh(model, X, y, sample_weight, thinned._seed())
+    return thinned
+
+
+class _Search:
+    """The choice of the strength of regularisation, by accuracy on held-out rows."""
+
+    def __init__(self, runs: list[Rows], labels: NDArray[np.int64], program: Program, max_voters: int | None) -> None:
+        self.runs = runs
+        self.labels = labels
+        self.program = program
+        self.max_voters = max_voters
+        self.tried: list[Choice] = []
+
+    def choose(self, judge: NDArray[np.bool_]) -> Choice:
+        """judge[row]: whether a row is held out. Where none is, all rows both weigh and judge."""
+        held, learn = np.flatnonzero(judge), np.flatnonzero(~judge)
+        if not len(held):
+            held = learn
+        paths = [self.weigh(run.part(learn), self.program.strengths) for run in self.runs]
+        for strength, *alphas in zip(self.program.strengths, *paths, strict=False):  # a path may end early
+            votes = np.array([a @ run.said[:, held] for a, run in zip(alphas, self.runs, strict=True)])
+            said = votes[0] > 0 if len(votes) == 1 else np.argmax(votes, axis=0)
+            score = float(np.average(said == self.labels[held], weights=self.runs[0].counts[held]))
+            size = len(set().union(*(np.flatnonzero(a).tolist() for a in alphas)))
+            self.tried.append(Choice(strength, size, score))
+        return self._best(len(held))
+
+    def _best(self, n: int) -> Choice:
+        best = max(self.tried, key=lambda choice: (choice.score, -choice.n_voters))
+        if self.max_voters is not None:
+            return best
+        near = best.score - np.sqrt(best.score * (1 - best.score) / n)
+        return min((c for c in self.tried if c.score >= near and c.n_voters), key=lambda c: c.n_voters, default=best)
+
+    def weigh(self, rows: Rows, strengths: Strengths) -> list[Floats]:
+        """For each strength, alpha of all voters, with no more of them than wanted.
+
+        A strength that leaves more than twice as many voters as wanted ends the path: later ones leave more.
+        """
+        voters = first_of_each(rows.said)
+        said = rows.examples.only(voters)
+        alphas: list[Floats] = []
+        for strength, found in zip(strengths, self.program.weigh(said, strengths), strict=False):
+            alpha = np.zeros(len(rows.said))
+            alpha[voters] = self._heaviest(said, found, strength)
+            alphas.append(np.asarray(on_grid(alpha)))
+            if np.count_nonzero(found) > 2 * self._most(found):
+                break
+        return alphas
+
+    def _most(self, alpha: Floats) -> int:
+        """How many voters a run may keep."""
+        return len(alpha) if self.max_voters is None else max(1, min(self.max_voters // len(self.runs), len(alpha)))
+
+    def _heaviest(self, said: Said, alpha: Floats, strength: float) -> Floats:
+        """Where too many voters have a weight, the heaviest are weighed again by themselves."""
+        most = self._most(alpha)
+        if np.count_nonzero(alpha) <= most:
+            return alpha
+        kept = np.sort(np.argsort(-np.abs(alpha), kind="stable")[:most])
+        fewer = np.zeros(len(alpha))
+        fewer[kept] = next(self.program.weigh(said.only(kept), [strength]))
+        return fewer
+
+
+def _set_aside(rows: Any, labels: NDArray[np.int64], part: float, seed: int) -> NDArray[np.bool_]:
+    """Whether each row is drawn: a part of the distinct rows of each class, at least one, never all.
+
+    The draw depends on what rows hold. Equal rows are on the same side, so neither the order of the rows nor weights
+    instead of repeated rows change it.
+    """
+    hashes = hash_rows(rows, seed)
+    kernels.fold(labels.astype(np.float64), hashes)
+    distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    once = np.ones(len(distinct), dtype=np.int64)
+    drawn = alone(drawing(distinct, once, labels[first], int(labels.max()) + 1, part))
+    return np.asarray(drawn[place] > 0)
+
+
+def _without_voters(model: Any) -> Any:
+    """The model as the reader of X: without its voters."""
+    reader = object.__new__(type(model))
+    left_out = {"ensemble_", "estimators_", "estimators_features_", "history_", "_hooks", "_skl_callbacks"}
+    reader.__dict__.update({name: value for name, value in model.__dict__.items() if name not in left_out})
+    if hasattr(model, "ensemble_"):
+        reader.ensemble_ = None
+    return reader
+
+
+class ThinnedClassifier(Certified, ClassifierMixin, BaseEstimator):
+    """An ensemble of few voters: fits an ensemble, then re-weights its voters on other rows and drops most of them.
+
+    Parameters
+    ----------
+    estimator : an ensemble or None, default=None
+        One of electorate's classifiers, or scikit-learn's RandomForestClassifier, ExtraTreesClassifier,
+        BaggingClassifier or AdaBoostClassifier. ``fit`` fits a clone of it. To thin an ensemble that is fitted already,
+        use :func:`thin`, or wrap it in scikit-learn's ``FrozenEstimator``: then all rows determine the weights. None
+        means :class:`AdaBoostClassifier` with 100 rounds.
+    by : {"quad-l1", "lp", "qp"}, default="quad-l1"
+        The program that the weights solve: the Lasso, min mean (y - f)^2 + 2 lam sum|alpha| (QuadBoost-L1); the soft
+        margin (LPBoost); or RQPBoost.
+    max_voters : int or None, default=None
+        The most voters to keep; for more than two classes at least one per class. The strength of regularisation is the
+        one with the best held-out accuracy; where it leaves more voters, the heaviest are weighed again by themselves.
+        None: the fewest voters whose held-out accuracy is within one standard error of the best.
+    weighing_fraction : float, default=0.25
+        The part of every class that determines the weights. The ensemble is fitted to the other rows. Where a class has
+        one distinct row only, the ensemble is fitted to all rows, and all determine the weights.
+    validation_fraction : float, default=0.25
+        The part of these rows that chooses the strength. Afterwards all of them determine the weights.
+    random_state : int, RandomState or None, default=0
+        Seed of the two splits. They depend on what rows hold, not on their order; equal rows stay together.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    kept_ : ndarray
+        The positions of the remaining voters in the ensemble.
+    weights_ : ndarray of shape (1 or classes, voters)
+        Their weights.
+    tried_ : list of Choice
+        For each strength tried: ``strength``, ``n_voters`` and ``score``, the held-out accuracy. A strength is in
+        (0, 1], and a larger one regularises more. It is nu for "lp", 1 / sqrt(C n) for "qp" (n is the total weight of
+        the rows), and lam divided by the smallest lam that empties the model for "quad-l1".
+    summary_ : str
+        What was kept, and by which program.
+
+    Notes
+    -----
+    Probabilities are the classes' shares of the votes; they are not calibrated.
+
+    See Also
+    --------
+    thin : Thins a fitted ensemble.
+    RLPBoostClassifier, RQPBoostClassifier : Re-weight the voters without dropping any on purpose.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from electorate import ThinnedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> small = ThinnedClassifier(RandomForestClassifier(50, random_state=0), max_voters=10).fit(X, y)
+    >>> len(small.kept_) <= 10
+    True
+    """
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    ensemble_: Any
+    kept_: NDArray[np.int64]
+    weights_: Floats
+    tried_: list[Choice]
+    summary_: str
+    _door: Any
+    seen_: Any
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "by": [StrOptions(set(PROGRAMS))],
+        "max_voters": [Interval(Integral, 1, None, closed="left"), None],
+        "weighing_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        by: str = "quad-l1",
+        max_voters: int | None = None,
+        weighing_fraction: float = 0.25,
+        validation_fraction: float = 0.25,
+        random_state: Any = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.by = by
+        self.max_voters = max_voters
+        self.weighing_fraction = weighing_fraction
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    # ------------------------------------------------------------ fitting
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the ensemble, re-weight its voters and keep few of them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe
+        y : array-like of labels
+        sample_weight : array-like, optional
+            A weight of k is the row k times; rows of weight 0 are left out.
+        """
+        refuse_dask(self, X)
+        table = inputs.check_table(self, X, reset=True)
+        labels = inputs.check_labels(self, y, table.n_rows)
+        weight = inputs.check_weight(sample_weight, table.n_rows)
+        used = np.flatnonzero(read_weights(weight).times)
+        classes, codes = np.unique(labels[used], return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has one class only ({classes[0]!r}): ThinnedClassifier needs two classes or more")
+        given, seed = _indexable(X), self._seed()
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        fitting = weighing = used
+        if not frozen:
+            aside = _set_aside(_safe_indexing(given, used), codes, self.weighing_fraction, seed)
+            if len(np.unique(codes[aside])) == len(classes):
+                fitting, weighing = used[~aside], used[aside]
+        weights = [None if sample_weight is None else weight[rows] for rows in (fitting, weighing)]
+        model = self._fitted_ensemble(_safe_indexing(given, fitting), labels[fitting], weights[0])
+        self._weigh(model, _safe_indexing(given, weighing), labels[weighing], weights[1], seed + 1)
+        if not frozen:
+            self.seen_ = seen_of([(rows_of(model, X), labels, weight)])
+        return self
+
+    def _fitted_ensemble(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        if isinstance(self.estimator, FrozenEstimator):
+            check_is_fitted(self.estimator.estimator)
+            return self.estimator.estimator
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return clone(self._ensemble()).fit(X, y, **weights)
+
+    def _ensemble(self) -> Any:
+        return AdaBoostClassifier(n_estimators=100) if self.estimator is None else self.estimator
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _weigh(self, model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
+        """Weigh the voters of a fitted model by these rows, and keep few: sets the fitted attributes."""
+        voices, rows = voices_of(model), rows_of(model, X)
+        n_rows = rows.n_rows if hasattr(rows, "n_rows") else rows.shape[0]
+        if len(model.classes_) == 1:
+            raise ValueError("the ensemble knows one class only: there is nothing to weigh")
+        if self.max_voters is not None and self.max_voters < voices.n_runs:
+            raise ValueError(
+                f"max_voters={self.max_voters}: the ensemble has {voices.n_runs} classes, and each needs a voter of "
+                f"its own; use max_voters={voices.n_runs} or more"
+            )
+        labels = inputs.check_labels(self, y, n_rows)
+        weight = inputs.check_weight(sample_weight, n_rows)
+        codes = inputs.encode_labels(labels, np.asarray(model.classes_), weight, "y")
+        weights = read_weights(weight)
+        used, counts = np.flatnonzero(weights.times), counts_of(weights)
+        counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
+        runs = [
+            Rows(
+                voices.said(rows, run)[:, used],
+                codes[used] == (1 if voices.n_runs == 1 else run),
+                counts,
+                weights.given,
+            )
+            for run in range(voices.n_runs)
+        ]
+        search = _Search(runs, codes[used], PROGRAMS[self.by], self.max_voters)
+        choice = search.choose(_set_aside(rows, codes, self.validation_fraction, seed)[used])
+        self._keep(model, voices, [search.weigh(run, [choice.strength])[0] for run in runs], choice)
+        self.tried_ = search.tried
+        self.seen_ = seen_of([(rows, labels, weight)]).and_also(getattr(model, "seen_", None))
+
+    def _keep(self, model: Any, voices: Voices, alphas: list[Floats], choice: Choice) -> None:
+        picks: Picks = [
+            [(int(t), float(a[t])) for t in np.argsort(-np.abs(a), kind="stable") if a[t] != 0] for a in alphas
+        ]
+        self.classes_ = np.asarray(model.classes_)
+        self.n_features_in_ = model.n_features_in_
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+        self.ensemble_ = voices.chosen(picks)
+        self.kept_ = np.array(sorted({t for run in picks for t, _ in run}), dtype=np.int64)
+        self.weights_ = np.array(alphas)[:, self.kept_]
+        self.summary_ = (
+            f"kept {len(self.kept_)} of {voices.n_voters} voters of {type(model).__name__}, weighed by {self.by!r} "
+            f"with {PROGRAMS[self.by].shown(choice.strength)}; held-out accuracy of such weights {choice.score:.4f}"
+        )
+        self._door = _without_voters(model)
+
+    # ------------------------------------------------------------ prediction
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "kept_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._ensemble()).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
+
+    def _read(self, X: Any) -> Any:
+        """X as the voters read it, checked under the name of this class."""
+        check_is_fitted(self)
+        if not hasattr(self._door, "_check_rows"):
+            return validate_data(self, X, reset=False, accept_sparse="csr", dtype=None, ensure_all_finite=False)
+        if self._door._is_native:
+            return inputs.check_table(self, X, reset=False)
+        return (
+            self._door._check_rows(X, reset=False)
+            if self._door._by_rows
+            else inputs.check_array_like(self, X, reset=False)
+        )
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the votes: one number per row for two classes, positive for the second; else a column per class."""
+        rows = self._read(X)
+        if isinstance(self.ensemble_, Ensemble):
+            return self._decision(self.ensemble_.votes(rows.n_rows, self._door._reader(rows), Pool(1)))
+        return self._decision(self.ensemble_.votes(rows))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield the decision function of the heaviest voter, the two heaviest, and so on."""
+        rows = self._read(X)
+        if isinstance(self.ensemble_, Ensemble):
+            stages = self.ensemble_.staged_votes(rows.n_rows, self._door._reader(rows))
+        else:
+            stages = self.ensemble_.staged_votes(rows)
+        for _, votes in stages:
+            yield self._decision(votes)
+
+    def _decision(self, votes: NDArray[np.int64]) -> Floats:
+        return decisions.plain(votes, len(self.classes_), 0.0)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the most votes; the first one where several have as many."""
+        return self._classes_of(self.decision_function(X))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield the predictions of the heaviest voter, the two heaviest, and so on."""
+        for decision in self.staged_decision_function(X):
+            yield self._classes_of(decision)
+
+    def _classes_of(self, decision: Floats) -> NDArray[Any]:
+        best = decision > 0 if len(self.classes_) == 2 else np.argmax(decision, axis=1)
+        return np.asarray(self.classes_.take(best))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the classes' shares of the votes; not calibrated."""
+        decision = self.decision_function(X)
+        totals = np.abs(self.weights_).sum(axis=1)
+        if len(self.classes_) == 2:
+            return vote_shares(decision, float(totals[0]))
+        return one_of_many(decision, totals)
+
+
+def _indexable(X: Any) -> Any:
+    """X such that scikit-learn can take rows of it."""
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        return frame.collect().to_native()
+    if issparse(X):
+        return X.tocsr()
+    return X if isinstance(frame, nw.DataFrame) or hasattr(X, "shape") else np.asarray(X)
