@@ -460,6 +460,9 @@ class Engine:
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         return self._sum("split", questions)
 
+    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
+        return self._sum("look", questions, of_rows)
+
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         return self._sum("count_rows", nodes)
 

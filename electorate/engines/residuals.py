@@ -16,7 +16,7 @@ from electorate.data.bins import Bins
 from electorate.engines.messages import Question, Sums
 from electorate.engines.pool import Pool
 from electorate.engines.shard import Examples
-from electorate.engines.targets import Sides, Targets, TargetThreads
+from electorate.engines.targets import Sides, Targets, TargetThreads, spans
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +52,14 @@ class Residuals:
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         raise TypeError("rows with residuals give both sides")
+
+    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
+        """Histograms [question, label, column, bin] of the left sides; no rows move."""
+        return np.asarray(_total(self.pool.map(lambda shard: shard.look(questions, of_rows), self.shards)))
+
+    def share_spans(self, nodes: list[int]) -> NDArray[np.float64]:
+        """[node, (low, high)] of the residuals, as shares."""
+        return np.asarray(spans(self.pool.map(lambda shard: shard.share_spans(nodes), self.shards)))
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         return np.asarray(_total(self.pool.map(lambda shard: shard.count_rows(nodes), self.shards)))

@@ -117,5 +117,8 @@ class Rows:
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         raise TypeError("wrapped voters ask no questions")
 
+    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
+        raise TypeError("wrapped voters ask no questions")
+
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         raise TypeError("wrapped voters have no nodes")

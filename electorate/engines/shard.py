@@ -281,6 +281,26 @@ class Shard:
         room = self._buffer("found", size, np.int64)[:size].reshape(len(found), *found[0].shape)
         return self.by_column(np.stack(found, out=room))
 
+    def look(self, questions: list[Question], of_rows: bool = False) -> Any:
+        """Histograms [question, label, column, bin] of the left sides of tests that may be asked; no rows move.
+
+        of_rows: count rows instead of summing weights.
+        """
+        if self.growth is not None and any(question.node in self.growth.asked for question in questions):
+            self.growth = None  # left over from another tree
+        growth, grid = self._growth(), self.weights.rows if of_rows else self.grid
+        found = [self._histogram_of(*self._left_of(growth, question), grid) for question in questions]
+        return self.by_column(np.stack(found))
+
+    def _left_of(self, growth: Growth, question: Question) -> tuple[Growth, Node]:
+        """The rows on the left of a question, outside the growing tree; with no claim on its buffers."""
+        node = growth.nodes[question.node]
+        codes, on_left = self.asked(question)
+        rows = growth.order[node.low : node.low + node.n_rows]
+        left = on_left[codes[rows]]
+        starts = np.concatenate([[0], np.cumsum(left)])[node.starts]
+        return Growth(rows[left], MOST_HISTOGRAMS), Node(0, starts)
+
     def count_rows(self, nodes: list[int]) -> Any:
         """[node, column, bin]: how many rows, for families that ask for a least number of them."""
         growth, rows = self._growth(), self.weights.rows

@@ -160,6 +160,16 @@ class TargetShard(Shard):
             return sums
         return np.concatenate([sums, super()._histogram_of(growth, node, self.tally)])
 
+    def share_spans(self, nodes: list[int]) -> Array:
+        """[node, (low, high)] of the shares of the target."""
+        assert self.share is not None
+        growth, found = self._growth(), np.tile([np.inf, -np.inf], (len(nodes), 1))
+        for place, number in enumerate(nodes):
+            node = growth.nodes[number]
+            mine = self.share[growth.order[node.low : node.low + node.n_rows]]
+            found[place] = mine.min(initial=np.inf), mine.max(initial=-np.inf)
+        return found
+
     def both_sides(self, questions: list[Question]) -> list[Sides]:
         """Part the rows of some nodes; the histograms of both children. Those of the nodes are overwritten."""
         growth = self._growth()
@@ -200,6 +210,7 @@ class TargetShard(Shard):
 
     def leaf_targets(self, questions: list[Question], leaves: list[int]) -> list[Leaf]:
         """Of every leaf, the targets in order and their weights."""
+        self._forget_other(questions)
         growth = self._growth()
         self._part_all(growth, questions)
         found = []
@@ -222,6 +233,7 @@ class TargetShard(Shard):
 
     def _held(self, questions: list[Question], leaves: list[int]) -> list[Held]:
         """Distinct targets of the leaves; kept for the next question about the same tree."""
+        self._forget_other(questions)
         if self.told is None or self.told[0] is not self._growth():
             rows = self.leaf_targets(questions, leaves)
             self.told = self._growth(), [Held.of(*leaf) for leaf in rows]
@@ -293,6 +305,7 @@ class TargetShard(Shard):
         return float(np.abs(self.said - self.y).max(initial=0.0))
 
     def _part_and_say(self, heard: Heard) -> None:
+        self._forget_other(heard.questions)
         growth = self._growth()
         self._part_all(growth, heard.questions)
         doubts = bool(np.any(heard.outputs[:, 1] != 1))
@@ -360,6 +373,12 @@ def lowest(parts: list[tuple[float, float]]) -> tuple[float, float]:
     return min(one), min(other)
 
 
+def spans(parts: list[Array]) -> Array:
+    """[node, (low, high)]."""
+    every = np.stack(parts)
+    return np.stack([every[:, :, 0].min(axis=0), every[:, :, 1].max(axis=0)], axis=1)
+
+
 def sides(parts: list[list[Sides]]) -> list[Sides]:
     if len(parts) == 1:
         return parts[0]
@@ -394,6 +413,8 @@ MERGES: dict[str, Callable[[list[Any]], Any]] = {
     "weigh": total,
     "split": total,
     "both_sides": sides,
+    "look": total,
+    "share_spans": spans,
     "count_rows": total,
     "leaf_targets": leaves,
     "leaf_mass": each_total,
@@ -492,6 +513,14 @@ class TargetEngine:
     def split(self, questions: list[Question]) -> NDArray[np.int64]:
         """Histograms [question, label, column, bin] of the left children."""
         return np.asarray(self.place.ask("split", questions))
+
+    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
+        """Histograms [question, label, column, bin] of the left sides; no rows move."""
+        return np.asarray(self.place.ask("look", questions, of_rows))
+
+    def share_spans(self, nodes: list[int]) -> Array:
+        """[node, (low, high)] of the targets, as shares."""
+        return np.asarray(self.place.ask("share_spans", nodes))
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         return np.asarray(self.place.ask("count_rows", nodes))

@@ -56,6 +56,10 @@ class Threads:
         """One exchange: every shard parts its rows; histograms [question, label, column, bin] of the left children."""
         return reduce(add, self.pool.map(lambda shard: shard.split(questions), self.shards))
 
+    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
+        """One exchange: histograms [question, label, column, bin] of the left sides; no rows move."""
+        return reduce(add, self.pool.map(lambda shard: shard.look(questions, of_rows), self.shards))
+
     def keep(self, change: Change) -> None:
         """Every shard keeps what a new voter says."""
         self.pool.map(lambda shard: shard.keep(change), self.shards)

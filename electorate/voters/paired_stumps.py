@@ -20,7 +20,8 @@ from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.cuts import Cuts, best_of
 from electorate.voters.leaves import leaf_outputs
-from electorate.voters.questions import Finder, Found
+from electorate.voters.lookahead import Stuck, candidates, left_sides
+from electorate.voters.questions import ANY_ROWS, Finder, Found
 from electorate.voters.trees import Search, Voter, constant
 
 MOST_LABELS = 6  # beyond it a second question about categories looks at one of them at a time
@@ -49,8 +50,9 @@ class PairedStumps(BaseEstimator):
     Notes
     -----
     A pair is chosen by the weight on which its leaves are right. Where no second question helps, the voter is the
-    stump; where no stump does, the constant. With more than six labels a second question about categories is about one
-    of them at a time.
+    stump. Where no stump helps, as in XOR, the greedy search tries up to 256 first questions, the middle cuts of all
+    columns first; where no pair helps either, the voter is the constant. With more than six labels a second question
+    about categories is about one of them at a time.
 
     Examples
     --------
@@ -80,19 +82,29 @@ class PairedStumps(BaseEstimator):
     def best(self, search: Search) -> Voter:
         finder = Finder(search.bins, search.counts, signed=search.signed)
         stump = finder.best(search.sums.histogram, search.sums.totals)
-        if self.search == "greedy" and stump is None:
-            return constant(search)
-        firsts = all_questions(finder, search) if self.search == "exhaustive" else iter([stump])
         least = int(search.sums.totals.max()) if stump is None else int(stump.sums.max(axis=1).sum())
         best: tuple[Found, _Pair] | None = None
-        for first in firsts:
-            assert first is not None
-            pair = _second(finder, search, first, least)
+        for first, left in self._firsts(finder, search, stump):
+            pair = _second(finder, search, (first, left), least)
             if pair is not None:
                 best, least = (first, pair), pair.right
         if best is None:
             return constant(search) if stump is None else _stump(stump)
         return _four(*best)
+
+    def _firsts(self, finder: Finder, search: Search, stump: Found | None) -> Iterator[tuple[Found, NDArray[np.int64]]]:
+        """First questions, each with the histogram of its left side."""
+        if self.search == "greedy" and stump is None:
+            root = Stuck(ROOT, search.sums.histogram, search.sums.totals, ANY_ROWS, 2)
+            tests = candidates(finder, root)
+            for first, (left, _) in zip(
+                tests, left_sides(search.engine, [(root, test) for test in tests]), strict=True
+            ):
+                yield first, left
+            return
+        for first in all_questions(finder, search) if self.search == "exhaustive" else [stump]:
+            assert first is not None
+            yield first, search.engine.split([_first(first)])[0]
 
     def constant(self, search: Search) -> Voter:
         return constant(search)
@@ -123,11 +135,10 @@ def _four(first: Found, pair: _Pair) -> Voter:
     return Voter(questions, [3, 4, 5, 6], pair.sums)
 
 
-def _second(finder: Finder, search: Search, first: Found, least: int) -> _Pair | None:
+def _second(finder: Finder, search: Search, asked: tuple[Found, NDArray[np.int64]], least: int) -> _Pair | None:
     """The best common question of the two children, if it is right on more than `least`."""
-    whole = search.sums.histogram[:, : len(search.bins.n_bins)]
-    left = search.engine.split([_first(first)])[0][:, : len(search.bins.n_bins)]
-    children = (left, whole - left)
+    first, left = asked[0], asked[1][:, : len(search.bins.n_bins)]
+    children = (left, search.sums.histogram[:, : len(search.bins.n_bins)] - left)
     best = _second_threshold(finder, children, first.column, least)
     if best is not None:
         least = best.right

@@ -3,7 +3,8 @@
 Ties: the larger score, then the first column (ordered ones before categories), the first cut, missing on the left.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +24,43 @@ class Found:
     cut: int  # -1: by category
     on_left: NDArray[np.bool_]  # by bin
     sums: NDArray[np.int64]  # [side, label]
+    gains: bool = True  # False: chosen among tests that gain nothing by themselves
 
 
 @dataclass
-class Finder:
-    """Finds tests over the bins of a table. counts[column, bin]: sample weights; min_rows: on each side."""
+class Tests:
+    """Makes tests over the bins of a table. counts[column, bin]: sample weights."""
 
     bins: Bins
     counts: NDArray[np.int64]
+
+    def threshold(self, histogram: NDArray[np.int64], column: int, cut: int, missing_left: int) -> Found:
+        """The test x <= cut. Where training saw no missing value, the heavier side takes those that come later."""
+        on_left = np.empty(self.bins.width, dtype=np.bool_)
+        sides = np.empty((2, len(histogram)), dtype=np.int64)
+        side = missing_left if self.bins.has_missing[column] else -1
+        kernels.send_left(histogram, self.counts[column], column, cut, side, on_left, sides)
+        return Found(column, cut, on_left, sides)
+
+    def members(self, histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> Found:
+        """A set of categories. Where training saw no missing value, the heavier side takes those that come later."""
+        if not self.bins.has_missing[column]:
+            seen = self.counts[column]
+            on_left[self.bins.missing] = seen[on_left].sum() >= seen[~on_left].sum()
+        return Found(column, -1, on_left, sides_of(histogram, column, on_left))
+
+
+def sides_of(histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """[side, label]."""
+    here = histogram[:, column]
+    left = here[:, on_left].sum(axis=1)
+    return np.stack([left, here.sum(axis=1) - left])
+
+
+@dataclass
+class Finder(Tests):
+    """Finds tests by the labels. min_rows: on each side."""
+
     criterion: str = "edge"
     min_rows: int = 1
     signed: bool = False  # sums may be negative: those of residuals
@@ -45,7 +75,27 @@ class Finder:
             return None
         if self.criterion == "edge":
             return self._most_right(histogram, histogram, totals, rows)
-        return self._purest(histogram, totals, rows)
+        return self._purest(histogram, totals, rows, self.criterion)
+
+    def fallback(
+        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
+    ) -> Found | None:
+        """The best test by a finer criterion, where the edge gains nothing: Gini, or squares of residuals."""
+        if self.signed:
+            finer = np.stack([rows, histogram[1] - histogram[0]])
+            found = SquaresFinder(self.bins, self.counts, self.min_rows).best(finer, finer[:, 0].sum(axis=1), rows)
+            return None if found is None else replace(found, sums=sides_of(histogram, found.column, found.on_left))
+        return self._purest(histogram, totals, rows, "gini") if self.criterion == "edge" else None
+
+    def value(self, totals: NDArray[np.int64]) -> float:
+        """The criterion of a leaf, larger is better."""
+        if self.signed or self.criterion == "edge":
+            return float(totals.max())
+        return float(kernels.purity(CRITERIA[self.criterion], np.zeros_like(totals), totals))
+
+    def settled(self, nodes: Any, engine: Any) -> list[bool]:
+        """Whether a node has one label only."""
+        return [not self.signed and np.count_nonzero(node.totals) < 2 for node in nodes]
 
     def _most_right(
         self,
@@ -68,9 +118,11 @@ class Finder:
                 best = self.members(histogram, column, histogram[left, column] > histogram[right, column])
         return best
 
-    def _purest(self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64]) -> Found | None:
+    def _purest(
+        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64], criterion: str
+    ) -> Found | None:
         bins, found = self.bins, np.zeros(3, dtype=np.int64)
-        number = CRITERIA[self.criterion]
+        number = CRITERIA[criterion]
         most = kernels.purity(number, np.zeros_like(totals), totals)
         most += abs(most) * 1e-12  # rounding alone is no gain
         best = None
@@ -92,23 +144,6 @@ class Finder:
         column, cut, missing_left = found.tolist()
         return self.threshold(histogram, column, cut, missing_left)
 
-    def threshold(self, histogram: NDArray[np.int64], column: int, cut: int, missing_left: int) -> Found:
-        """The test x <= cut. Where training saw no missing value, the heavier side takes those that come later."""
-        on_left = np.empty(self.bins.width, dtype=np.bool_)
-        sides = np.empty((2, len(histogram)), dtype=np.int64)
-        side = missing_left if self.bins.has_missing[column] else -1
-        kernels.send_left(histogram, self.counts[column], column, cut, side, on_left, sides)
-        return Found(column, cut, on_left, sides)
-
-    def members(self, histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> Found:
-        """A set of categories. Where training saw no missing value, the heavier side takes those that come later."""
-        if not self.bins.has_missing[column]:
-            seen = self.counts[column]
-            on_left[self.bins.missing] = seen[on_left].sum() >= seen[~on_left].sum()
-        here = histogram[:, column]
-        left = here[:, on_left].sum(axis=1)
-        return Found(column, -1, on_left, np.stack([left, here.sum(axis=1) - left]))
-
 
 def lifted(histogram: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sums that are not negative, and their totals, by which every test compares with every other as before.
@@ -121,3 +156,74 @@ def lifted(histogram: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     more[:, 0] += every.max() + 1 - every
     up = histogram + more
     return up, up[:, 0].sum(axis=1)
+
+
+@dataclass
+class SquaresFinder(Tests):
+    """Finds the test with the least squared error, from sums[weight or target, column, bin]."""
+
+    min_rows: int = 1
+
+    def best(
+        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
+    ) -> Found | None:
+        bins = self.bins
+        most = self.value(totals)
+        most += abs(most) * 1e-12  # rounding alone is no gain
+        best = None
+        found = np.zeros(3, dtype=np.int64)
+        layout = (bins.n_bins, bins.has_missing, bins.ordered)
+        score = kernels.best_mean_threshold(histogram, totals, *layout, rows, self.min_rows, found)
+        if score > most:
+            best, most = self.threshold(histogram, *found.tolist()), score
+        for column in sorted(bins.categories):
+            order = in_order(histogram[:1, column], histogram[1, column])
+            for on_left in prefixes(order, bins.width):
+                left = histogram[:, column, on_left].sum(axis=1)
+                score = self.value(left) + self.value(totals - left)
+                if score > most and enough(rows, column, on_left, self.min_rows):
+                    best, most = self.members(histogram, column, on_left), score
+        return best
+
+    def fallback(
+        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
+    ) -> Found | None:
+        """There is no finer criterion."""
+        return None
+
+    def value(self, totals: NDArray[np.int64]) -> float:
+        """The part of the squares that a leaf explains by its mean."""
+        weight, target = float(totals[0]), float(totals[1])
+        return target * target / weight if weight > 0 else 0.0
+
+    def settled(self, nodes: Any, engine: Any) -> list[bool]:
+        """Whether all targets of a node are the same."""
+        if not nodes:
+            return []
+        spans = engine.share_spans([node.number for node in nodes])
+        return [bool(low >= high) for low, high in spans]
+
+
+def in_order(weights: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The categories that weigh something, by the mean of their targets; of equals the first."""
+    weight = weights.sum(axis=0)
+    present = np.flatnonzero(weight > 0)
+    return present[np.argsort(targets[present] / weight[present], kind="stable")]
+
+
+def prefixes(order: NDArray[np.int64], width: int) -> list[NDArray[np.bool_]]:
+    """The sets of the first categories of an order, as masks of bins."""
+    masks = []
+    on_left = np.zeros(width, dtype=np.bool_)
+    for category in order[:-1].tolist():
+        on_left[category] = True
+        masks.append(on_left.copy())
+    return masks
+
+
+def enough(rows: NDArray[np.int64], column: int, on_left: NDArray[np.bool_], min_rows: int) -> bool:
+    """Whether both sides have min_rows rows."""
+    if not len(rows):
+        return True
+    held = rows[column, on_left].sum()
+    return bool(min(held, rows[column].sum() - held) >= min_rows)

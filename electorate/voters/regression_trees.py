@@ -4,7 +4,7 @@ The edge is that of eq. 1 of the LocMedBoost paper: the weight on which a side c
 then say what is best for their rows exactly, not for the bins of their targets.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate import kernels
-from electorate.data.bins import Bins
-from electorate.voters.questions import ANY_ROWS, Found
+from electorate.voters.questions import ANY_ROWS, Found, SquaresFinder, Tests, enough, in_order, prefixes, sides_of
 from electorate.voters.trees import Limits, Search, Voter, grow_by
 
 Array = NDArray[np.float64]
@@ -42,6 +41,11 @@ class Earning:
         edge = float(kernels.side_edge(self.kind, weights, self.reach, self.targets, self.rate, self.table))
         return max(edge, 0.0) if self.abstains else edge
 
+    def most(self, weights: NDArray[np.int64]) -> float:
+        """What leaves could earn that hold one bin of the target each."""
+        each = self.table.max(axis=0) if self.kind == TABLE else np.ones(len(weights))
+        return float((np.maximum(each, 0.0) if self.abstains else each) @ weights.astype(np.float64))
+
     def value(self, targets: Array, weights: NDArray[np.int64], by_bin: NDArray[np.int64]) -> float:
         """The best value for a leaf with these sorted targets; of a cost given by a table, for their bins.
 
@@ -60,11 +64,9 @@ def windows(targets: Array, eps: float) -> NDArray[np.int64]:
 
 
 @dataclass
-class TargetFinder:
-    """Finds the test with the largest edge. counts[column, bin]: sample weights."""
+class TargetFinder(Tests):
+    """Finds the test with the largest edge."""
 
-    bins: Bins
-    counts: NDArray[np.int64]
     earning: Earning
     min_rows: int = 1
 
@@ -92,7 +94,7 @@ class TargetFinder:
             found,
         )
         if edge > most:
-            best, most = threshold_of(self, histogram, found), edge
+            best, most = self.threshold(histogram, *found.tolist()), edge
         for column in sorted(bins.categories):
             places = np.arange(len(totals))
             order = in_order(histogram[:, column], places @ histogram[:, column])
@@ -100,90 +102,25 @@ class TargetFinder:
                 left = histogram[:, column, on_left].sum(axis=1)
                 edge = earning.of_side(left) + earning.of_side(totals - left)
                 if edge > most and enough(rows, column, on_left, self.min_rows):
-                    best, most = set_of(self, histogram, column, on_left), edge
+                    best, most = self.members(histogram, column, on_left), edge
         return best
 
-
-@dataclass
-class SquaresFinder:
-    """Finds the test with the least squared error, from sums[weight or target, column, bin]."""
-
-    bins: Bins
-    counts: NDArray[np.int64]
-    min_rows: int = 1
-
-    def best(
+    def fallback(
         self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
     ) -> Found | None:
-        bins = self.bins
-        most = float(_explained(*totals.astype(np.float64)))
-        most += abs(most) * 1e-12
-        best = None
-        found = np.zeros(3, dtype=np.int64)
-        layout = (bins.n_bins, bins.has_missing, bins.ordered)
-        score = kernels.best_mean_threshold(histogram, totals, *layout, rows, self.min_rows, found)
-        if score > most:
-            best, most = threshold_of(self, histogram, found), score
-        for column in sorted(bins.categories):
-            order = in_order(histogram[:1, column], histogram[1, column])
-            for on_left in prefixes(order, bins.width):
-                left = histogram[:, column, on_left].sum(axis=1)
-                score = self._score(left, totals)
-                if score > most and enough(rows, column, on_left, self.min_rows):
-                    best, most = set_of(self, histogram, column, on_left), score
-        return best
+        """The test with the least squared error of the number of the target's bin."""
+        places = np.arange(len(totals))
+        finer = np.stack([histogram.sum(axis=0), np.tensordot(places, histogram, 1)])
+        finder = SquaresFinder(self.bins, self.counts, self.min_rows)
+        found = finder.best(finer, np.array([totals.sum(), places @ totals]), rows)
+        return None if found is None else replace(found, sums=sides_of(histogram, found.column, found.on_left))
 
-    def _score(self, left: NDArray[np.int64], totals: NDArray[np.int64]) -> float:
-        right = (totals - left).astype(np.float64)
-        return float(_explained(*left.astype(np.float64)) + _explained(*right))
+    def value(self, totals: NDArray[np.int64]) -> float:
+        return self.earning.of_side(totals)
 
-
-def _explained(weight: Any, target: Any) -> Any:
-    """What of the squares a side explains by its mean."""
-    return np.divide(target * target, weight, out=np.zeros_like(target), where=np.asarray(weight) > 0)
-
-
-def in_order(weights: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The categories that weigh something, by the mean of their targets; of equals the first."""
-    weight = weights.sum(axis=0)
-    present = np.flatnonzero(weight > 0)
-    return present[np.argsort(targets[present] / weight[present], kind="stable")]
-
-
-def prefixes(order: NDArray[np.int64], width: int) -> list[NDArray[np.bool_]]:
-    """The sets of the first categories of an order, as masks of bins."""
-    masks = []
-    on_left = np.zeros(width, dtype=np.bool_)
-    for category in order[:-1].tolist():
-        on_left[category] = True
-        masks.append(on_left.copy())
-    return masks
-
-
-def enough(rows: NDArray[np.int64], column: int, on_left: NDArray[np.bool_], min_rows: int) -> bool:
-    if not len(rows):
-        return True
-    held = rows[column, on_left].sum()
-    return bool(min(held, rows[column].sum() - held) >= min_rows)
-
-
-def threshold_of(finder: Any, histogram: NDArray[np.int64], found: NDArray[np.int64]) -> Found:
-    column, cut, missing_left = found.tolist()
-    on_left = np.empty(finder.bins.width, dtype=np.bool_)
-    sides = np.empty((2, len(histogram)), dtype=np.int64)
-    side = missing_left if finder.bins.has_missing[column] else -1
-    kernels.send_left(histogram, finder.counts[column], column, cut, side, on_left, sides)
-    return Found(column, cut, on_left, sides)
-
-
-def set_of(finder: Any, histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> Found:
-    """Where training saw no missing value, the heavier side takes those that come later."""
-    if not finder.bins.has_missing[column]:
-        seen = finder.counts[column]
-        on_left[finder.bins.missing] = seen[on_left].sum() >= seen[~on_left].sum()
-    here = histogram[:, column]
-    left = here[:, on_left].sum(axis=1)
-    return Found(column, -1, on_left, np.stack([left, here.sum(axis=1) - left]))
+    def settled(self, nodes: Any, engine: Any) -> list[bool]:
+        """Whether a node earns all it can."""
+        return [self.value(node.totals) >= self.earning.most(node.totals) * (1 - 1e-12) for node in nodes]
 
 
 class RegressionTrees(BaseEstimator):

@@ -4,7 +4,7 @@ A rule fires where all its tests hold. What it says is set by the weights on the
 rest. Over bins a rule is a tree with one path: of every question one side goes on, the other is a leaf.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,7 +18,8 @@ from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.cuts import Cuts, Levels, best_of
 from electorate.voters.leaves import leaf_outputs
-from electorate.voters.questions import Finder, Found
+from electorate.voters.lookahead import Stuck, better, candidates, left_sides
+from electorate.voters.questions import ANY_ROWS, Finder, Found, sides_of
 from electorate.voters.trees import Search, Voter, constant
 
 Histogram = NDArray[np.int64]
@@ -113,14 +114,16 @@ class Rules(BaseEstimator):
         terms = Terms(search)
         whole = search.sums.histogram[:, : len(search.bins.n_bins)]
         path, inside = _Path(), whole
-        term = terms.best(inside)
+        term = terms.next(ROOT, inside, self.max_terms)
         if term is None:
             return constant(search)
         path.ask(term)
-        for _ in range(1, self.max_terms):
-            sides = terms.sides(path.questions[-1], inside)
-            tried = [terms.best(side) for side in sides]
-            if len(path.questions) > 1:  # after the first test both sides are open
+        for asked in range(1, self.max_terms):
+            question = path.questions[-1]
+            sides = terms.sides(question, inside)
+            children = zip((question.left, question.right), sides, strict=True)
+            tried = [terms.next(node, side, self.max_terms - asked) for node, side in children]
+            if asked > 1:  # after the first test both sides are open
                 tried[1 - term.side] = None
             more = max((found for found in tried if found is not None), key=lambda found: found.score, default=None)
             if more is None:
@@ -154,8 +157,11 @@ class Rules(BaseEstimator):
 class Terms:
     """All terms that a rule may be given, judged by Matsushita's error over the rows that fire it and the others."""
 
+    min_rows: ClassVar[int] = 1
+
     def __init__(self, search: Search) -> None:
         self.search = search
+        self.bins = search.bins
         self.finder = Finder(search.bins, search.counts)
         self.signed = search.signed
         self.totals = search.sums.totals
@@ -171,6 +177,40 @@ class Terms:
         least = float(now + abs(now) * 1e-12)  # rounding alone is no gain
         best = self._threshold(inside, here, least)
         return self._category(inside, here, least if best is None else best.score) or best
+
+    def next(self, node: int, inside: Histogram, left: int) -> Term | None:
+        """The best term at a node of the path; where none gains, the one after which another gains the most.
+
+        left: how many terms the rule may still be given.
+        """
+        best = self.best(inside)
+        if best is not None or left < 2 or not self._balanced(node, inside):
+            return best
+        stuck = Stuck(node, inside, inside[:, 0].sum(axis=1), ANY_ROWS, left)
+        tests = candidates(self, stuck)
+        for test, (looked, _) in zip(
+            tests, left_sides(self.search.engine, [(stuck, test) for test in tests]), strict=True
+        ):
+            on_left = looked[:, : inside.shape[1]]
+            for side, part in enumerate((on_left, inside - on_left)):
+                more = self.best(part)
+                if more is not None and (best is None or better(more.score, best.score)):
+                    best = Term(more.score, test, side)
+        return best
+
+    def _balanced(self, node: int, inside: Histogram) -> bool:
+        """Whether no test tells the labels apart at all. Of residuals it is not known; the root is worth a look."""
+        if self.signed:
+            return node == ROOT
+        here = inside[:, 0].sum(axis=1)
+        return np.count_nonzero(here) > 1 and replace(self.finder, criterion="gini").best(inside, here) is None
+
+    def threshold(self, histogram: Histogram, column: int, cut: int, missing_left: int) -> Found:
+        return self.finder.threshold(histogram, column, cut, missing_left)
+
+    def members(self, histogram: Histogram, column: int, on_left: NDArray[np.bool_]) -> Found:
+        """A missing value is none of the categories that have a name."""
+        return Found(column, -1, on_left, sides_of(histogram, column, on_left))
 
     def sides(self, question: Question, inside: Histogram) -> list[Histogram]:
         left = self.search.engine.split([question])[0][:, : len(self.search.bins.n_bins)]
@@ -198,8 +238,7 @@ class Terms:
         column, level = int(self.levels.column[place]), int(self.levels.bin[place])
         on_left = np.zeros(self.search.bins.width, dtype=np.bool_)
         on_left[level] = True
-        left = inside[:, column, level]
-        return Term(float(scores.ravel()[index]), Found(column, -1, on_left, np.stack([left, here - left])), side)
+        return Term(float(scores.ravel()[index]), self.members(inside, column, on_left), side)
 
     def _both(self, left: NDArray[np.int64], here: NDArray[np.int64]) -> NDArray[np.float64]:
         """[..., side]: the scores of going on to the left, and to the right."""

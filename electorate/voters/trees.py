@@ -4,7 +4,7 @@ The driver finds the question of every open node from its histogram; the shards 
 histograms of the left children; the right ones are what is left of the parents'.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol
 
@@ -18,8 +18,10 @@ from electorate.engines.messages import ROOT, Question, Sums
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import leaf_outputs
+from electorate.voters.lookahead import Stuck, ties
 from electorate.voters.questions import ANY_ROWS, Finder, Found
 
+MANY_LEVELS = 2**31
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
 
 
@@ -46,6 +48,8 @@ class Splitter(Protocol):
 
     def split(self, questions: list[Question]) -> NDArray[np.int64]: ...
 
+    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]: ...
+
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
 
 
@@ -67,6 +71,10 @@ class Limits:
     min_samples_leaf: int = 1
     min_samples_split: int = 2
 
+    def levels(self, depth: int) -> int:
+        """How many levels a tree may grow below a node of this depth."""
+        return MANY_LEVELS if self.max_depth is None else self.max_depth - depth
+
     @property
     def count_rows(self) -> bool:
         return self.min_samples_leaf > 1 or self.min_samples_split > 2
@@ -82,22 +90,39 @@ class _Open:
 
 
 @dataclass
-class _Grown:
-    """The tree so far: questions in the order they were made, and the label weights of the nodes without one."""
+class Grown:
+    """A growing tree: its questions in the order they were added, and the label weights of the nodes without one."""
 
+    leaves: dict[int, NDArray[np.int64]]
     questions: list[Question] = field(default_factory=list)
-    leaves: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    found: list[Found] = field(default_factory=list)
 
     def add(self, node: int, found: Found) -> Question:
         left = 2 * len(self.questions) + 1
         question = Question(node, left, left + 1, found.column, found.cut, found.on_left)
         self.questions.append(question)
+        self.found.append(found)
         del self.leaves[node]
         self.leaves[left], self.leaves[left + 1] = found.sums
         return question
 
     def voter(self) -> Voter:
         return Voter(self.questions, list(self.leaves), np.array(list(self.leaves.values())))
+
+    def pruned(self, root: NDArray[np.int64]) -> "Grown":
+        """The tree without the questions that gain nothing and have none below them that does. root: its sums."""
+        if all(found.gains for found in self.found):
+            return self
+        paid: set[int] = set()
+        for question, found in zip(reversed(self.questions), reversed(self.found), strict=True):
+            if found.gains or question.left in paid or question.right in paid:
+                paid.add(question.node)
+        kept, number = Grown({ROOT: root}), {ROOT: ROOT}
+        for question, found in zip(self.questions, self.found, strict=True):
+            if question.node in paid:
+                asked = kept.add(number[question.node], found)
+                number[question.left], number[question.right] = asked.left, asked.right
+        return kept
 
 
 def grow(search: Search, criterion: str, limits: Limits) -> Voter:
@@ -111,30 +136,24 @@ def grow_by(finder: Any, search: Search, limits: Limits) -> Voter:
 
     finder.best(histogram, totals, rows): the best test of a node, or None.
     """
-    grown = _Grown(leaves={ROOT: search.sums.totals})
+    grown = Grown({ROOT: search.sums.totals})
     waiting = [_Open(ROOT, 0, search.sums.histogram)]
     at_once = max(1, BYTES_AT_ONCE // max(1, search.sums.histogram.nbytes))
     while waiting:
         batch, waiting = waiting[:at_once], waiting[at_once:]
         children = _split(batch, search, finder, limits, grown)
         waiting = children + waiting  # depth first by parts: what waits stays small
-    return grown.voter()
+    return grown.pruned(search.sums.totals).voter()
 
 
-def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grown: _Grown) -> list[_Open]:
+def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grown: Grown) -> list[_Open]:
     """Split what can be split; the children that are still open, with their histograms."""
-    rows = search.engine.count_rows([node.number for node in batch]) if limits.count_rows else None
     to_ask: list[tuple[_Open, Question]] = []
-    for place, node in enumerate(batch):
-        here = rows[place] if rows is not None else ANY_ROWS
-        if rows is not None and here[0].sum() < limits.min_samples_split:
-            continue
-        found = finder.best(node.histogram, grown.leaves[node.number], here)
+    for node, found in zip(batch, _tests(batch, search, finder, limits, grown), strict=True):
         if found is None:
             continue
         question = grown.add(node.number, found)
-        deepest = limits.max_depth is not None and node.depth + 1 >= limits.max_depth
-        if not deepest and (_mixed(found.sums[0]) or _mixed(found.sums[1])):
+        if limits.levels(node.depth) > 1 and (_mixed(found.sums[0]) or _mixed(found.sums[1])):
             to_ask.append((node, question))
     if not to_ask:
         return []
@@ -143,6 +162,26 @@ def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grow
         children.append(_Open(question.left, node.depth + 1, left))
         children.append(_Open(question.right, node.depth + 1, right))
     return [child for child in children if _mixed(grown.leaves[child.number])]
+
+
+def _tests(batch: list[_Open], search: Search, finder: Any, limits: Limits, grown: Grown) -> list[Found | None]:
+    """The test of every node, or None. One that gains nothing is taken only where the tree may grow below it."""
+    rows = search.engine.count_rows([node.number for node in batch]) if limits.count_rows else None
+    found: list[Found | None] = [None] * len(batch)
+    stuck: dict[int, Stuck] = {}
+    for place, node in enumerate(batch):
+        here, totals = rows[place] if rows is not None else ANY_ROWS, grown.leaves[node.number]
+        if rows is not None and here[0].sum() < limits.min_samples_split:
+            continue
+        found[place] = finder.best(node.histogram, totals, here)
+        if found[place] is None and limits.levels(node.depth) > 1:
+            stuck[place] = Stuck(node.number, node.histogram, totals, here, limits.levels(node.depth))
+    if search.signed and stuck and rows is None:
+        counted = search.engine.count_rows([node.number for node in stuck.values()])
+        stuck = {place: replace(node, rows=mine) for (place, node), mine in zip(stuck.items(), counted, strict=True)}
+    for place, test in zip(stuck, ties(finder, search.engine, list(stuck.values())), strict=True):
+        found[place] = test
+    return found
 
 
 def _both_sides(to_ask: list[tuple[_Open, Question]], engine: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
