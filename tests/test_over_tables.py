@@ -367,7 +367,7 @@ def test_several_tables_end_with_tests_over_them(tables, capsys):
     assert main(given) == 0
     said = capsys.readouterr()
     assert "2 algorithms over 3 data sets" in said.out
-    assert said.out.count("rows locked away") == 3
+    assert said.out.count("test rows held out and used once") == 3
     pairs = pd.read_csv("tables.compare/pairs.csv")
     errors = pd.read_csv("tables.compare/errors.csv")
     assert list(errors["data"]) == ["t0", "t1", "t2"]

@@ -113,14 +113,25 @@ def _fit(cell: Cell, raw: Rows, protocol: Protocol) -> Fitted:
 
 
 def _losses(fitted: Fitted, raw: Rows, n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of each row: wrong or not and the log loss; for a quantity the absolute error and nothing."""
+    """For each row, 0 or 1 and the log loss; for regression, the absolute error and nothing."""
     rows = fitted.coder(raw)
     if not n_classes:
-        return np.abs(fitted.model.predict(rows.matrix) - rows.target).astype(np.float64), np.empty(0)
+        losses = np.abs(_finite(fitted.model.predict(rows.matrix), "prediction") - rows.target)
+        return _finite(losses, "absolute error").astype(np.float64), np.empty(0)
     proba = np.zeros((rows.n_rows, n_classes))
-    proba[:, fitted.present] = 1.0 if fitted.model is None else fitted.model.predict_proba(rows.matrix)
-    given = np.clip(proba[np.arange(rows.n_rows), rows.target], SMALLEST, 1.0)
-    return (np.argmax(proba, axis=1) != rows.target).astype(np.float64), -np.log(given)
+    given = 1.0 if fitted.model is None else fitted.model.predict_proba(rows.matrix)
+    proba[:, fitted.present] = _finite(given, "probability")
+    of_label = np.clip(proba[np.arange(rows.n_rows), rows.target], SMALLEST, 1.0)
+    return (np.argmax(proba, axis=1) != rows.target).astype(np.float64), -np.log(of_label)
+
+
+def _finite(values: Any, name: str) -> Any:
+    """Refuse NaN and infinity: a mean loss of NaN cannot be ranked."""
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        row = int(bad[0][0])
+        raise ValueError(f"the {name} for test row {row} of the fold is {np.asarray(values)[tuple(bad[0])]}")
+    return values
 
 
 def size_of(model: Any) -> int:

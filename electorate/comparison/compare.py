@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 from electorate.comparison import folds, report, statistics
 from electorate.comparison.algorithms import Algorithm, Facts, applicable
 from electorate.comparison.cells import Cell, Protocol, in_order
-from electorate.comparison.journal import Failed, Journal, Memory
+from electorate.comparison.journal import Expected, Failed, Journal, Memory
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.peers import Coded
 from electorate.comparison.plan import listed, plan_of
@@ -200,7 +200,7 @@ class Setup:
             return self._finish(self._open(os.path.join(passing, "compare")), here, n_jobs, progress, None)
 
     def _open(self, folder: Any) -> Journal:
-        journal = Journal(folder)
+        journal = Journal(folder, self._expected)
         plan = plan_of(self.protocol, self.open_rows, self.options.locked, task_of(self.classes))
         journal.open(plan, self.open_rows)
         return journal
@@ -244,6 +244,13 @@ class Setup:
         finally:
             progress.end()
         return {}
+
+    @property
+    def _expected(self) -> Expected:
+        part = folds.outer(self.open_rows.target, self.protocol.n_folds, self.options.seed)
+        sizes = np.bincount(part, minlength=self.protocol.n_folds).tolist()
+        cells = in_order(self.algorithms, self.protocol.n_folds)
+        return Expected([sizes[cell.fold] for cell in cells], len(self.classes) > 0)
 
     @property
     def _weights_by_fold(self) -> dict[int, NDArray[np.float64]] | None:
@@ -380,7 +387,7 @@ class Comparison:
     @property
     def outcomes(self) -> Outcomes:
         names = [line.algorithm.name for line in self.ranking.lines]
-        return Outcomes(names, self.ranking.losses, self.ranking.weight)
+        return Outcomes(names, self.ranking.losses, self.ranking.weight, self.setup.protocol.n_folds)
 
     @property
     def not_run(self) -> list[Cell]:
@@ -410,8 +417,7 @@ class Comparison:
         """What the table does not say by itself."""
         ranking, protocol = self.ranking, self.setup.protocol
         lines = report.missing(ranking, protocol)
-        lines += [f"not in the table, for want of results in the same folds: {a.name}" for a in ranking.left_out]
-        return lines
+        return lines + report.unranked(ranking, protocol)
 
     def __str__(self) -> str:
         if not self.ranking.lines:
@@ -428,7 +434,7 @@ class Comparison:
         some = "" if used == n_folds else f", {used} of them run by all"
         weighed = "" if self.setup.rows.weight is None else "; errors are weighted"
         return (
-            f"{len(opened)} rows in {n_folds} folds{some}; {len(locked)} rows locked away for the winner's bound; "
+            f"{len(opened):,} rows in {n_folds} folds{some}; {len(locked):,} test rows held out and used once; "
             f"seed {self.setup.options.seed}{weighed}"
         )
 

@@ -1,9 +1,12 @@
-"""The folder of a comparison: what is compared, the open rows, a file per finished cell. JSON and arrays only.
+"""The folder of a comparison: the plan, the training rows, and one file per finished cell. JSON and arrays only.
 
-Every file is written whole or not at all, so a run that was interrupted or killed goes on from what is there.
+The plan is written first and cells are written atomically, so a run that was interrupted or killed can be resumed.
+Cells are checked when they are read: a damaged one is run again.
 """
 
 import json
+import logging
+import math
 import os
 import shutil
 from contextlib import suppress
@@ -18,8 +21,11 @@ from electorate.comparison.rows import Rows, restore, store
 from electorate.modelfile import ModelFormatError, meta_value, require
 from electorate.safe_write import write_text
 
+_log = logging.getLogger("electorate")
+
 KIND = "electorate comparison cell"
 PLAN, CELLS, ROWS = "comparison.json", "cells", "rows"
+UNFINISHED = {CELLS, ROWS, PLAN + ".tmp"}  # what a run that was killed at its start may leave
 
 
 @dataclass(frozen=True)
@@ -32,23 +38,53 @@ class Failed:
 Result = Tested | Failed
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What every valid result has. n_rows: rows tested by each cell, by its number. labels: losses are 0 or 1."""
+
+    n_rows: list[int]
+    labels: bool
+
+    def fault(self, number: int, result: Tested) -> str | None:
+        """What is wrong with a result, or None."""
+        n_rows = self.n_rows[number]
+        for name, wanted in (("losses", n_rows), ("log_losses", n_rows if self.labels else 0)):
+            values = getattr(result, name)
+            if len(values) != wanted:
+                return f"{name} has {len(values)} values for {wanted} rows"
+            bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+            if bad.size:
+                return f"{name}[{bad[0]}] is {values[bad[0]]}"
+        if self.labels and not np.all((result.losses == 0) | (result.losses == 1)):
+            return "losses of class labels must be 0 or 1"
+        for name in ("inner", "size", "fit_seconds", "predict_seconds"):
+            value = getattr(result, name)
+            if not (math.isfinite(value) and value >= 0):
+                return f"{name} is {value}"
+        return None
+
+
 class Journal:
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    """Reads and writes the folder of a comparison; expected: needed to read cells."""
+
+    def __init__(self, folder: str | os.PathLike[str], expected: Expected | None = None) -> None:
         self.folder = os.fspath(folder)
+        self.expected = expected
+        self._reported: set[int] = set()
 
     # ------------------------------------------------------------ the plan
 
     def open(self, plan: dict[str, Any], rows: Rows) -> None:
-        """Begin, or go on with the same plan; another comparison's folder is refused."""
+        """Start, or resume the same plan; a folder with another comparison, or with other files, is refused."""
         before = self.read_plan()
         if before is None:
-            self._refuse_strangers()
+            self._refuse_other_files()
             os.makedirs(os.path.join(self.folder, CELLS), exist_ok=True)
+            self._write_json(PLAN, plan)  # before the rows: what follows can be resumed
         elif before != plan:
             raise ValueError(_difference(self.folder, before, plan))
+        os.makedirs(os.path.join(self.folder, CELLS), exist_ok=True)
         store(rows, os.path.join(self.folder, ROWS))
-        if before is None:
-            self._write_json(PLAN, plan)
 
     def read_plan(self) -> dict[str, Any] | None:
         path = os.path.join(self.folder, PLAN)
@@ -62,9 +98,18 @@ class Journal:
         except (ValueError, AssertionError):
             raise ValueError(f"{path} is damaged: remove the folder {self.folder!r} to begin anew") from None
 
-    def _refuse_strangers(self) -> None:
-        if os.path.isdir(self.folder) and os.listdir(self.folder):
-            raise ValueError(f"the folder {self.folder!r} holds something else: give another one, or remove it")
+    def _refuse_other_files(self) -> None:
+        """Refuse a folder without a plan, unless it is what a run that was killed at its start leaves."""
+        if not os.path.isdir(self.folder):
+            return
+        cells = os.path.join(self.folder, CELLS)
+        names = set(os.listdir(self.folder)) - UNFINISHED
+        names |= set(os.listdir(cells)) if os.path.isdir(cells) else set()
+        if names:
+            raise ValueError(
+                f"the folder {self.folder!r} holds something else ({min(names)!r}) and no {PLAN}: "
+                "choose another folder, or remove it"
+            )
 
     def rows(self) -> Rows:
         return restore(os.path.join(self.folder, ROWS))
@@ -88,29 +133,47 @@ class Journal:
         modelfile.write(self._path(number), KIND, meta, arrays)
 
     def get(self, number: int) -> Result | None:
-        """None: not there, or damaged; then it is run again."""
+        """The result of a cell; None if it is missing or damaged, and has to be run."""
+        path = self._path(number)
         try:
-            contents = modelfile.read(self._path(number))
-            if "failed" in contents.meta:
-                return Failed(meta_value(contents, "failed", str))
-            return Tested(
-                meta_value(contents, "inner", float),
-                np.array(require(contents, "losses", "<f8", (None,))),
-                np.array(require(contents, "log_losses", "<f8", (None,))),
-                meta_value(contents, "size", int),
-                meta_value(contents, "fit_seconds", float),
-                meta_value(contents, "predict_seconds", float),
-            )
-        except (FileNotFoundError, ModelFormatError):
+            result = _read_cell(path)
+        except FileNotFoundError:
             return None
+        except ModelFormatError as error:
+            return self._damaged(number, str(error))
+        if isinstance(result, Failed) or self.expected is None:
+            return result
+        fault = self.expected.fault(number, result)
+        return result if fault is None else self._damaged(number, f"{path}: {fault}")
+
+    def _damaged(self, number: int, message: str) -> None:
+        if number not in self._reported:
+            self._reported.add(number)
+            _log.warning("damaged cell, it is run again: %s", message)
 
     def _write_json(self, name: str, value: Any) -> None:
         path = os.path.join(self.folder, name)
         write_text(path, json.dumps(value, indent=1))
 
 
+def _read_cell(path: str) -> Result:
+    contents = modelfile.read(path)
+    if contents.kind != KIND:
+        raise ModelFormatError(f"{path}: a file of the kind {contents.kind!r}, not a cell")
+    if "failed" in contents.meta:
+        return Failed(meta_value(contents, "failed", str))
+    return Tested(
+        meta_value(contents, "inner", float),
+        np.array(require(contents, "losses", "<f8", (None,))),
+        np.array(require(contents, "log_losses", "<f8", (None,))),
+        meta_value(contents, "size", int),
+        meta_value(contents, "fit_seconds", float),
+        meta_value(contents, "predict_seconds", float),
+    )
+
+
 class Memory:
-    """Stands in for a journal where nothing is kept."""
+    """Takes the place of a journal where nothing is stored."""
 
     folder = None
 

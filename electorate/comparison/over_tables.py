@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from electorate.comparison import paired_tests as tests
 from electorate.comparison import statistics
 from electorate.comparison.report import align, as_csv
+from electorate.comparison.verdicts import training_factor
 from electorate.shown import literal
 
 Floats = NDArray[np.float64]
@@ -65,11 +66,20 @@ def compare_over(results: Any, rows: Any = None, *, seed: int = 0) -> "OverTable
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What happened on the rows of one data set. losses: [algorithm, row]; weight: of the rows, or None."""
+    """Losses on the rows of one data set.
+
+    losses: [algorithm, row]. weight: of the rows, or None. n_folds: of the cross-validation they are from, or None.
+    """
 
     algorithms: list[str]
     losses: Floats
     weight: Floats | None = None
+    n_folds: int | None = None
+
+    @property
+    def variance_factor(self) -> float:
+        """Of the mean losses: training sets that overlap make it larger than rows alone would show."""
+        return 1.0 if self.n_folds is None else training_factor(self.n_folds)
 
 
 def _is_by_data_set(results: Mapping[Any, Any]) -> bool:
@@ -106,7 +116,7 @@ def _from_outcomes(given: dict[str, Outcomes], seed: int) -> "OverTables":
     for found in given.values():
         losses = found.losses[[found.algorithms.index(a) for a in everywhere]]
         errors.append(np.average(losses, axis=1, weights=found.weight))
-        chances.append(_chances(losses, found.weight, seed))
+        chances.append(_chances(losses, found.weight, seed, found.variance_factor))
     left_out = [a for a in anywhere if a not in everywhere]
     rates = all(_are_rates(found.losses) for found in given.values())
     return OverTables.of(list(given), everywhere, np.array(errors), np.array(chances), left_out, in_units=not rates)
@@ -116,13 +126,13 @@ def _are_rates(losses: Floats) -> bool:
     return bool(np.all((losses == 0) | (losses == 1)))
 
 
-def _chances(losses: Floats, weight: Floats | None, seed: int) -> Floats:
-    """[a, b]: that a is better than b on these rows."""
+def _chances(losses: Floats, weight: Floats | None, seed: int, factor: float) -> Floats:
+    """[a, b]: that a is better than b on such rows; each row counts as 1 / factor of a row."""
     k = len(losses)
     if weight is None and _are_rates(losses):
-        only = losses @ (1 - losses).T  # [a, b]: rows that a alone gets wrong
+        only = losses @ (1 - losses).T / factor  # [a, b]: rows that a alone gets wrong
         return np.array([[tests.chance_of_better(only[b, a], only[a, b]) for b in range(k)] for a in range(k)])
-    means = statistics.posterior_means(losses, seed, weight=weight)  # one draw of the rows for all pairs
+    means = statistics.posterior_means(losses, seed, weight=weight, factor=factor)  # one draw of the rows for all
     return np.array([statistics.chance_of_worse(means, a) for a in range(k)])
 
 

@@ -1,9 +1,9 @@
-"""From cells to a ranked table: nested errors on the rows all have in common, and what can be said of differences.
+"""Ranks the algorithms by their nested errors on the rows that all of them were tested on.
 
-Everything is a function of the cells that were run; which were not, and which failed, is said beside it.
+Everything is a function of the finished cells. Cells that were not run and cells that failed are listed as well.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,7 @@ from electorate.comparison import statistics
 from electorate.comparison.algorithms import Algorithm
 from electorate.comparison.cells import Cell, Protocol, Tested
 from electorate.comparison.journal import Failed, Result
-
-SURE = 0.95
+from electorate.comparison.verdicts import TestedRows, judge
 
 
 @dataclass(frozen=True)
@@ -30,11 +29,11 @@ class Line:
     predict_seconds: float  # per 1,000 rows
     settings_run: int
     chance_of_best: float = 0.0
-    chance_of_worse: float = 0.5  # than the first
+    is_worse: bool = False  # than the first, beyond chance
 
     @property
     def verdict(self) -> str:
-        return "real" if self.chance_of_worse >= SURE else "noise"
+        return "real" if self.is_worse else "tie"
 
 
 @dataclass(frozen=True)
@@ -65,14 +64,15 @@ def rank(protocol: Protocol, cells: list[Cell], results: dict[Cell, Result], wei
     nested = {a: nest(a, common, tested) for a in there}
     losses = np.array([np.concatenate([t.losses for t in nested[a]]) for a in there])
     weight = None if weights is None else np.concatenate([weights[fold] for fold in common])
-    means = statistics.posterior_means(losses, protocol.seed, weight=weight)
-    best = statistics.chance_of_best(means)
     shown = {a: best_setting(a, common, tested, weights) for a in there}
     runs = {a: len({cell.setting for cell in tested if cell.algorithm == a}) for a in there}
     lines = [_line(protocol.algorithms[a], shown[a], nested[a], runs[a], weight) for a in there]
     order = sorted(range(len(there)), key=lambda i: (lines[i].error, _last(lines[i].log_loss), i))
-    worse = statistics.chance_of_worse(means, order[0])
-    judged = [_judge(lines[i], float(best[i]), float(worse[i])) for i in order]
+    fold = np.repeat(common, [len(t.losses) for t in nested[there[0]]])
+    found = judge(TestedRows(losses, fold, protocol.n_folds, weight), order[0], protocol.seed)
+    judged = [
+        replace(lines[i], chance_of_best=float(found.chance_of_best[i]), is_worse=bool(found.real[i])) for i in order
+    ]
     return Ranking(judged, common, losses.shape[1], not_run, failed, left_out, losses[order], weight)
 
 
@@ -126,16 +126,12 @@ def _line(
     )
 
 
-def _judge(line: Line, best: float, worse: float) -> Line:
-    return Line(**{**line.__dict__, "chance_of_best": best, "chance_of_worse": worse})
-
-
 def _last(log_loss: float) -> float:
     return np.inf if np.isnan(log_loss) else log_loss
 
 
 def baseline(target: NDArray[np.number], n_classes: int, weight: NDArray[np.float64] | None = None) -> float:
-    """The error of always saying the commonest label, or the median; both by weight, where rows have weights."""
+    """The error of always predicting the majority class, or the median; weighted where rows have weights."""
     if not n_classes:
         return float(np.average(np.abs(target - _median(target, weight)), weights=weight))
     if weight is None:

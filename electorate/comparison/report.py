@@ -1,6 +1,6 @@
-"""A comparison as text: the ranked table, what it means, what was not run. And as CSV.
+"""Formats a comparison as text and as CSV: the ranked table, its meaning, and what was not run.
 
-Names come from the package or the user and are shown literally.
+Names come from the package or the user and are escaped.
 """
 
 import csv
@@ -10,7 +10,7 @@ from typing import Any
 
 from electorate.comparison.algorithms import Setting
 from electorate.comparison.cells import Cell, Protocol
-from electorate.comparison.ranking import SURE, Line, Ranking
+from electorate.comparison.ranking import Line, Ranking
 from electorate.shown import cell as safe
 from electorate.shown import literal
 
@@ -123,6 +123,15 @@ def missing(ranking: Ranking, protocol: Protocol) -> list[str]:
     return lines
 
 
+def unranked(ranking: Ranking, protocol: Protocol) -> list[str]:
+    """The algorithms without a place in the table, and why."""
+    late = {protocol.algorithms[cell.algorithm].name for cell in ranking.not_run}
+    groups: dict[str, list[str]] = {"ran out of time": [], "failed": []}
+    for algorithm in ranking.left_out:
+        groups["ran out of time" if algorithm.name in late else "failed"].append(literal(algorithm.name))
+    return [f"not ranked ({why}): {'; '.join(names)}" for why, names in groups.items() if names]
+
+
 def _grouped(cells: list[Cell], protocol: Protocol) -> list[str]:
     folds: dict[int, dict[int, list[int]]] = {}
     for cell in sorted(cells, key=lambda cell: (cell.algorithm, cell.setting)):
@@ -154,26 +163,34 @@ def _list(numbers: list[int]) -> str:
 
 
 def meaning(ranking: Ranking, base: float, held_out: dict[str, Any], quantity: bool) -> list[str]:
-    """The table in words. base: the error without a model; held_out: what the winner's locked rows said."""
-    first, rest = ranking.lines[0], ranking.lines[1:]
-    usual = "the median" if quantity else "the commonest label"
-    lines = [f"always saying {usual} would have the error {base:.4f}"]
-    noise = [literal(line.algorithm.name, 40) for line in rest if line.verdict == "noise"]
-    if noise:
-        lines.append(
-            f"noise, as far as these rows can tell: the lead of {first.algorithm.name} over {'; '.join(noise)}"
-        )
-    elif rest:
-        lines.append(f"the lead of {first.algorithm.name} is real: at least {SURE:.0%} probable against each other one")
+    """The table in words. base: the error of the baseline; held_out: the winner's result on the test rows."""
+    usual, error = ("median", "absolute error") if quantity else ("majority class", "error")
+    lines = [f"baseline ({usual}): {error} {base:.4f}", *lead(ranking)]
+    name = literal(ranking.lines[0].algorithm.name, 40)
     if held_out.get("bound") is not None:
         lines.append(
-            f"{first.algorithm.name}, trained without the locked rows, errs on {held_out['errors']} of "
-            f"{held_out['rows']}: with {held_out['confidence']:.0%} confidence "
-            f"its error is at most {held_out['bound']:.4f}"
+            f"{name}, trained without the {held_out['rows']:,} test rows, misclassifies {held_out['errors']:,} of "
+            f"them: with {held_out['confidence']:.0%} confidence its error is at most {held_out['bound']:.4f}"
         )
     elif "error" in held_out:
         lines.append(
-            f"{first.algorithm.name}, trained without the {held_out['rows']} locked rows, has the error "
-            f"{held_out['error']:.4f} on them; {held_out['why']}"
+            f"{name}, trained without the {held_out['rows']:,} test rows, has the error {held_out['error']:.4f} on "
+            f"them; {held_out['why']}"
         )
     return lines
+
+
+def lead(ranking: Ranking) -> list[str]:
+    """What "real" and "tie" mean, and what follows for the first."""
+    first, *rest = ranking.lines
+    if not rest:
+        return []
+    name, ties = literal(first.algorithm.name, 40), [line for line in rest if line.verdict == "tie"]
+    lines = [
+        'vs first: "real" is a worse error beyond chance, with 95% confidence over all '
+        f'{len(ranking.lines)} algorithms and over repeated training; "tie" is no proven difference'
+    ]
+    if not ties:
+        return [*lines, f"the lead of {name} over every other algorithm is real"]
+    shown = "; ".join(literal(line.algorithm.name, 40) for line in ties)
+    return [*lines, f"tied with {name}: {shown}"]

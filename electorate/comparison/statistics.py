@@ -1,6 +1,6 @@
-"""What outcomes prove and what they only suggest: an exact bound, standard errors, the chance of being the best.
+"""Statistics of losses per row: an exact bound, standard errors, the chance that one algorithm beats another.
 
-Nothing here trains. Outcomes are losses per row, paired: the same rows for every algorithm.
+Losses are paired: the same rows for every algorithm.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from electorate.theory.binomial import binomial_bound
 
-__all__ = ["binomial_bound", "chance_of_best", "chance_of_worse", "posterior_means", "standard_error"]
+__all__ = ["binomial_bound", "chance_of_worse", "posterior_means", "standard_error"]
 
 DRAWS = 4_000
 CELLS_AT_ONCE = 4_000_000
@@ -17,7 +17,7 @@ Losses = NDArray[np.float64]  # [algorithm, row]
 
 
 def standard_error(losses: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> float:
-    """Of the (weighted) mean over rows; what another choice of training rows would change is not in it."""
+    """Of the (weighted) mean over rows, for the models as they were trained."""
     if weight is None:
         return float(np.std(losses) / np.sqrt(len(losses)))
     off = weight * (losses - np.average(losses, weights=weight))
@@ -25,7 +25,7 @@ def standard_error(losses: NDArray[np.float64], weight: NDArray[np.float64] | No
 
 
 def posterior_means(
-    losses: Losses, seed: int, draws: int = DRAWS, weight: NDArray[np.float64] | None = None
+    losses: Losses, seed: int, draws: int = DRAWS, weight: NDArray[np.float64] | None = None, factor: float = 1.0
 ) -> NDArray[np.float64]:
     """[draw, algorithm] of mean losses under weights of the rows drawn from a Dirichlet(1, ..., 1).
 
@@ -34,11 +34,13 @@ def posterior_means(
     Before any row is seen there is one for each algorithm that it alone gets wrong: of two algorithms, the share of
     the rows between them that the first gets wrong is then uniform. Without them one row would decide everything.
     weight: of the rows; a drawn mean is then that of weight times loss over that of the weight.
+    factor: each row counts as 1 / factor of a row, which multiplies the variance by about as much.
     """
     seen = np.concatenate([losses.T, _imagined(losses)])
     if weight is not None:
         seen = np.column_stack([seen, np.append(weight / np.mean(weight), np.ones(len(losses)))])
-    patterns, counts = np.unique(seen, axis=0, return_counts=True)
+    patterns, place = np.unique(seen, axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), np.append(np.full(losses.shape[1], 1 / factor), np.ones(len(losses))))
     of_row = np.ones(len(patterns)) if weight is None else patterns[:, -1]
     lost = of_row[:, None] * patterns[:, : len(losses)]
     rng = np.random.default_rng([seed, 3])
@@ -46,7 +48,7 @@ def posterior_means(
     at_once = max(1, CELLS_AT_ONCE // len(patterns))
     for low in range(0, draws, at_once):
         high = min(draws, low + at_once)
-        drawn = rng.standard_gamma(counts.astype(np.float64), size=(high - low, len(counts)))
+        drawn = rng.standard_gamma(counts, size=(high - low, len(counts)))
         means[low:high] = (drawn @ lost) / (drawn @ of_row)[:, None]
     return means
 
@@ -54,12 +56,6 @@ def posterior_means(
 def _imagined(losses: Losses) -> NDArray[np.float64]:
     """[row, algorithm]: as far apart as any row tells algorithms apart, 1 for labels unless all agree."""
     return np.eye(len(losses)) * float(np.ptp(losses, axis=0).max(initial=0.0))
-
-
-def chance_of_best(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of each algorithm; equals share."""
-    best = means <= means.min(axis=1, keepdims=True) * (1 + 1e-12)
-    return np.asarray((best / best.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 def chance_of_worse(means: NDArray[np.float64], first: int) -> NDArray[np.float64]:

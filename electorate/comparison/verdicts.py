@@ -1,0 +1,208 @@
+"""Decides which differences between algorithms are larger than chance explains, and how likely each is the best.
+
+Both answers use one covariance matrix of the mean losses, enlarged for the randomness of training. A difference is
+real if it is too large for any pair of equal algorithms: the first of K is picked by the same rows that judge its lead.
+
+The model: mean losses are roughly normal around the expected losses over draws of rows and seeds. See docs/compare.md
+for what is assumed and benchmarks/VERDICTS.md for how often the verdict is wrong.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+LEVEL = 0.05  # chance of one false "real" or more, over all pairs
+DRAWS = 20_000
+TABULATED = (*range(1, 11), 12, 15, 20, 24, 30, 40, 60, 120)  # degrees of freedom; others are rounded down to these
+MANY = 1_000  # degrees of freedom that count as infinitely many
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TestedRows:
+    """Losses of all algorithms on the same rows.
+
+    losses: [algorithm, row]. fold: the fold that tested each row. n_folds: folds of the cross-validation, which may be
+    more than were run. weight: of the rows, or None.
+    """
+
+    losses: Floats
+    fold: NDArray[np.int64]
+    n_folds: int
+    weight: Floats | None = None
+
+    @property
+    def share(self) -> Floats:
+        """Each row's share of a mean loss."""
+        if self.weight is None:
+            return np.full(self.losses.shape[1], 1 / self.losses.shape[1])
+        return np.asarray(self.weight / np.sum(self.weight))
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """real: whether each algorithm is worse than the first beyond chance. chance_of_best: sums to 1.
+
+    The first has a chance_of_best of at least 0.95 exactly if its lead over every other algorithm is real.
+    """
+
+    real: NDArray[np.bool_]
+    chance_of_best: Floats
+
+
+def judge(rows: TestedRows, first: int, seed: int = 0) -> Verdicts:
+    """Compare every algorithm with the first, which must have the least mean loss."""
+    mean = rows.losses @ rows.share
+    covariance = covariance_of_means(rows)
+    spread = np.diag(covariance)
+    variance = spread + spread[first] - 2 * covariance[first]
+    gap = mean - mean[first]
+    real = (gap > 0) & (gap > critical(max(2, len(mean)), np.inf) * np.sqrt(np.maximum(variance, 0.0)))
+    chance = _chance_of_best(mean, covariance, ~real, seed)
+    return Verdicts(real, _consistent(chance, first, bool(np.sum(~real) == 1)))
+
+
+# ---------------------------------------------------------------- the covariance of the mean losses
+
+
+def covariance_of_means(rows: TestedRows) -> Floats:
+    """[algorithm, algorithm] of mean losses, over draws of the rows and over training.
+
+    The plain covariance over rows is multiplied so that a difference has to pass two tests. One is over rows, with the
+    variance of Nadeau and Bengio (2003) for training sets that overlap. The other is over folds, and tells when
+    training in a fold changes results more than that correction allows.
+    """
+    plain = covariance_over_rows(rows)
+    n_algorithms = len(rows.losses)
+    if n_algorithms < 2:
+        return plain
+    over_rows = training_factor(rows.n_folds) * critical(n_algorithms, 1 / np.sum(rows.share**2) - 1) ** 2
+    factor = max(over_rows, _factor_over_folds(rows, plain))
+    rounding = 1e-12 * float(np.trace(plain))  # keeps the matrix regular where algorithms agree on all rows
+    return (plain + np.diag(_smallest_contrasts(rows) ** 2 + rounding)) * (factor / critical(n_algorithms, np.inf) ** 2)
+
+
+def training_factor(n_folds: int) -> float:
+    """By how much Nadeau and Bengio enlarge the variance of a mean over all folds, 1/F to 1/F + n_test/n_train."""
+    return 1 + n_folds / (n_folds - 1)
+
+
+def covariance_over_rows(rows: TestedRows) -> Floats:
+    """Of the weighted mean losses, by leaving out one row at a time: a row that dominates by its weight shows."""
+    share = rows.share
+    centred = rows.losses - (rows.losses @ share)[:, None]
+    influence = centred * (share / np.maximum(1 - share, np.finfo(np.float64).eps))
+    return np.asarray(influence @ influence.T)
+
+
+def _smallest_contrasts(rows: TestedRows) -> Floats:
+    """For each algorithm, one more row on which it alone errs: how much that would move its mean.
+
+    It counts as much as the row that separates the algorithm most from the nearest other one. With this term a few
+    rows without a counterexample do not have a variance of 0 (the adjustment of Agresti and Min for paired shares).
+    """
+    share, k = rows.share, len(rows.losses)
+    apart = np.full((k, k), np.inf)
+    for a in range(k):
+        for b in range(a):
+            most = float(np.max(share * np.abs(rows.losses[a] - rows.losses[b])))
+            apart[a, b] = apart[b, a] = most if most > 0 else np.inf
+    nearest = apart.min(axis=1)
+    return np.where(np.isinf(nearest), 0.0, nearest)
+
+
+def _factor_over_folds(rows: TestedRows, plain: Floats) -> float:
+    """The multiple of the plain covariance by which a difference passes the test over folds.
+
+    The variance between folds, relative to that between rows, is pooled over all pairs: 4 degrees of freedom of one
+    pair in 5 folds would leave no power. Algorithms that vary more than others count for fewer degrees.
+    """
+    folds, fold = np.unique(rows.fold, return_inverse=True)
+    k, n = len(rows.losses), len(folds)
+    centring = np.eye(k) - 1 / k
+    contrasts = centring @ plain @ centring
+    total = float(np.trace(contrasts))
+    if n < 2 or total <= 0:
+        return 0.0
+    share = np.bincount(fold, rows.share)
+    sums = np.array([np.bincount(fold, rows.share * losses) for losses in centring @ rows.losses])
+    off = sums - sums.sum(axis=1, keepdims=True) * share
+    ratio = n / (n - 1) * float(np.sum(off**2)) / total
+    degrees = (n - 1) * total**2 / float(np.sum(contrasts**2))
+    return ratio * critical(k, degrees) ** 2
+
+
+def critical(n_algorithms: int, degrees: float) -> float:
+    """The largest |t| of all pairs among equal algorithms stays below this in 95% of cases (Tukey and Kramer)."""
+    if degrees >= MANY:
+        return _critical(n_algorithms, np.inf)
+    return _critical(n_algorithms, max(d for d in TABULATED if d <= max(1.0, degrees + 1e-9)))
+
+
+@lru_cache(maxsize=1_000)
+def _critical(n_algorithms: int, degrees: float) -> float:
+    if n_algorithms == 2:
+        half = 1 - LEVEL / 2
+        return float(special.ndtri(half) if np.isinf(degrees) else special.stdtrit(degrees, half))
+    from scipy.stats import studentized_range
+
+    return float(studentized_range.ppf(1 - LEVEL, n_algorithms, degrees)) / np.sqrt(2)
+
+
+# ---------------------------------------------------------------- the chance of being the best
+
+
+def _chance_of_best(mean: Floats, covariance: Floats, tied: NDArray[np.bool_], seed: int) -> Floats:
+    """Posterior chance of the least expected loss; tied: the first and all that are not really worse.
+
+    Expected losses of the tied are draws from one normal law, whose variance is estimated and often 0: then they are
+    equally likely. Without this shrinkage the best of K equal algorithms would look good by luck alone. The others
+    have a flat prior, since one bad algorithm says nothing about how far apart good ones are.
+    """
+    k, n_tied = len(mean), int(np.sum(tied))
+    if k == 1 or not np.any(covariance):
+        return tied / n_tied
+    between = _variance_between(mean[tied], covariance[np.ix_(tied, tied)]) if n_tied > 1 else np.inf
+    design = np.eye(k)
+    if between == 0:  # one expected loss for all tied
+        design = np.column_stack([tied.astype(np.float64), design[:, ~tied]])
+    inverse = np.linalg.inv(covariance)
+    precision = design.T @ inverse @ design
+    if 0 < between < np.inf:
+        precision[np.ix_(tied, tied)] += (np.eye(n_tied) - 1 / n_tied) / between
+    posterior = np.linalg.inv(precision)
+    centre = posterior @ design.T @ inverse @ mean
+    draws = np.random.default_rng([seed, 3]).standard_normal((DRAWS, len(centre)))
+    drawn = centre + draws @ np.linalg.cholesky((posterior + posterior.T) / 2).T
+    best = np.bincount(np.argmin(drawn, axis=1), minlength=len(centre)) / DRAWS
+    return np.asarray(design @ (best / design.sum(axis=0)))
+
+
+def _variance_between(mean: Floats, covariance: Floats) -> float:
+    """Restricted maximum likelihood of the variance of expected losses, over a grid that starts with 0."""
+    from scipy.linalg import helmert
+
+    contrasts = helmert(len(mean))
+    noise, axes = np.linalg.eigh(contrasts @ covariance @ contrasts.T)
+    square = (axes.T @ contrasts @ mean) ** 2
+    noise = np.maximum(noise, np.finfo(np.float64).tiny)
+    largest = max(float(square.max()), float(noise.max()))
+    grid = np.append(0.0, largest * np.geomspace(1e-6, 10.0, 500))[:, None]
+    unlikely = np.sum(np.log(grid + noise) + square / (grid + noise), axis=1)
+    return float(grid[np.argmin(unlikely), 0])
+
+
+def _consistent(chance: Floats, first: int, leads_all: bool) -> Floats:
+    """The first is the best with a chance of 0.95 or more if its lead over all others is real, and only then."""
+    if len(chance) == 1:
+        return chance
+    least, most = (1 - LEVEL, 1.0) if leads_all else (0.0, 1 - LEVEL - 0.01)
+    wanted = float(np.clip(chance[first], least, most))
+    others = 1 - chance[first]
+    scaled = chance * ((1 - wanted) / others) if others > 0 else np.full(len(chance), (1 - wanted) / (len(chance) - 1))
+    scaled[first] = wanted
+    return np.asarray(scaled)
