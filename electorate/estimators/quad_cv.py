@@ -22,13 +22,14 @@ from electorate.estimators.certified import Certified
 from electorate.estimators.quad_path import Opened, Point
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.estimators.room import NO_WEIGHT
+from electorate.voters.instances import TakesInstances
 
 LAMS = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10)}
 ALPHAS = np.logspace(-4, -1, 10)
 ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf": (0, 5)}  # powers of ten
 
 
-class QuadBoostClassifierCV(CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
+class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
     """QuadBoost on a pool, with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
 
     Parameters
