@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
 from dask_cluster import cuts, on_workers, scattered, seats, the_client
 from distributed import Client, LocalCluster
 from samples import run_python
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from training_cases import CLASSES, MODELS, ONE_OF_EACH, VALIDATED, few_distinct_rows, noisy, plain
@@ -335,6 +337,53 @@ def test_texts_in_one_partition_and_numbers_in_another(client: Any) -> None:
         refused("column 'a' holds texts in one partition", ValueError, (X, pd.Series([0, 1] * 30)), [30, 30])
 
 
+def test_an_array_among_dataframes_is_named(client: Any) -> None:
+    X, y = noisy(2, 60)
+    X = X[["a", "b"]]
+    parts = [dask.delayed(X[:20]), dask.delayed(X[20:40].to_numpy()), dask.delayed(X[40:])]
+    mixed = dd.from_delayed(parts, meta=X[:0], verify_meta=False)
+    labels = scattered((pd.Series(y).to_frame(),), [20, 20, 20])[0][0]
+    with pytest.raises(ValueError, match=r"is of type ndarray, .*partition 1\)"):
+        AdaBoostClassifier(n_estimators=2).fit(mixed, labels)
+
+
+def test_blocks_that_are_sparse(client: Any) -> None:
+    X, y = plain()
+    X = np.where(np.isnan(X) | (np.abs(X) < 0.5), 0.0, X)
+    far, far_y = scattered((X, y), [100, 140])
+    near = AdaBoostClassifier(n_estimators=4).fit(X, y)
+    matrices = far.map_blocks(sparse.csr_matrix)
+    same(near, AdaBoostClassifier(n_estimators=4).fit(matrices, far_y))
+    np.testing.assert_array_equal(near.predict(matrices).compute(), near.predict(X))
+
+    def damaged(block: Any) -> Any:
+        matrix = sparse.csr_matrix(block)
+        matrix.indices[3] = 10**6
+        return matrix
+
+    with pytest.raises(ValueError, match=r"has the index 1000000.*partition [01]"):
+        AdaBoostClassifier(n_estimators=4).fit(far.map_blocks(damaged, dtype=X.dtype, meta=X[:0]), far_y)
+
+
+def test_rounds_before_a_failure_are_kept_without_callbacks(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = plain()
+    advance, calls = dask_engine.Engine.advance, []
+
+    def failing(self: Any, *arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 3:
+            raise electorate.WorkerLostError("tcp://1.2.3.4:5", "was lost")
+        return advance(self, *arguments)
+
+    monkeypatch.setattr(dask_engine.Engine, "advance", failing)
+    model = AdaBoostClassifier(n_estimators=9)
+    with pytest.raises(electorate.WorkerLostError):
+        model.fit(*scattered((X, y), [100, 140]))
+    kept = len(model.steps_)
+    assert kept >= 2
+    assert model.digest_ == AdaBoostClassifier(n_estimators=kept).fit(X, y).digest_
+
+
 def test_a_mixed_cluster_is_refused_by_name(client: Any) -> None:
     def pretend(dask_worker: Any, name: Any = None) -> None:
         import electorate.engines.dask as engine
@@ -361,6 +410,7 @@ def test_without_a_client() -> None:
     code = """
 import dask
 import dask.array as da
+import dask.dataframe as dd
 from electorate import AdaBoostClassifier
 try:
     AdaBoostClassifier().fit(da.ones((10, 2)), da.arange(10) % 2)
@@ -396,6 +446,7 @@ MEMORY = """
 import sys, tracemalloc
 import dask
 import dask.array as da
+import dask.dataframe as dd
 from distributed import Client, LocalCluster
 from electorate import AdaBoostClassifier
 

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from samples import messy, noisy
+from sklearn.tree import DecisionTreeClassifier
 
 from electorate import AdaBoostClassifier, load
 
@@ -53,6 +54,7 @@ def kinds(X: Any, texts: Any) -> dict[str, Any]:
     nullable = plain.astype({name: "Float64" for name in NAMES if name != "kind"} | {"kind": "string"})
     return {
         "pandas objects": plain,
+        "record batch": arrow.combine_chunks().to_batches()[0],
         "pandas category": plain.astype({"kind": "category"}),
         "pandas category, other order": plain.assign(kind=pd.Categorical(texts, categories=[*levels[::-1], "extra"])),
         "pandas ordered category": plain.assign(kind=pd.Categorical(texts, categories=levels, ordered=True)),
@@ -240,3 +242,15 @@ def test_saved_and_loaded_it_still_reads_frames(tmp_path: Any) -> None:
     assert again.digest_ == model.digest_
     for frame in frames.values():
         assert np.array_equal(again.decision_function(frame), model.decision_function(frame))
+
+
+@pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(max_depth=1)])
+def test_record_batches_keep_their_names(estimator: Any) -> None:
+    X, y = noisy()
+    frame = pa.table({f"c{j}": X[:, j] for j in range(X.shape[1])})
+    (batch,) = frame.to_batches()
+    model = fit(batch, y, estimator=estimator)
+    assert model.feature_names_in_.tolist() == frame.column_names
+    assert np.array_equal(model.decision_function(batch), model.decision_function(frame))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(batch.rename_columns([*"abcde"]))

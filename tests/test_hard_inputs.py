@@ -5,6 +5,7 @@ Nothing may crash or give a wrong model in silence, and every error names the co
 
 from __future__ import annotations
 
+import inspect
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -20,9 +21,12 @@ from samples import messy, noisy
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from electorate import AdaBoostClassifier
+import electorate
+from electorate import AdaBoostClassifier, Resampled, Stumps, Trees, Union
 from electorate.data.sparse_format import check_sparse
 
 SPARSE = [
@@ -597,3 +601,34 @@ def test_any_change_of_an_index_array_is_refused_or_legal(data: Any) -> None:
             check_sparse(X)
     else:
         np.testing.assert_array_equal(check_sparse(X).toarray(), X.toarray())
+
+
+# ---------------------------------------------------------------- classes instead of instances
+
+FITTED = [
+    value
+    for value in (getattr(electorate, name) for name in electorate.__all__)
+    if isinstance(value, type) and hasattr(value, "fit") and "estimator" in inspect.signature(value).parameters
+]
+FAMILIES = [
+    value
+    for value in (getattr(electorate, name) for name in electorate.__all__)
+    if isinstance(value, type) and hasattr(value, "get_params") and not hasattr(value, "fit")
+]
+
+
+@pytest.mark.parametrize("kind", FITTED)
+def test_a_class_instead_of_an_instance_is_refused(kind: Any) -> None:
+    X, y = noisy(30, 2)
+    for family in (*FAMILIES, DecisionTreeClassifier):
+        words = f"{kind.__name__}.estimator is the class {family.__name__}: pass an instance, {family.__name__}()"
+        with pytest.raises((TypeError, ValueError), match=re.escape(words)):
+            kind(family).fit(X, y)
+    nested = [
+        (Union([Stumps(), Trees]), "estimator.families[1] is the class Trees: pass an instance"),
+        (Resampled(DecisionTreeClassifier), "estimator.estimator is the class DecisionTreeClassifier: pass"),
+        (make_pipeline(StandardScaler, DecisionTreeClassifier()), "[0][1] is the class StandardScaler: pass"),
+    ]
+    for estimator, words in nested:
+        with pytest.raises((TypeError, ValueError), match=re.escape(words)):
+            kind(estimator).fit(X, y)

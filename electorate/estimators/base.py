@@ -33,13 +33,14 @@ from electorate.estimators.seen import Seen, seen_of
 from electorate.estimators.undoing import Undoing
 from electorate.estimators.voter_view import RowVoter, Voters
 from electorate.modelfile import Contents
+from electorate.voters.instances import TakesInstances
 from electorate.voters.trees import Stumps
 
 MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
-class BoostedClassifier(Undoing, Certified, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Subclasses set the parameters below in their constructors and define `_booster` and `_probabilities`."""
 
     estimator: Any

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from electorate.boosting.loop import Outcome, Row
 from electorate.engines.messages import Change
+from electorate.estimators.lazily import is_dask
 from electorate.estimators.stored_parameters import family_types
 from electorate.modelfile import ModelFormatError
 
@@ -46,8 +47,8 @@ class Hooks:
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody looks: a callback, or a voter from elsewhere that may fail in some round."""
-        return bool(self.callbacks) or not hasattr(self.model._family(), "best")
+        """Whether rounds are watched: by callbacks, or since one may fail: wrapped voters, and workers of a cluster."""
+        return bool(self.callbacks) or not hasattr(self.model._family(), "best") or is_dask(self.data[0])
 
     @property
     def rows(self) -> list[Row]:

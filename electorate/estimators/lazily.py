@@ -20,6 +20,8 @@ from electorate.estimators import inputs
 from electorate.estimators.room import Given, Room
 from electorate.estimators.target_room import TargetRoom
 
+MOST_NAMED = 10  # columns in a message
+
 
 def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
@@ -116,8 +118,13 @@ def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> Give
 
 def _table(X: Any, like: Any) -> Table:
     if hasattr(like, "columns"):
+        if not hasattr(X, "columns"):
+            raise ValueError(
+                f"a partition is of type {type(X).__name__}, and the collection is one of dataframes: make every "
+                f"partition a dataframe with the columns {_some(like.columns)}"
+            )
         if list(X.columns) != list(like.columns):
-            raise ValueError(f"a partition has the columns {list(X.columns)}, expected {list(like.columns)}")
+            raise ValueError(f"a partition has the columns {_some(X.columns)}, expected {_some(like.columns)}")
         return read_table(X)
     checked = check_array(
         check_sparse(X), accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, ensure_min_samples=0
@@ -127,6 +134,12 @@ def _table(X: Any, like: Any) -> Table:
     if checked.shape[1] != like.shape[1]:
         raise ValueError(f"a partition has {checked.shape[1]} columns, expected {like.shape[1]}")
     return read_table(checked)
+
+
+def _some(columns: Any) -> str:
+    """The names of columns, the first ones of many."""
+    names = [str(name) for name in columns]
+    return str(names) if len(names) <= MOST_NAMED else f"{names[:MOST_NAMED]} and {len(names) - MOST_NAMED} more"
 
 
 def _labels(y: Any, n_rows: int) -> NDArray[Any]:

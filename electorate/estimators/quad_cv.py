@@ -27,6 +27,7 @@ from electorate.estimators.quad_path import Opened, Point
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.estimators.room import NO_WEIGHT
 from electorate.voters.columns import Columns
+from electorate.voters.instances import TakesInstances
 from electorate.voters.pool import Pool
 
 LAMS = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10)}
@@ -35,7 +36,7 @@ ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf":
 MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the family
 
 
-class QuadBoostClassifierCV(CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
+class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
     """QuadBoost with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
 
     Parameters

@@ -48,6 +48,7 @@ from electorate.estimators.seen import seen_of
 from electorate.estimators.undoing import Undoing
 from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
+from electorate.voters.instances import TakesInstances
 from electorate.voters.kernel_sections import KernelSections
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import RegressionTrees
@@ -103,7 +104,7 @@ class Given:
         return Case(examples, NOBODY[:1], heard, target)
 
 
-class QuadBoostRegressor(Undoing, Certified, CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
     Parameters

@@ -38,6 +38,7 @@ from electorate.estimators.target_room import TargetOutline, TargetPlan, TargetR
 from electorate.estimators.undoing import Undoing
 from electorate.median import Median, Stage, Votes
 from electorate.voters.columns import Columns
+from electorate.voters.instances import TakesInstances
 from electorate.voters.pool import Pool as FinitePool
 from electorate.voters.regression_trees import RegressionTrees
 
@@ -46,7 +47,7 @@ MOST_LEVELS = 6  # of a tree whose histograms are all kept; deeper ones are grow
 Say = Callable[[int, int], tuple[Array, Array | None]]
 
 
-class BoostedRegressor(Undoing, CallbackSupportMixin, Certified, RegressorMixin, BaseEstimator):
+class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified, RegressorMixin, BaseEstimator):
     """Subclasses set the parameters below in their constructors and define `_tries` and `_criterion`."""
 
     estimator: Any

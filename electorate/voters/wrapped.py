@@ -16,6 +16,7 @@ from sklearn.ensemble._base import _set_random_states
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from electorate.voters.instances import refuse_classes
 from electorate.voters.leaves import label_outputs, log_odds_outputs
 from electorate.voters.trees import Search, Voter
 
@@ -121,6 +122,7 @@ class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Resampled":
+        refuse_classes(self, "Resampled")
         random = check_random_state(self.random_state)
         y = np.asarray(y)
         n_rows = len(y)
