@@ -41,7 +41,8 @@ class BinaryTable:
 
     def _parts(self, places: list[int], n_rows: int) -> Iterator[Any]:
         if self.source.kind == "parquet":
-            names = [self.schema.names[place] for place in places]
+            every = self.schema.names  # pyarrow makes the list anew each time it is asked
+            names = [every[place] for place in places]
             yield from (batch.select(names) for batch in self.file.iter_batches(n_rows, columns=names))
             return
         batches = self.file

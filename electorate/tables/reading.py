@@ -19,7 +19,7 @@ from electorate.tables.header import read_header
 from electorate.tables.in_order import in_order
 from electorate.tables.memory import MemoryWatch
 from electorate.tables.source import Source, pyarrow, some
-from electorate.tables.text import Lines, Parser, has_row_per_line, not_a_number
+from electorate.tables.text import AS_TEXT, Lines, Parser, has_row_per_line, not_a_number
 
 MOSTLY = 0.95  # a column of so many numbers is one of numbers, and the other cells are mistakes
 GUESSED = 2**20  # bytes by which types are guessed
@@ -191,7 +191,7 @@ def _read_text(source: Source, wanted: Wanted) -> tuple[Any, Lines]:
     if first is None:
         raise source.error("the table has no rows")
     kinds = _guess(source, header.names, places, first)
-    parser = Parser.of_places(source, header.names, {place: _read_as(kinds[place]) for place in places})
+    parser = Parser.of_places(source, header.names, {place: _read_as(kinds[place]) for place in places}, AS_TEXT)
 
     def parsed(block: Block) -> tuple[Any, int, bool]:
         table = parser.table(block)

@@ -27,12 +27,13 @@ class Parser:
     source: Source
     names: list[str]
     kinds: dict[str, str] = field(default_factory=dict)
+    hint: str = ""  # what else can be done about a column of numbers that holds a text
 
     @classmethod
-    def of_places(cls, source: Source, names: list[str], kinds: dict[int, str]) -> "Parser":
+    def of_places(cls, source: Source, names: list[str], kinds: dict[int, str], hint: str = "") -> "Parser":
         """A parser of the columns at these places; the others may have any names, or none."""
         own = [name if place in kinds else f"\0{place}" for place, name in enumerate(names)]
-        return cls(source, own, {own[place]: kind for place, kind in kinds.items()})
+        return cls(source, own, {own[place]: kind for place, kind in kinds.items()}, hint)
 
     @cached_property
     def _types(self) -> dict[str, Any]:
@@ -92,20 +93,23 @@ class Parser:
                     return source.error(f"{len(row)} cells, but the header has {len(self.names)} names", line)
                 for place in numbers:
                     if row[place] not in source.missing and not is_number.match(row[place].strip()):
-                        return not_a_number(source, self.names[place], row[place], line)
+                        return not_a_number(source, self.names[place], row[place], line, self.hint)
         except csv.Error as broken:
             return source.error(f"this row cannot be read: {literal(broken)}", line + 1)
         return source.error(f"the rows from line {block.line} on cannot be read: {literal(error)}")
 
 
-def not_a_number(source: Source, name: str, value: str, line: int | None) -> TableError:
+AS_TEXT = ", or read it as text with --type {column}=text"
+
+
+def not_a_number(source: Source, name: str, value: str, line: int | None, hint: str = AS_TEXT) -> TableError:
     shown, column = literal(value, 40), literal(name, 60)
-    hint = ""
+    comma = ""
     if source.decimal == "." and re.match(r"^[+-]?[0-9]+,[0-9]+$", value.strip()):
-        hint = "add --decimal , if a comma begins the fraction; else "
+        comma = "add --decimal , if a comma begins the fraction; else "
     return source.error(
-        f"column {column!r} holds numbers, but here {shown!r}: {hint}correct it, or say --missing {shown!r} if it "
-        f"means that nothing is known, or --type {column}=text",
+        f"column {column!r} holds numbers, but here {shown!r}: {comma}correct it, or add --missing {shown!r} if it "
+        f"means that nothing is known{hint.format(column=column)}",
         line,
     )
 
