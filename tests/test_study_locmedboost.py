@@ -19,14 +19,14 @@ def test_the_largest_margin_of_a_small_game() -> None:
     assert study.largest_margin(np.column_stack([game, [1.0, 1.0]])) == pytest.approx(1)
 
 
-def test_a_third_of_the_voters_is_within_eps_on_every_row() -> None:
+def test_some_voter_is_within_eps_on_every_row() -> None:
     rng = np.random.default_rng(0)
     said, y = rng.normal(size=(50, 7)), rng.normal(size=50)
+    said[rng.random(said.shape) < 0.1] = np.nan
     eps = study.reachable_eps(said, y)
-    right = (np.abs(said - y[:, None]) <= eps).sum(axis=1)
-    assert right.min() == 3  # a third of 7, rounded up
-    assert study.largest_margin(study.awards(said, y, eps)) >= 2 * 3 / 7 - 1 - 1e-9
-    assert np.all((np.abs(said - y[:, None]) <= eps * (1 - 1e-9)).sum(axis=1).min() < 3)
+    assert study.largest_margin(study.awards(said, y, eps)) > -1 + 1e-9
+    assert np.all((np.abs(said - y[:, None]) <= eps).any(axis=1))
+    assert not np.all((np.abs(said - y[:, None]) < eps).any(axis=1))
 
 
 def test_voters_are_fitted_to_other_rows() -> None:

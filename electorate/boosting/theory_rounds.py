@@ -144,8 +144,8 @@ class TheoryRounds(PoolRounds):
 
     def _penalty(self) -> float:
         """What the weights there are pay."""
-        n, norm = np.float64(np.count_nonzero(self.weight)), np.float64(self.bound.norm(self.weight))
-        return float(self.bound.of(n, norm))
+        n = np.count_nonzero(self.weight)
+        return float(self.bound.of(np.asarray(float(n)), np.asarray(self.bound.norm(self.weight))))
 
     def _some(self, first: int, last: int) -> str | None:
         for number in range(first, last + 1):
