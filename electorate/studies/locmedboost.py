@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,15 +131,15 @@ def rounds_allowed(earned: Floats, weight: Floats, nu: float) -> int:
 
 
 def theorem_1_models(plan: Plan) -> dict[str, Any]:
-    rounds = {"n_estimators": plan.rounds}
-    return {
-        "MedBoost": MedBoostRegressor(RegressionTrees(2), **rounds),
-        "MedBoost, linear cost": MedBoostRegressor(RegressionTrees(2), cost="linear", nu=0.5, **rounds),
-        "LocMedBoost, abstaining": LocMedBoostRegressor(RegressionTrees(2), **rounds),
-        "LocMedBoost, bumps": LocMedBoostRegressor(
-            RegressionTrees(2), confidence_by="bumps", n_bumps=3, random_state=0, **rounds
-        ),
+    trees = RegressionTrees(2)
+    bumps = LocMedBoostRegressor(trees, confidence_by="bumps", n_bumps=3, random_state=0)
+    models = {
+        "MedBoost": MedBoostRegressor(trees),
+        "MedBoost, linear cost": MedBoostRegressor(trees, cost="linear", nu=0.5),
+        "LocMedBoost, abstaining": LocMedBoostRegressor(trees),
+        "LocMedBoost, bumps": bumps,
     }
+    return {name: model.set_params(n_estimators=plan.rounds) for name, model in models.items()}
 
 
 def check_theorem_1(model: Any, rows: Part, rhos: Floats) -> dict[str, float]:
@@ -171,9 +172,7 @@ def theorem_1(request: Request, plan: Plan, lines: Lines) -> Iterator[str]:
         for title, model in theorem_1_models(plan).items():
             rows = some_rows(name, request.data, plan.rows)[0]
             rhos = np.linspace(LINEAR_FROM if model.cost == "linear" else -1.0, 1.0, plan.rhos)
-            found = kept(
-                lines, ["1", plan.rows, name, title], lambda m=model, r=rows, at=rhos: check_theorem_1(m, r, at)
-            )
+            found = kept(lines, ["1", plan.rows, name, title], partial(check_theorem_1, model, rows, rhos))
             numbers = (f"{found['useful']:.0%}", f"{found['distance']:.3f}", f"{found['largest rho']:.2f}")
             counts = (f"{found[k]:,.0f}" for k in ("rounds", "pairs", "violations"))
             yield f"| {name} | {title} | " + " | ".join([*counts, *numbers]) + " |"
@@ -205,7 +204,9 @@ def check_theorem_2(setting: Setting, plan: Plan, rows: tuple[Part, Part], nu: f
     """Follow the minimum margin for as many rounds as the theorem allows."""
     part, others = rows
     said = predictions(trees(others, plan.voters), part.X, setting.abstain)
-    weight = np.random.default_rng(0).integers(1, 6, len(part.y)) if setting.weighted else np.ones(len(part.y))
+    weight = np.ones(len(part.y))
+    if setting.weighted:
+        weight = np.random.default_rng(0).integers(1, 6, len(part.y)).astype(np.float64)
     eps = reachable_eps(said, part.y)
     earned = awards(said, part.y, eps)
     goal, most = largest_margin(earned), rounds_allowed(earned, weight, nu)
@@ -241,7 +242,7 @@ def theorem_2(request: Request, plan: Plan, lines: Lines) -> Iterator[str]:
         rows = some_rows(name, request.data, plan.rows)
         for setting in SETTINGS:
             for nu in plan.nus:
-                make = lambda s=setting, r=rows, v=nu: check_theorem_2(s, plan, r, v)  # noqa: E731
+                make = partial(check_theorem_2, setting, plan, rows, nu)
                 found = kept(lines, ["2", plan.rows, plan.voters, name, setting.title, nu], make)
                 away = found["least"] - found["goal"]
                 counts = [f"{found[k]:,.0f}" for k in ("allowed", "first", "for good")]
@@ -286,7 +287,7 @@ def theorem_3(request: Request, plan: Plan, lines: Lines) -> Iterator[str]:
     yield "| training rows | eps | training error | test error | bound | holds |"
     yield "|---:|---:|---:|---:|---:|---|"
     for n in plan.sizes:
-        found = kept(lines, ["3", plan.voters, n], lambda n=n: check_theorem_3(n, plan))
+        found = kept(lines, ["3", plan.voters, n], partial(check_theorem_3, n, plan))
         holds = "yes" if found["test"] <= found["bound"] else "NO"
         numbers = (found["eps"], found["train"], found["test"], found["bound"])
         yield f"| {n:,} | " + " | ".join(f"{number:.4f}" for number in numbers) + f" | {holds} |"
