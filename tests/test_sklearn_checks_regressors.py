@@ -6,7 +6,7 @@ from typing import Any
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from electorate import AdaBoostRegressor, LocMedBoostRegressor, MedBoostRegressor, RegressionTrees
+from electorate import AdaBoostRegressor, Columns, LocMedBoostRegressor, MedBoostRegressor, Pool, RegressionTrees
 
 FEW = {"n_estimators": 5}
 WRAPPED = DecisionTreeRegressor(max_depth=2)
@@ -18,7 +18,9 @@ MODELS = [
     MedBoostRegressor(RegressionTrees(2, criterion="squared_error"), **FEW),
     MedBoostRegressor(WRAPPED, **FEW),
     MedBoostRegressor(early_stopping=True, **FEW),
+    MedBoostRegressor(Columns(), **FEW),
     LocMedBoostRegressor(**FEW),
+    LocMedBoostRegressor(Pool(), **FEW),
     LocMedBoostRegressor(confidence_by="bumps", n_bumps=2, **FEW),
 ]
 

@@ -1,6 +1,6 @@
 """QuadBoost that lowers Theorem 1's bound itself: L2 and Linf with the paper's lam, which grows with the voters.
 
-By Lemma 1 a vote of n voters has n^(1 - 1/p) |alpha|_p times the complexity R of one voter, so the bound is, but for its
+By Lemma 1 a vote of n voters has n^(1 - 1/p) |alpha|_p times the complexity R of one voter: the bound is, without its
 logarithms, F(alpha) = risk + 8 R n^(1 - 1/p) |alpha|_p, with n the number of weights that are not 0. A round gives the
 voter that lowers F most, old or new, its best weight. It stops where none does: a voter that enters must lower the risk
 by more than it adds to the penalty.
@@ -144,8 +144,8 @@ class TheoryRounds(PoolRounds):
 
     def _penalty(self) -> float:
         """What the weights there are pay."""
-        n, norm = np.float64(np.count_nonzero(self.weight)), np.float64(self.bound.norm(self.weight))
-        return float(self.bound.of(n, norm))
+        n = np.count_nonzero(self.weight)
+        return float(self.bound.of(np.asarray(float(n)), np.asarray(self.bound.norm(self.weight))))
 
     def _some(self, first: int, last: int) -> str | None:
         for number in range(first, last + 1):

@@ -15,9 +15,10 @@ EXAMPLES = """examples:
   electorate reproduce adaboost_r --figure 5 --out figures    a picture; pip install 'electorate[plot]'
   electorate reproduce quadboost --table 1 --sets wine,zoo --data /srv/data
   electorate reproduce adaboost_r --figure 6 --quick
+  electorate reproduce locmedboost --theorem 2
 stopped by Ctrl-C or a crash? The same command goes on where it was."""
 
-STUDIES = ("adaboost_r", "deepboost", "quadboost", "vadaboost")  # modules of electorate.studies
+STUDIES = ("adaboost_r", "deepboost", "locmedboost", "quadboost", "vadaboost")  # modules of electorate.studies
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
@@ -25,6 +26,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     what = one.add_mutually_exclusive_group()
     what.add_argument("--table", type=int, metavar="N", help="by its number in the paper")
     what.add_argument("--figure", type=int, metavar="N", help="by its number in the paper")
+    what.add_argument("--theorem", type=int, metavar="N", help="an experiment that checks it, by its number")
     one.add_argument("--quick", action="store_true", help="few repetitions and rounds: minutes, not hours")
     one.add_argument("--sets", default="", metavar="NAMES", help="only these data sets, with commas between them")
     one.add_argument(
@@ -41,10 +43,11 @@ def run(options: argparse.Namespace) -> int:
 
     study = import_module(f"electorate.studies.{options.paper}")
     offers = [f"--{what}: {does}" for what, does in study.OFFERS.items()]
-    if options.table is None and options.figure is None:
+    asked = {"table": options.table, "figure": options.figure, "theorem": options.theorem}
+    what = next((f"{kind} {number}" for kind, number in asked.items() if number is not None), None)
+    if what is None:
         print("\n".join(offers))
         return 0
-    what = f"table {options.table}" if options.table is not None else f"figure {options.figure}"
     if what not in study.OFFERS:
         raise ValueError(f"there is no {what} of {options.paper}; there is\n" + "\n".join(offers))
     if what in study.NEEDS_DATA and not (Path(options.data) / "DATASETS.json").exists():

@@ -37,8 +37,8 @@ def median_bounds(model: Any, error: Any, rows: Any, delta: float) -> list[Bound
             found.append(Bound("median, smooth confidences", SMOOTH, up_to))
         return found
     if model._by_columns and np.isnan(rows.table).any():
-        why = "some predictions are missing, where voters abstain: the confidences are not constant"
-        return [refused("median, finitely many voters", FINITE, why)]
+        reason = "some predictions are missing, where voters abstain: the confidences are not constant"
+        return [refused("median, finitely many voters", FINITE, reason)]
     margins = tube_margins(model, rows.X, rows.y.astype(np.float64), error.eps)
     n = len(margins)
     r, counted = _complexity(model, rows, n)
@@ -49,8 +49,8 @@ def median_bounds(model: Any, error: Any, rows: Any, delta: float) -> list[Bound
     finite = "median, finitely many voters"
     if model._by_columns:
         return [proved(finite, FINITE, at, delta, (IID, FIXED))]
-    why = "the voters are not a finite set that was fixed before the rows were drawn: Theorem 4 covers them"
-    return [refused(finite, FINITE, why), proved(name, INFINITE, at, delta, (IID,))]
+    reason = "the voters are not a finite set that was fixed before the rows were drawn: Theorem 4 covers them"
+    return [refused(finite, FINITE, reason), proved(name, INFINITE, at, delta, (IID,))]
 
 
 def _refuse(model: Any, error: Any, rows: Any) -> None:

@@ -261,7 +261,9 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
         except BaseException:
             self._restore(before)
             raise
-        parts = [(given.table, given.y, inputs.check_weight(sample_weight, len(given.y)))]
+        parts: list[tuple[Any, NDArray[Any], Floats | None]] = [
+            (given.table, given.y, inputs.check_weight(sample_weight, len(given.y)))
+        ]
         if heard is not None and given.heard is not None:
             parts.append((given.heard.table, given.heard.y, inputs.check_weight(heard[2], len(given.heard.y))))
         seen = seen_of(parts)

@@ -1,0 +1,63 @@
+"""The study of the LocMedBoost paper's theorems: its parts by themselves, and a small run that goes on."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from electorate.cli import main
+from electorate.studies import locmedboost as study
+from electorate.studies.request import Request
+
+NOWHERE = Path("no data needed")
+
+
+def test_the_largest_margin_of_a_small_game() -> None:
+    """Matching pennies has the value 0; a voter that is right everywhere has the margin 1."""
+    game = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    assert study.largest_margin(game) == pytest.approx(0)
+    assert study.largest_margin(np.column_stack([game, [1.0, 1.0]])) == pytest.approx(1)
+
+
+def test_some_voter_is_within_eps_on_every_row() -> None:
+    rng = np.random.default_rng(0)
+    said, y = rng.normal(size=(50, 7)), rng.normal(size=50)
+    said[rng.random(said.shape) < 0.1] = np.nan
+    eps = study.reachable_eps(said, y)
+    assert study.largest_margin(study.awards(said, y, eps)) > -1 + 1e-9
+    assert np.all((np.abs(said - y[:, None]) <= eps).any(axis=1))
+    assert not np.all((np.abs(said - y[:, None]) < eps).any(axis=1))
+
+
+def test_voters_are_fitted_to_other_rows() -> None:
+    fit, others = study.some_rows("friedman1", NOWHERE, 40)
+    assert not set(map(tuple, fit.X)) & set(map(tuple, others.X))
+    said = study.predictions(study.trees(others, 5), fit.X, abstain=True)
+    assert said.shape == (40, 5)
+    np.testing.assert_allclose(np.isnan(said).mean(axis=0), study.ABSTAINS, atol=0.05)
+
+
+def test_a_bound_that_fails_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit, _ = study.some_rows("friedman1", NOWHERE, 40)
+    model, rhos = study.theorem_1_models(study.QUICK)["MedBoost"], np.linspace(-1, 1, 3)
+    assert study.check_theorem_1(model, fit, rhos)["violations"] == 0
+    monkeypatch.setattr(type(model), "error_bounds", lambda self, rho: np.zeros((3, len(self.steps_))))
+    assert study.check_theorem_1(model, fit, rhos)["violations"] > 0
+
+
+@pytest.mark.parametrize("theorem", [1, 2, 3])
+def test_the_quick_version_holds_and_goes_on(theorem: int, tmp_path: Path) -> None:
+    request = Request(f"theorem {theorem}", True, NOWHERE, tmp_path, ("friedman1",))
+    text = study.reproduce(request)
+    assert "small version" in text
+    assert "NO" not in text
+    assert study.reproduce(request) == text
+    assert len((tmp_path / "locmedboost.jsonl").read_text().splitlines()) in (4, 5, 1)
+
+
+def test_the_command_offers_theorems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "locmedboost"]) == 0
+    assert capsys.readouterr().out.count("--theorem") == 3
+    assert main(["reproduce", "locmedboost", "--theorem", "3", "--quick", "--out", str(tmp_path)]) == 0
+    assert "| 200 |" in (tmp_path / "theorem-3.md").read_text()
+    assert main(["reproduce", "locmedboost", "--theorem", "9"]) == 1
