@@ -77,6 +77,8 @@ def labels_in(said: dict[str, Any]) -> NDArray[Any]:
     plain = isinstance(labels, list) and all(isinstance(v, str | int | float | bool) for v in labels)
     expect(plain and 1 <= len(labels) < 2**16, "classes are not a list of labels")
     expect(isinstance(dtype, str) and dtype in LABEL_TYPES, f"labels of type {dtype!r:.60}")
+    text = dtype in ("object", "str")
+    expect(text or not any(isinstance(label, str) for label in labels), f"labels are not of the type {dtype}")
     classes = np.array(labels, dtype=dtype)
     expect(classes.tolist() == labels, f"labels are not of the type {dtype}")
     expect(np.array_equal(np.unique(classes), classes), "classes are not distinct and in order")
