@@ -146,4 +146,6 @@ def voting(ensemble: Ensemble, bins: Bins) -> Voting | None:
     """None where bytes cannot tell cells, or the leaves of a tree, apart."""
     if ensemble.masks is None:
         return None
+    if ensemble.lookup is not None and not ensemble.fits_tables(VALUES):
+        return None
     return ColumnTables.of(ensemble) if ensemble.lookup is not None else Crossing(ensemble, ensemble.masks, bins)

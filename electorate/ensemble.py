@@ -24,6 +24,8 @@ NODE_ARRAYS = ("column", "threshold", "members", "missing_left", "children", "va
 ARRAYS = ("offsets", *NODE_ARRAYS, "steps", "rounds", "about", "sets")
 SET_WIDTH = 256  # category codes; the last one stands for missing and is not used
 CLIMBED = 48  # edges up to which comparing with all of them beats a search
+MOST_PADDING = 1 << 20  # numbers that padding may add before columns are grouped by their length
+MOST_TABLE = 1 << 22  # entries of tables by column, beyond a few times what the nodes themselves hold
 VOTERS_AT_ONCE = 64  # walked over a block in one kernel call: stays far under 0.2 s
 
 Read = Callable[[int, int], NDArray[np.float64]]  # rows low..high as a block [column, row]
@@ -61,6 +63,15 @@ class Ensemble:
         return np.rint(steps[:, None] * self.value * UNITS).astype(np.int64)
 
     @cached_property
+    def parents(self) -> NDArray[np.int64]:
+        """[node]: the node that asks before it, counted from the voter's root; LEAF at a root."""
+        parents = np.full(len(self.column), LEAF, dtype=np.int64)
+        first = np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        asked = np.flatnonzero(self.column != LEAF)
+        parents[first[asked, None] + self.children[asked]] = (asked - first[asked])[:, None]
+        return parents
+
+    @cached_property
     def constant(self) -> NDArray[np.int64]:
         """[output]: what voters that ask nothing say together."""
         roots = self.offsets[:-1]
@@ -81,8 +92,13 @@ class Ensemble:
 
     @cached_property
     def lookup(self) -> "Lookup | None":
-        """Tables by column, if every voter asks at most one question."""
-        return Lookup.of(self) if np.all(np.diff(self.offsets) <= 3) else None
+        """Tables by column, if every voter asks at most one question and they are not too large."""
+        return Lookup.of(self) if np.all(np.diff(self.offsets) <= 3) and self.fits_tables(0) else None
+
+    def fits_tables(self, least: int) -> bool:
+        """Return whether tables of all cells of all columns, `least` or more of each, take little memory."""
+        entries = sum(max(least, len(edges) + 2) for edges in self.cells.edges) * self.n_outputs
+        return entries <= MOST_TABLE + 4 * self.value.size
 
     def votes(self, n_rows: int, read: Read, pool: Pool) -> NDArray[np.int64]:
         """[output, row] of the summed votes, in units of the grid."""
@@ -203,8 +219,11 @@ class Cells:
         place = np.where(asked, np.searchsorted(columns, ensemble.column), LEAF).astype(np.int32)
         cut = np.zeros(len(place), dtype=np.int32)
         edges: list[NDArray[np.float64]] = []
-        for number in range(len(columns)):
-            nodes = np.flatnonzero(place == number)
+        asking = np.flatnonzero(asked)
+        order = asking[np.argsort(place[asking], kind="stable")]
+        ends = np.cumsum(np.bincount(place[asking], minlength=len(columns))).tolist()
+        for low, high in pairwise([0, *ends]):
+            nodes = order[low:high]
             if ensemble.members[nodes[0]] >= 0:
                 edges.append(np.arange(0.5, SET_WIDTH - 2, dtype=np.float64))
             else:
@@ -213,16 +232,36 @@ class Cells:
         return cls(columns, edges, place, cut)
 
     @cached_property
-    def padded(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        return pad_edges(self.edges)
+    def padded(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
+        """Places, padded edges and depths, in groups of columns that waste little on padding."""
+        return [(places, *pad_edges([self.edges[k] for k in places])) for places in similar_sizes(self.edges)]
 
     def find(self, block: NDArray[np.float64], missing: int, kind: type[np.generic]) -> NDArray[Any]:
         """[place, row]: the cell of every value of a block."""
         rows = block.shape[1]
         cells = np.empty((len(self.columns), rows, 1), dtype=kind)
-        scratch = np.empty(rows, dtype=np.int32)
-        kernels.encode(block[self.columns], *self.padded, missing, np.arange(rows), cells, scratch)
+        scratch, every = np.empty(rows, dtype=np.int32), np.arange(rows)
+        if len(self.padded) == 1:
+            _, edges, depths = self.padded[0]
+            kernels.encode(block[self.columns], edges, depths, missing, every, cells, scratch)
+            return cells[:, :, 0]
+        for places, edges, depths in self.padded:
+            some = np.empty((len(places), rows, 1), dtype=kind)
+            kernels.encode(block[self.columns[places]], edges, depths, missing, every, some, scratch)
+            cells[places] = some
         return cells[:, :, 0]
+
+
+def similar_sizes(edges: list[NDArray[np.float64]]) -> list[NDArray[np.int64]]:
+    """Return groups of places whose edges can be padded to one length without taking far more memory than they have.
+
+    One group where that is so for all of them; else one per power of two, so that padding at most doubles them.
+    """
+    depths = np.array([len(e).bit_length() for e in edges], dtype=np.int64)
+    padded = len(edges) << int(depths.max(initial=0))
+    if padded <= MOST_PADDING + 4 * sum(map(len, edges)):
+        return [np.arange(len(edges))]
+    return [np.flatnonzero(depths == depth) for depth in np.unique(depths)]
 
 
 @dataclass(frozen=True)
@@ -263,7 +302,7 @@ class Lookup:
     n_columns: int
     constant: NDArray[np.int64]  # [output]: what is said below all edges
     climbed: tuple[NDArray[Any], ...]  # columns, first, edges, rises, absent: see kernels.climb
-    searched: tuple[NDArray[Any], ...]  # columns, edges, depths, first, tables: see kernels.lookup
+    searched: list[tuple[NDArray[Any], ...]]  # columns, edges, depths, first, tables: see kernels.lookup
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Lookup":
@@ -277,7 +316,7 @@ class Lookup:
             ensemble.n_columns,
             constant,
             _climbed(cells, tables, np.flatnonzero(few), ensemble.n_outputs),
-            _searched(cells, tables, np.flatnonzero(~few), ensemble.n_outputs),
+            [_searched(cells, tables, places, ensemble.n_outputs) for places in _many(cells, ~few)],
         )
 
     def fill(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
@@ -286,8 +325,8 @@ class Lookup:
             block = read(at, end)
             part = np.repeat(self.constant[:, None], end - at, axis=1)
             kernels.climb(block, *self.climbed, part)
-            if len(self.searched[0]):
-                kernels.lookup(block, *self.searched, part, np.empty(end - at, dtype=np.int32))
+            for searched in self.searched:
+                kernels.lookup(block, *searched, part, np.empty(end - at, dtype=np.int32))
             votes[:, at:end] = part
 
 
@@ -295,12 +334,28 @@ def tables_of(ensemble: Ensemble) -> list[NDArray[np.int64]]:
     """For every column of `cells`, [output, cell] of what its stumps say; the last cell is for missing values."""
     cells, roots = ensemble.cells, ensemble.offsets[:-1]
     tables = [np.zeros((ensemble.n_outputs, len(edges) + 2), dtype=np.int64) for edges in cells.edges]
-    for root in roots[ensemble.column[roots] != LEAF]:
-        table = tables[cells.place[root]]
-        on_left = _left_cells(ensemble, int(root), table.shape[1])
-        left, right = ensemble.units[root + ensemble.children[root]]
-        table += np.where(on_left, left[:, None], right[:, None])
+    asking = roots[ensemble.column[roots] != LEAF]
+    order = asking[np.argsort(cells.place[asking], kind="stable")]
+    ends = np.cumsum(np.bincount(cells.place[asking], minlength=len(tables))).tolist()
+    for table, (low, high) in zip(tables, pairwise([0, *ends]), strict=True):
+        for root in order[low:high] if ensemble.members[order[low]] >= 0 else ():
+            on_left = _left_cells(ensemble, int(root), table.shape[1])
+            left, right = ensemble.units[root + ensemble.children[root]]
+            table += np.where(on_left, left[:, None], right[:, None])
+        if ensemble.members[order[low]] < 0:
+            _add_ordered(ensemble, order[low:high], table)
     return tables
+
+
+def _add_ordered(ensemble: Ensemble, roots: NDArray[np.int64], table: NDArray[np.int64]) -> None:
+    """Add what stumps about one numeric column say: each falls from left to right once, after its cut."""
+    left = ensemble.units[roots + ensemble.children[roots, 0]]
+    right = ensemble.units[roots + ensemble.children[roots, 1]]
+    table[:, -1] += np.where(ensemble.missing_left[roots, None], left, right).sum(axis=0)
+    rises = np.zeros((table.shape[1], len(table)), dtype=np.int64)
+    rises[0] = left.sum(axis=0)
+    np.add.at(rises, ensemble.cells.cut[roots] + 1, right - left)
+    table[:, :-1] += np.cumsum(rises[:-1], axis=0).T
 
 
 def _climbed(
@@ -326,6 +381,12 @@ def _searched(
     empty = np.empty((n_outputs, 0), dtype=np.int64)
     together = np.ascontiguousarray(np.concatenate([empty, *(tables[j] for j in chosen)], axis=1))
     return cells.columns[chosen], edges, depths, first, together
+
+
+def _many(cells: Cells, chosen: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Return the chosen places, in groups of similar sizes."""
+    places = np.flatnonzero(chosen)
+    return [places[group] for group in similar_sizes([cells.edges[k] for k in places])] if len(places) else []
 
 
 def _left_cells(ensemble: Ensemble, root: int, n_cells: int) -> NDArray[np.bool_]:

@@ -47,10 +47,10 @@ class Masks:
         """None where a tree has too many leaves, or a column too many cells, for bytes."""
         if max(map(len, ensemble.cells.edges), default=0) >= MOST_CELLS:
             return None
+        if np.diff(ensemble.offsets).max(initial=0) > 2 * MOST_LEAVES - 1:
+            return None
         below, first = _leaves(ensemble)
         roots = ensemble.offsets[:-1]
-        if below[roots].max(initial=0) > MOST_LEAVES:
-            return None
         asked = ensemble.column >= 0
         questions, voters = np.flatnonzero(asked), np.repeat(np.arange(len(roots)), np.diff(ensemble.offsets))
         ends = np.concatenate([[0], np.cumsum(below[roots])]).astype(np.int64)

@@ -72,10 +72,13 @@ def read_names(contents: Contents, n_features: int) -> NDArray[Any] | None:
 
 
 def labels_in(said: dict[str, Any]) -> NDArray[Any]:
+    expect(set(said) == {"labels", "dtype"}, "classes are not stored as labels and their dtype")
     labels, dtype = said["labels"], said["dtype"]
     plain = isinstance(labels, list) and all(isinstance(v, str | int | float | bool) for v in labels)
     expect(plain and 1 <= len(labels) < 2**16, "classes are not a list of labels")
     expect(isinstance(dtype, str) and dtype in LABEL_TYPES, f"labels of type {dtype!r:.60}")
+    text = dtype in ("object", "str")
+    expect(text or not any(isinstance(label, str) for label in labels), f"labels are not of the type {dtype}")
     classes = np.array(labels, dtype=dtype)
     expect(classes.tolist() == labels, f"labels are not of the type {dtype}")
     expect(np.array_equal(np.unique(classes), classes), "classes are not distinct and in order")
@@ -88,18 +91,21 @@ def read_bins(contents: Contents, n_columns: int) -> Bins:
     n_bins = require(contents, "n_bins", "<i8", (n_columns,))
     has_missing = require(contents, "has_missing", "|b1", (n_columns,))
     expect(partition(offsets, len(edges)), "edge_offsets do not divide the edges")
-    parts = [edges[a:b] for a, b in pairwise(offsets)]
     sizes = np.diff(offsets) + 1
     fits = (n_bins == sizes) | ((n_bins == 0) & (sizes == 1))
     expect(bool(np.all(fits)), "n_bins do not fit the edges")
-    rises = all(np.all(np.isfinite(part)) and np.all(part[1:] > part[:-1]) for part in parts)
-    expect(rises, "edges do not rise")
+    expect(bool(np.all(np.isfinite(edges))), "an edge is not finite")
+    rises = np.concatenate([edges[1:] > edges[:-1], [True]])[: len(edges)]
+    rises[offsets[1:][(offsets[1:] > 0)] - 1] = True  # the last edge of a column: the next one is another column's
+    expect(bool(np.all(rises)), "edges do not rise")
     expect(int(n_bins.max(initial=0)) < 2**16, "too many bins")
     categories = _categories_in(meta_value(contents, "categories", list), n_columns)
+    nothing = np.empty(0)  # shared: a file may have very many columns without edges
+    parts = [np.array(edges[a:b]) if b > a else nothing for a, b in pairwise(offsets.tolist())]
     for column, levels in categories.items():
         between = np.array_equal(parts[column], np.arange(levels.n_codes - 1) + 0.5)
         expect(between and n_bins[column] == levels.n_codes, f"categories of column {column} do not fit its bins")
-    return Bins([np.array(part) for part in parts], categories, np.array(has_missing), np.array(n_bins))
+    return Bins(parts, categories, np.array(has_missing), np.array(n_bins))
 
 
 def _categories_in(said: list[Any], n_columns: int) -> dict[int, Categories]:
@@ -173,8 +179,22 @@ def check_questions(e: Ensemble, bins: Bins) -> None:
     expect(bool(np.all((e.members >= 0) == by_category)), "a question does not fit its column")
     each_used = np.array_equal(np.unique(e.members[by_category]), np.arange(len(e.sets)))
     expect(each_used and bool(np.all(e.members >= -1)), "a set is out of range, or nobody's")
-    expect(bool(np.all(e.threshold > -np.inf)), "a threshold is not a number")  # +inf: all that is not missing
+    expect(bool(np.all(e.threshold > -np.inf)), "a threshold is not a number")
+    _check_thresholds(e, bins)
     expect(bool(np.all(e.children[e.column < 0] == LEAF)), "a leaf has children")
+
+
+def _check_thresholds(e: Ensemble, bins: Bins) -> None:
+    """Every threshold is an edge of its column, or +inf: everything that is not missing goes left."""
+    asked = np.flatnonzero((e.column >= 0) & (e.members < 0) & np.isfinite(e.threshold))
+    column, threshold = e.column[asked], e.threshold[asked]
+    order = np.argsort(column, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(column[order]) != 0])[: len(order)]).tolist()
+    for low, high in pairwise([*starts, len(order)]):
+        edges, mine = bins.edges[int(column[order[low]])], threshold[order[low:high]]
+        place = np.searchsorted(edges, mine)
+        known = len(edges) > 0 and np.array_equal(edges[np.minimum(place, len(edges) - 1)], mine)
+        expect(bool(known), f"a threshold of column {int(column[order[low]])} is none of its edges")
 
 
 def _check_numbers(e: Ensemble) -> None:

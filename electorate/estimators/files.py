@@ -19,6 +19,7 @@ from electorate.data.table import Categories
 from electorate.ensemble import Ensemble
 from electorate.estimators import file_parts as parts
 from electorate.estimators import seen
+from electorate.estimators.history_checks import check_history
 from electorate.estimators.stored_parameters import FAMILIES as FAMILIES
 from electorate.estimators.stored_parameters import decode_parameters, encode_parameters
 from electorate.modelfile import Contents, meta_value
@@ -36,6 +37,16 @@ ESTIMATORS = {
     "VadaBoostClassifier": "electorate.estimators.penalised",
 }
 HISTORY = "history."
+LONGEST_REASON = 1000  # characters of a stop reason
+HELD_OUT: dict[str, tuple[type, ...]] = {
+    "rows": (int,),
+    "errors": (int,),
+    "error": (int, float),
+    "bound": (int, float),
+    "confidence": (int, float),
+    "why": (str,),
+    "digest": (str,),
+}
 
 
 # ---------------------------------------------------------------- writing
@@ -178,9 +189,10 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
         model.ensemble_ = parts.read_ensemble(contents, model.n_features_in_)
         parts.check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
     model.history_ = _read_history(contents, model.ensemble_.n_voters, model._history_columns)
-    model.stop_reason_ = meta_value(contents, "stop_reason", str)
+    model.stop_reason_ = read_stop_reason(contents)
     _read_validation(contents, model)
     model._read_more(contents)
+    check_history(model, contents)
     seen.read_seen(contents, model)
     model.estimator_ = model._family()
     _read_held_out(contents, model)
@@ -204,15 +216,22 @@ def read_columns(contents: Contents, model: Any) -> None:
         model.feature_names_in_ = names
 
 
+def read_stop_reason(contents: Contents) -> str:
+    reason = meta_value(contents, "stop_reason", str)
+    parts.expect(len(reason) <= LONGEST_REASON and reason.isprintable(), "stop_reason is not a short text")
+    return reason
+
+
 def _read_held_out(contents: Contents, model: Any) -> None:
-    said = contents.meta.get("held_out")
-    if said is not None:
-        parts.expect(isinstance(said, dict) and len(said) <= 10, "held_out is not a short list of statements")
-        parts.expect(
-            all(isinstance(v, str | int | float | None) for v in said.values()), "held_out is not made of numbers"
-        )
-        parts.expect(said.get("digest") == model.digest_, "what was held out is said of another model")
-        model.held_out_ = said
+    stored = contents.meta.get("held_out")
+    if stored is None:
+        return
+    parts.expect(isinstance(stored, dict) and set(stored) <= set(HELD_OUT), "held_out has unknown entries")
+    for name, value in stored.items():
+        fits = value is None or type(value) in HELD_OUT[name]
+        parts.expect(fits, f"held_out: {name!r} is not a number or a text, as it should be")
+    parts.expect(stored.get("digest") == model.digest_, "held_out is about another model")
+    model.held_out_ = stored
 
 
 def _read_validation(contents: Contents, model: Any) -> None:
@@ -226,9 +245,11 @@ def _read_validation(contents: Contents, model: Any) -> None:
 def _read_history(contents: Contents, rounds: int, needed: frozenset[str]) -> dict[str, NDArray[Any]]:
     names = [name for name in contents.arrays if name.startswith(HISTORY)]
     columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
-    parts.expect(needed <= set(columns), "the history lacks columns")
-    shapes = {column.shape for column in columns.values()}
-    parts.expect(len(shapes) == 1 and len(min(shapes)) == 1, "the columns of the history differ in length")
-    parts.expect(min(shapes)[0] >= rounds, "the history does not fit the rounds")
-    parts.expect(all(column.dtype.kind in "if" for column in columns.values()), "the history is not made of numbers")
+    parts.expect(bool(columns) and needed <= set(columns), "the history lacks columns")
+    parts.expect(all(column.ndim == 1 for column in columns.values()), "a column of the history is no list of numbers")
+    lengths = {len(column) for column in columns.values()}
+    parts.expect(len(lengths) == 1, "the columns of the history differ in length")
+    parts.expect(min(lengths) >= rounds, "the history does not fit the rounds")
+    typed = all(column.dtype in (np.float64, np.int64) for column in columns.values())
+    parts.expect(typed, "the history is not made of 64-bit numbers")
     return columns

@@ -67,10 +67,14 @@ class Penalised(BoostedClassifier):
         return {"lam": np.asarray(self.lam_), "lam_scores": np.asarray(self.lam_scores_)}
 
     def _read_more(self, contents: Contents) -> None:
+        if self.lam == "auto" and self.ensemble_.n_voters and "lam" not in contents.arrays:
+            raise ValueError("the lam that was chosen is missing")
         if self.lam != "auto" or "lam" not in contents.arrays:
             return
         self.lam_ = np.array(require(contents, "lam", "<f8", (None,)))
         self.lam_scores_ = np.array(require(contents, "lam_scores", "<f8", (len(self.lam_), len(LAMS))))
+        if len(self.lam_) != (self.n_classes_ if self.n_classes_ > 2 else 1):
+            raise ValueError("lam was not chosen once for every class")
         if not np.all(np.isin(self.lam_, LAMS)):
             raise ValueError("lam was chosen among others than electorate tries")
 

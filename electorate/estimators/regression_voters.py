@@ -34,13 +34,15 @@ class RegressionVoter:
         if self._model.vote_.trees is None:
             return Words(self._model).names[self._model.vote_.fitted[self._number].column]
         alone = self._model.vote_.trees.only(self._number)
-        words, leaves = Words(self._model), leaf_paths(alone)
-        said = [_said(*alone.value[leaf].tolist()) for leaf, _ in leaves]
-        if len(leaves) == 1:
-            return f"always {said[0]}"
-        if len(leaves) == 2:
-            return f"if {words.all_of(alone, leaves[0][1])}: {said[0]}, else {said[1]}"
-        return "\n".join(f"if {words.all_of(alone, path)}: {one}" for (_, path), one in zip(leaves, said, strict=True))
+        words = Words(self._model)
+        lines = [
+            (words.all_of(alone, path), _said(*alone.value[leaf].tolist())) for leaf, path in leaf_paths(alone)
+        ]
+        if len(lines) == 1:
+            return f"always {lines[0][1]}"
+        if len(lines) == 2:
+            return f"if {lines[0][0]}: {lines[0][1]}, else {lines[1][1]}"
+        return "\n".join(f"if {tests}: {said}" for tests, said in lines)
 
     def __repr__(self) -> str:
         return f"Voter({self.to_text()}; step {self.step:.4g})"

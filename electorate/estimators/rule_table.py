@@ -3,6 +3,7 @@
 A stump or a rule is one line; any other tree has one line per leaf.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.boosting.grid import UNITS
 from electorate.engines.pool import Pool
 from electorate.ensemble import Ensemble
 from electorate.estimators import inputs
-from electorate.estimators.words import Path, Words, leaf_paths, monomial
+from electorate.estimators.words import Words, leaf_paths, monomial
 
 
 @dataclass(frozen=True)
@@ -68,35 +70,34 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     table = inputs.check_table(model, X, reset=False) if X is not None else None
     weight = inputs.check_weight(sample_weight, table.n_rows) if table is not None else np.empty(0)
     words = Words(model, brief=True)
-    rows: list[dict[str, Any]] = []
+    names = ["voter", "step", "rule", "then", "otherwise"] + (["coverage"] if table is not None else [])
+    columns: dict[str, list[Any]] = {name: [] for name in names}
     for voter in range(model.ensemble_.n_voters):
         alone = model.ensemble_.only(voter)
-        parts = _parts(words, alone)
-        shares = _coverage(model, alone, [path for path, _, _ in parts], table, weight) if table is not None else []
-        for k, (path, then, otherwise) in enumerate(parts):
-            row = {"voter": voter, "step": float(model.ensemble_.steps[voter]), "rule": words.all_of(alone, path)}
-            row |= {"then": then, "otherwise": otherwise}
-            rows.append(row | ({"coverage": shares[k]} if shares else {}))
-    names = ["voter", "step", "rule", "then", "otherwise"] + (["coverage"] if table is not None else [])
-    return RuleTable({name: [row[name] for row in rows] for name in names})
+        shares = _coverage(model, alone, table, weight) if table is not None else None
+        for leaf, rule, then, otherwise in _lines(words, alone):
+            line: list[Any] = [voter, float(model.ensemble_.steps[voter]), rule, then, otherwise]
+            for name, value in zip(names, line if shares is None else [*line, float(shares[leaf])], strict=True):
+                columns[name].append(value)
+    return RuleTable(columns)
 
 
-def _parts(words: Words, alone: Ensemble) -> list[tuple[Path, str, str | None]]:
-    """(path, what is said there, what is said elsewhere if that is one thing) of each line."""
+def _lines(words: Words, alone: Ensemble) -> Iterator[tuple[int, str, str, str | None]]:
+    """Yield (leaf, its rule, what is said there, what is said elsewhere if that is one thing) for each line."""
     rule = monomial(alone)
-    if rule is not None:
-        return [(rule.path, words.said(alone, rule.inside), words.said(alone, rule.outside) if rule.path else None)]
-    return [(path, words.said(alone, alone.value[leaf]), None) for leaf, path in leaf_paths(alone)]
+    if rule is None:
+        for leaf, path in leaf_paths(alone):
+            yield leaf, words.all_of(alone, path), words.said(alone, alone.value[leaf]), None
+        return
+    leaf = int(alone.children[rule.path[-1]]) if rule.path else 0
+    otherwise = words.said(alone, rule.outside) if rule.path else None
+    yield leaf, words.all_of(alone, rule.path), words.said(alone, rule.inside), otherwise
 
 
-def _coverage(model: Any, alone: Ensemble, paths: list[Path], table: Any, weight: NDArray[np.float64]) -> list[float]:
-    """The share of the weight that ends at each path: a voter that says 1 there and 0 elsewhere is asked."""
-    shares = []
-    for path in paths:
-        leaf = int(alone.children[path[-1]]) if path else 0
-        value = np.zeros((len(alone.value), 1))
-        value[leaf] = 1.0
-        parts = {name: getattr(alone, name) for name in Ensemble.__dataclass_fields__}
-        fires = Ensemble(**{**parts, "value": value}).votes(table.n_rows, model._reader(table), Pool(1))[0] > 0
-        shares.append(float(weight[fires].sum() / weight.sum()))
-    return shares
+def _coverage(model: Any, alone: Ensemble, table: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[node]: the share of the weight that ends there, found by a voter that says its leaf's number."""
+    parts = {name: getattr(alone, name) for name in Ensemble.__dataclass_fields__}
+    numbers = np.arange(len(alone.value), dtype=np.float64)[:, None] / len(alone.value)
+    votes = Ensemble(**{**parts, "value": numbers}).votes(table.n_rows, model._reader(table), Pool(1))[0]
+    leaf = np.rint(votes / UNITS * len(alone.value)).astype(np.int64)
+    return np.bincount(leaf, weights=weight, minlength=len(alone.value)) / weight.sum()

@@ -24,6 +24,8 @@ from electorate.voters.rules import Rules
 from electorate.voters.trees import Stumps, Trees
 from electorate.voters.union import Union
 
+DEEPEST = 62  # of trees: deeper ones have no more questions than any table has rows
+EVERY_LENGTH = 64  # of rules: up to this each length is a rung, from there on each power of two
 Holds = Callable[[Ensemble, int], bool]
 
 
@@ -55,9 +57,9 @@ def rungs_of(family: Any, n: int) -> list[Rung]:
     if isinstance(family, PairedStumps):
         return [STUMPS, PAIRS]
     if isinstance(family, Rules):
-        return [_rules(terms) for terms in range(1, family.max_terms + 1)]
+        return [_rules(terms) for terms in _lengths(family.max_terms)]
     if isinstance(family, Trees):
-        deepest = math.ceil(math.log2(max(n, 2))) if family.max_depth is None else family.max_depth
+        deepest = math.ceil(math.log2(max(n, 2))) if family.max_depth is None else min(family.max_depth, DEEPEST)
         return [STUMPS, *(_trees(depth) for depth in range(2, deepest + 1))]
     if isinstance(family, Columns):
         return [Rung("columns", lambda n, shape: complexity.log_columns(shape.columns), _always)]
@@ -66,6 +68,12 @@ def rungs_of(family: Any, n: int) -> list[Rung]:
     if hasattr(family, "log_count"):
         return [Rung(type(family).__name__, family.log_count, _always)]
     raise ValueError(f"nothing bounds how complex {type(family).__name__} voters are: they are foreign")
+
+
+def _lengths(most: int) -> list[int]:
+    """Return the lengths of rules that are rungs of their own, up to the longest."""
+    doubled = [2**k for k in range(EVERY_LENGTH.bit_length(), most.bit_length())]
+    return sorted({*range(1, min(most, EVERY_LENGTH) + 1), *doubled, most})
 
 
 def log_all(rungs: list[Rung], n: int, shape: Shape) -> float | None:
@@ -120,7 +128,7 @@ TESTS = Rung("single tests", lambda n, shape: math.log(shape.terms(n) + 2), _is_
 
 
 def _trees(depth: int) -> Rung:
-    most = 2 ** min(depth, 62) - 1
+    most = 2 ** min(depth, DEEPEST) - 1
     return Rung(
         f"trees of up to {most} questions",
         lambda n, shape: complexity.log_trees(n, shape, min(most, n - 1)),

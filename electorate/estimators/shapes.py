@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.boosting.grid import UNITS
-from electorate.ensemble import LEAF, Ensemble
+from electorate.ensemble import LEAF, Ensemble, tables_of
 from electorate.estimators.deepboost import DeepBoostClassifier
 from electorate.estimators.words import column_names
 
@@ -82,8 +82,13 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
     roots = ensemble.offsets[:-1]
     alone = ensemble.column[roots] == LEAF
     constant = ensemble.units[roots[alone]].sum(axis=0) / UNITS
-    used = np.unique(ensemble.column[roots[~alone]]).tolist()
-    shapes = [_shape(model, ensemble, j, names[j]) for j in used]
+    if not ensemble.fits_tables(0):
+        raise ValueError(
+            f"The shape functions of {len(ensemble.cells.columns)} columns for {ensemble.n_outputs} classes would take "
+            "far more memory than the model: use rule_table, or decision_function."
+        )
+    used = ensemble.cells.columns.tolist()
+    shapes = [_shape(model, ensemble, j, names[j], table) for j, table in zip(used, tables_of(ensemble), strict=True)]
     return np.asarray(constant), sorted(shapes, key=lambda shape: -shape.weight)
 
 
@@ -103,6 +108,9 @@ def contributions(model: Any, X: Any) -> tuple[list[Shape], Floats]:
     """
     shapes = shape_functions(model)[1]
     table = model._check_rows(X, reset=False)
+    if not shapes:
+        n_outputs = model.ensemble_.n_outputs
+        return [], np.zeros((table.n_rows, 0) if n_outputs == 1 else (n_outputs, table.n_rows, 0))
     read, parts = model._reader(table), []
     for low in range(0, max(table.n_rows, 1), ROWS_AT_ONCE):
         block = read(low, min(low + ROWS_AT_ONCE, table.n_rows))
@@ -139,29 +147,17 @@ def _stumps(model: Any) -> Ensemble:
     return ensemble
 
 
-def _shape(model: Any, ensemble: Ensemble, column: int, name: str) -> Shape:
-    roots = ensemble.offsets[:-1][ensemble.column[ensemble.offsets[:-1]] == column]
-    levels = None
-    edges = np.unique(ensemble.threshold[roots])
-    cells = len(edges) + 1
-    if ensemble.members[roots[0]] >= 0:
-        known = model.bins_.categories[column]
+def _shape(model: Any, ensemble: Ensemble, column: int, name: str, table: NDArray[np.int64]) -> Shape:
+    """table: [output, cell] of what all stumps on the column say, the last cell for missing values."""
+    known = model.bins_.categories.get(column)
+    if known is None:
+        levels = None
+        place = int(np.searchsorted(ensemble.cells.columns, column))
+        edges, cells = ensemble.cells.edges[place], table.shape[1] - 1
+    else:
         levels = [*known.levels.tolist(), *(["(others)"] if known.rest else [])]
         edges, cells = np.empty(0), len(levels)
-    said = np.zeros((ensemble.n_outputs, cells + 1), dtype=np.int64)
-    for root in roots.tolist():
-        left, right = ensemble.units[root + ensemble.children[root]]
-        on_left = _on_left(ensemble, root, edges, cells)
-        said += np.where(on_left, left[:, None], right[:, None])
-    values = said / UNITS
+    values = table / UNITS
     values = values[0] if len(values) == 1 else values
-    return Shape(column, name, edges, levels, values[..., :-1], values[..., -1], bool(model.bins_.has_missing[column]))
-
-
-def _on_left(ensemble: Ensemble, root: int, edges: Floats, cells: int) -> NDArray[np.bool_]:
-    """Which cells a stump sends left; the last entry is for missing values."""
-    if ensemble.members[root] >= 0:
-        left = ensemble.sets[ensemble.members[root]][:cells]
-    else:
-        left = np.arange(cells) <= np.searchsorted(edges, ensemble.threshold[root])
-    return np.append(left, ensemble.missing_left[root])
+    missing = values[..., -1]
+    return Shape(column, name, edges, levels, values[..., :cells], missing, bool(model.bins_.has_missing[column]))

@@ -3,6 +3,7 @@
 Numbers are written with the fewest digits that are this number and no other: a reader must get what the voter predicts.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.ensemble import LEAF, Ensemble
+
+MOST_CHARACTERS = 1 << 25  # of all rules that are written at once
 
 Path = list[tuple[int, int]]  # nodes from the root down, and the side taken: 0 left, 1 right
 
@@ -23,32 +26,43 @@ class Monomial:
     outside: NDArray[np.float64]
 
 
-def leaf_paths(alone: Ensemble) -> list[tuple[int, Path]]:
-    """Of an ensemble of one voter: its leaves, each with the way to it."""
-    found: list[tuple[int, Path]] = []
-    waiting: list[tuple[int, Path]] = [(0, [])]
+def leaf_paths(alone: Ensemble) -> Iterator[tuple[int, Path]]:
+    """Yield the leaves of an ensemble of one voter, from left to right, each with the way to it."""
+    path: Path = []
+    waiting = [(0, 0)]  # nodes, and how deep they are
     while waiting:
-        node, path = waiting.pop()
+        node, depth = waiting.pop()
+        if depth:
+            parent = int(alone.parents[node])
+            path[depth - 1 :] = [(parent, int(alone.children[parent, 1] == node))]
         if alone.column[node] == LEAF:
-            found.append((node, path))
+            yield node, path[:depth]
         else:
-            waiting += [(int(alone.children[node, side]), [*path, (node, side)]) for side in (1, 0)]
-    return found
+            waiting += [(int(alone.children[node, side]), depth + 1) for side in (1, 0)]
 
 
 def monomial(alone: Ensemble) -> Monomial | None:
-    """The rule that a voter is, if it is one: a single path of questions, and the same said at all leaves beside it."""
-    leaves = leaf_paths(alone)
-    if len(leaves) == 1:
+    """Return the rule that a voter is, if it is one: a single path of questions, and the same said at all leaves beside it."""
+    if alone.column[0] == LEAF:
         return Monomial([], alone.value[0], alone.value[0])
-    if max(len(path) for _, path in leaves) != len(leaves) - 1:
-        return None
-    deepest = [(node, path) for node, path in leaves if len(path) == len(leaves) - 1]
-    beside = [node for node, path in leaves if len(path) < len(leaves) - 1]
-    for (node, path), (other, _) in (deepest, deepest[::-1]):
-        outside = alone.value[[other, *beside]]
+    path: Path = []
+    beside: list[int] = []
+    node = 0
+    while True:
+        children = alone.children[node].tolist()
+        ends = [alone.column[child] == LEAF for child in children]
+        if all(ends):
+            break
+        if not any(ends):
+            return None
+        side = int(ends[0])  # the one that asks further
+        beside.append(children[1 - side])
+        path.append((node, side))
+        node = children[side]
+    for side in (0, 1):
+        outside = alone.value[[children[1 - side], *beside]]
         if np.all(outside == outside[0]):
-            return Monomial(path, alone.value[node], outside[0])
+            return Monomial([*path, (node, side)], alone.value[children[side]], outside[0])
     return None
 
 
@@ -68,6 +82,7 @@ class Words:
         self.model = model
         self.brief = brief
         self.names = column_names(model)
+        self.written = 0  # characters
 
     def label(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
         """The class that a leaf speaks for; a voter about one class against the rest may speak against it."""
@@ -93,6 +108,12 @@ class Words:
         for node, side in path:
             said.setdefault(self.test(alone, node, side))
         texts = list(said)
+        self.written += sum(map(len, texts))
+        if self.written > MOST_CHARACTERS:
+            raise ValueError(
+                f"The rules of this model take more than {MOST_CHARACTERS} characters: its trees are too deep, or its "
+                "names too long, to be written out."
+            )
         return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
 
     def test(self, alone: Ensemble, node: int, side: int) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import electorate as el
 import fuzz_modelfile as damage
 from fuzzing import forging, hostile_inputs, hostile_parameters
-from fuzzing.outcomes import Finding, Found, Refused, attempt
+from fuzzing.outcomes import Finding, Found, Refused, attempt, warnings_count
 from fuzzing.questions import ask, questions_for, rows_for
 from fuzzing.samples import by_name, rows_of
 
@@ -124,4 +124,5 @@ KINDS: dict[str, Callable[[Bench, random.Random], str]] = {
 
 def run(kind: str, seed: int, index: int, bench: Bench) -> str:
     """Return "works", "refused" or "not written"; a Found carries a finding."""
+    warnings_count.set(kind in ("inputs", "parameters"))
     return KINDS[kind](bench, random.Random(f"{kind} {seed} {index}"))

@@ -141,7 +141,7 @@ def history(rng: random.Random, made: Forgery, sound: list[Path]) -> None:
     names = sorted(name for name in made.arrays if name.startswith("history."))
     if not names:
         return
-    rows = len(made.arrays[names[0]])
+    rows = min(len(made.arrays[name]) for name in names)
     keep = np.sort(np.random.default_rng(rng.randrange(2**32)).integers(0, max(rows, 1), rng.randrange(2 * rows + 1)))
     if rng.random() < 0.5:
         for name in names:
@@ -198,7 +198,8 @@ def more_columns(rng: random.Random, made: Forgery, sound: list[Path]) -> None:
     have = made.meta.get("n_features")
     if not isinstance(have, int) or "edge_offsets" not in made.arrays or len(made.arrays["edge_offsets"]) != have + 1:
         return
-    more = rng.choice([1, 10, 1000, 20_000])
+    named = isinstance(made.meta.get("feature_names"), list)
+    more = rng.choice([1, 10, 300] if named else [1, 10, 1000, 20_000])  # wide dataframes are slow by themselves
     edges = np.arange(rng.choice([0, 1, 60_000]), dtype=np.float64)
     ends = made.arrays["edge_offsets"]
     made.arrays["edges"] = np.concatenate([made.arrays["edges"], edges])
@@ -207,7 +208,7 @@ def more_columns(rng: random.Random, made: Forgery, sound: list[Path]) -> None:
     bins[0] = len(edges) + 1
     made.arrays["n_bins"] = np.concatenate([made.arrays["n_bins"], bins])
     made.arrays["has_missing"] = np.concatenate([made.arrays["has_missing"], np.zeros(more, dtype=np.bool_)])
-    if isinstance(made.meta.get("feature_names"), list):
+    if named:
         made.meta["feature_names"] += [f"new {k}" for k in range(more)]
     made.meta["n_features"] = have + more
 

@@ -118,7 +118,7 @@ def explain(model: Any, rows: Rows, folder: Path) -> None:
         if hasattr(type(model), name):
             _or_refused(name, lambda name=name: getattr(model, name))
     _or_refused("repr", lambda: repr(model))
-    for voter in model.estimators_[:10]:
+    for voter in getattr(model, "estimators_", [])[:10]:
         if hasattr(voter, "to_text"):
             _or_refused("to_text", voter.to_text)
             _or_refused("repr of a voter", lambda voter=voter: repr(voter))
