@@ -480,7 +480,7 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         elif self.stop_reason_ == "n_estimators":
             said = f"n_estimators={self.n_estimators} rounds ended with a duality gap of {self.gap_:.3g}, above tol"
             warnings.warn(f"{name}: {said}: give more rounds, or a larger tol", ConvergenceWarning, stacklevel=4)
-        elif self.gap_ > max(self.tol, INACCURATE):
+        elif self.stop_reason_ == "converged" and self.gap_ > max(self.tol, INACCURATE):
             said = f"rounding leaves a duality gap of {self.gap_:.3g}, above tol={self.tol:g}"
             if self.C is not None and np.isfinite(self.C):
                 said += f": C={self.C:g} is large for a total sample weight of {self._total:.4g}; use a smaller C"
