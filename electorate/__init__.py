@@ -54,7 +54,7 @@ _HOMES = {
     "compare": "electorate.comparison.compare",
     "compare_over": "electorate.comparison.over_tables",
     "complexity_of": "electorate.estimators.family_complexity",
-    "contributions": "electorate.estimators.shapes",
+    "contributions": "electorate.estimators.shapley",
     "convergence": "electorate.estimators.convergence",
     "empirical_rademacher": "electorate.estimators.family_complexity",
     "load": "electorate.estimators.files",
@@ -151,7 +151,8 @@ if TYPE_CHECKING:
     from electorate.estimators.regressors import AdaBoostRegressor, LocMedBoostRegressor, MedBoostRegressor
     from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
     from electorate.estimators.rule_table import rule_table
-    from electorate.estimators.shapes import contributions, shape_functions
+    from electorate.estimators.shapes import shape_functions
+    from electorate.estimators.shapley import contributions
     from electorate.modelfile import ModelFormatError
     from electorate.report.margin_displays import CumulativeMarginsDisplay, MarginDisplay
     from electorate.report.path_display import PathDisplay

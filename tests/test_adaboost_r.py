@@ -14,11 +14,21 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Stumps, Trees
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    Columns,
+    Pool,
+    RealAdaBoostClassifier,
+    Stumps,
+    Trees,
+    margins,
+)
 from electorate.boosting.adaboost import AdaBoostR, RealAdaBoost, least_exponential
 from electorate.voters.leaves import leaf_outputs
 
@@ -692,3 +702,38 @@ def test_samme_r_of_our_own_trees_says_what_the_reference_says(n_classes: int) -
     ours = model.decision_function(X)
     both = np.stack([-ours, ours], axis=1) if n_classes == 2 else ours
     np.testing.assert_allclose(both, plain_samme_r_decision(voters, X), atol=1e-8)
+
+
+@pytest.mark.parametrize("huge", [1e100, 1e300, 1.7e308])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_columns_with_an_outlier_of_any_size(huge: float, labels: int) -> None:
+    """Columns are divided by their largest value: beside the outlier all others are almost 0, and their squares are."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(60, 3))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int) + (np.arange(60) % 3 if labels == 3 else 0) % labels
+    X[0] *= huge
+    for model in (RealAdaBoostClassifier(Columns(), n_estimators=20), AdaBoostRClassifier(Columns(), n_estimators=20)):
+        model.fit(X, y)
+        assert np.all(np.isfinite(model.steps_))
+        assert np.all(np.isfinite(model.predict_proba(X)))
+
+
+def test_the_least_exponential_with_awards_that_underflow() -> None:
+    """The root in closed form: weights 1 and 2, awards a and -a."""
+    for size in (1e-150, 1e-200, 1e-300):
+        found = least_exponential(np.array([2.0, 1.0]), np.array([size, -size]))
+        assert found == pytest.approx(math.log(2) / 2 / size, rel=1e-9)
+
+
+def test_the_probability_of_a_single_voter_is_its_accuracy() -> None:
+    """And eq. 24, without the factor 2, is what the documentation says; eq. 9 is twice that less 1."""
+    X = np.repeat([[0.0], [1.0]], 50, axis=0)
+    y = np.repeat([0, 1, 0, 1], [40, 10, 10, 40])
+    model = AdaBoostRClassifier(n_estimators=1).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba([[0.0], [1.0]])[:, 1], [0.2, 0.8], atol=0.02)  # leaves are smoothed
+    discrete = AdaBoostRClassifier(Pool(1), n_estimators=1).fit(X, y)
+    np.testing.assert_allclose(discrete.predict_proba([[0.0], [1.0]])[:, 1], [0.2, 0.8], rtol=1e-9)
+    eq_24 = expit(model.decision_function(X))
+    f = np.log(eq_24 / (1 - eq_24))
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * f)), rtol=1e-9)
+    np.testing.assert_allclose(margins(model, X, y, kind="logistic").values, np.where(y == 1, 1, -1) * (2 * eq_24 - 1))

@@ -432,6 +432,41 @@ def test_voters_by_rows(loss, tmp_path):
         assert len(model.estimators_) == len(model.steps_) == model.history_["n_voters"][-1]
 
 
+# ---------------------------------------------------------------- the default
+
+
+def test_the_default_has_families_of_several_complexities():
+    """Voters of several sizes are used, and a larger one pays more per unit of weight: not AdaBoost-L1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    y = (np.sign(X[:, 0]) * X[:, 1] + X[:, 2] + 0.3 * rng.normal(size=600) > 0).astype(int)
+    history = DeepBoostClassifier().fit(X, y).history_
+    assert len(np.unique(history["size"])) > 1
+    weights, prices = np.zeros(len(history["voter"])), {}
+    before = 0.0
+    for voter, size, weight, penalty in zip(*(history[k] for k in ("voter", "size", "weight", "penalty")), strict=True):
+        change = abs(weight) - abs(weights[int(voter)])
+        if abs(change) > 1e-3:
+            prices.setdefault(int(size), []).append((penalty - before) / change)
+        weights[int(voter)], before = weight, penalty
+    means = [np.mean(prices[size]) for size in sorted(prices)]
+    assert np.all(np.diff(means) > 0)
+    for found in prices.values():
+        np.testing.assert_allclose(found, found[0], rtol=1e-6)
+
+
+def test_the_scale_of_weights_matters_with_a_price_of_complexity_only():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=100) > 0).astype(int)
+    weight = rng.integers(1, 4, 100).astype(float)
+    free, priced = DeepBoostClassifier(lam=0, n_estimators=20), DeepBoostClassifier(lam=0.05, n_estimators=20)
+    assert free.fit(X, y, weight).digest_ == clone(free).fit(X, y, 4 * weight).digest_
+    assert priced.fit(X, y, weight).digest_ != clone(priced).fit(X, y, 4 * weight).digest_
+    rows = np.repeat(np.arange(100), weight.astype(int))
+    np.testing.assert_array_equal(priced.decision_function(X), clone(priced).fit(X[rows], y[rows]).decision_function(X))
+
+
 # ---------------------------------------------------------------- what goes wrong
 
 

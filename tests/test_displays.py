@@ -39,12 +39,12 @@ from electorate import (
     Trees,
     TreeSizesDisplay,
     VadaBoostClassifier,
-    contributions,
     convergence,
     margins,
     shape_functions,
     staged_margins,
 )
+from electorate.estimators.shapes import shape_parts
 from electorate.report.drawing import LINES, named, plain
 from electorate.simulate import XD6, RingNorm
 
@@ -284,7 +284,7 @@ def test_shape_functions_add_up_to_the_votes(seed: int, booster: Any) -> None:
     scores = margins(model, X, y).scores
     np.testing.assert_allclose(np.where(y == 1, 1, -1) * (constant[0] + added(shapes, X)), scores, atol=1e-10)
     assert [s.weight for s in shapes] == sorted((s.weight for s in shapes), reverse=True)
-    same, parts = contributions(model, X)
+    same, parts = shape_parts(model, X)
     assert [shape.name for shape in same] == [shape.name for shape in shapes]
     np.testing.assert_allclose(parts.sum(axis=1), added(shapes, X), atol=1e-12)
 
@@ -303,7 +303,7 @@ def test_shape_functions_of_several_classes_and_their_picture() -> None:
     np.testing.assert_allclose(heights, np.sort(shape.values[1]))
     assert ShapeDisplay.from_estimator(model, columns=["job"], label="u").shapes[0].name == "job"
     ordered = ShapeDisplay.from_estimator(model, table, label="v")
-    _, parts = contributions(model, table)
+    _, parts = shape_parts(model, table)
     assert parts.shape == (3, 200, len(shapes))
     spread = dict(zip([shape.name for shape in shapes], parts[1].std(axis=0), strict=True))
     assert [shape.name for shape in ordered.shapes] == sorted(spread, key=lambda name: -spread[name])

@@ -236,6 +236,20 @@ def test_training_margins_keep_below_their_bound_in_every_round(model: Any, kind
                 margins(fit, X, 1 - fit.predict(X), kind=kind, sample_weight=weight).bound(0.0)
 
 
+@pytest.mark.parametrize("model", [m for m in EXPONENTIAL if not isinstance(m, AdaBoostRClassifier)], ids=repr)
+def test_the_bound_is_markovs_with_the_mean_of_the_training_rows(model: Any) -> None:
+    """Not larger: in every round it is exp(s) times the mean of exp(-y f), from the votes themselves."""
+    X, y = messy(60)
+    weight = np.random.default_rng(0).uniform(0.2, 1, len(y))
+    fit = clone(model).fit(X, y, sample_weight=weight)
+    for stage in staged_margins(fit, X, y, sample_weight=weight):
+        mean = np.average(np.exp(-stage.scores), weights=weight)
+        reach = stage.proof.reach
+        np.testing.assert_allclose(
+            stage.bound(THETAS), np.minimum(1, np.exp(np.array(THETAS) * reach) * mean), rtol=1e-6
+        )
+
+
 @checked
 @given(seeds)
 def test_theorem_1_is_never_below_markov(seed: int) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.tree import DecisionTreeClassifier
@@ -162,3 +163,37 @@ def test_a_file_knows_the_family_of_the_ensemble(kind, family, tmp_path):
     back = electorate.load(tmp_path / "model")
     assert back.digest_ == model.digest_
     np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("power", [-300, -20, -12, 12, 20, 300])
+@pytest.mark.parametrize("model", [RQPBoostClassifier(n_estimators=10), LPBoostClassifier(C=1.0)])
+def test_weights_of_an_extreme_scale_do_not_give_a_degenerate_model_silently(model: Any, power: int) -> None:
+    """C refers to the sum of the weights: the error or warning names both."""
+    X, y = table(0, n=60)
+    weight = np.full(len(y), 10.0**power)
+    if power < 0 and isinstance(model, LPBoostClassifier):  # the constant model is the optimum
+        with pytest.warns(UserWarning, match=r"C=1.0 is so small, for a total sample weight of 6e-"):
+            assert clone(model).fit(X, y, sample_weight=weight).ensemble_.n_voters == 0
+        return
+    with pytest.raises(ValueError, match=r"C=1 times the sum of the sample weights, 6e[+-]"):
+        clone(model).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("power", [-3, 0, 3])
+def test_within_the_limits_c_and_the_weights_enter_by_their_product(power: int) -> None:
+    X, y = table(0, n=60)
+    base = AdaBoostClassifier(n_estimators=10).fit(X, y)
+    here = RQPBoostClassifier(ensemble=base, C=0.5).fit(X, y)
+    there = RQPBoostClassifier(ensemble=base, C=0.5 * 10.0**-power).fit(X, y, np.full(len(y), 10.0**power))
+    np.testing.assert_allclose(here.decision_function(X), there.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("power", [-300, -20, 20, 300])
+def test_rlpboost_in_nu_does_not_depend_on_the_scale(power: int) -> None:
+    X, y = table(0, n=60)
+    one = RLPBoostClassifier(n_estimators=10).fit(X, y)
+    other = RLPBoostClassifier(n_estimators=10).fit(X, y, np.full(len(y), 10.0**power))
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
+    if power < 0:
+        with pytest.raises(ValueError, match="sum of the sample weights"):
+            RLPBoostClassifier(C=1.0, n_estimators=10).fit(X, y, np.full(len(y), 10.0**power))

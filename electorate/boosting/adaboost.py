@@ -211,7 +211,7 @@ def least_exponential(weight: Array, award: Array) -> float:
     for _ in range(100):
         slope, curve = _slope(weight, award, alpha)
         low, high = (alpha, high) if slope > 0 else (low, alpha)
-        there = alpha + slope / curve
+        there = alpha + slope / curve if curve > 0 else low  # squares of tiny awards may underflow
         if not low < there < high:
             there = 0.5 * (low + high)
         if abs(there - alpha) <= 1e-15 * abs(there):
@@ -230,6 +230,6 @@ def _slope(weight: Array, award: Array, alpha: float) -> tuple[float, float]:
 def _bracket(weight: Array, award: Array) -> tuple[float, float]:
     sign = math.copysign(1.0, _slope(weight, award, 0.0)[0])
     far = sign / float(np.abs(award).max())
-    while _slope(weight, award, far)[0] * sign > 0:
+    while _slope(weight, award, far)[0] * sign > 0 and abs(far) < 1e300:
         far *= 2
     return (0.0, far) if sign > 0 else (far, 0.0)

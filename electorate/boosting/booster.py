@@ -72,8 +72,8 @@ class Booster(Protocol):
         """The floor that was there after the round of this row of history. floor: that of no voter."""
         ...
 
-    def notes(self, floor: float) -> dict[str, float]:
-        """What a row of history keeps beside what all keep."""
+    def notes(self, sums: Sums, one: float, floor: float) -> dict[str, float]:
+        """What a row of history keeps beside what all keep, from the sums after the round."""
         ...
 
     def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
@@ -135,7 +135,7 @@ class Floating:
     def resumed(self, row: dict[str, float], floor: float) -> float:
         return row["floor"]
 
-    def notes(self, floor: float) -> dict[str, float]:
+    def notes(self, sums: Sums, one: float, floor: float) -> dict[str, float]:
         return {}
 
     def measured(self, sums: Sums, one: float, floor: float) -> float:

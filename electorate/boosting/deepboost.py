@@ -56,7 +56,7 @@ class DeepBoost(Floating):
         right, wrong = math.log(now.right + spare) - now.size, math.log(now.wrong + spare) + now.size
         return float(floor) + math.log(room.full / 2) - float(np.logaddexp(right, wrong))
 
-    def notes(self, floor: Any) -> dict[str, float]:
+    def notes(self, sums: Sums, one: float, floor: Any) -> dict[str, float]:
         return dict(self.noted)
 
     def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
@@ -149,7 +149,7 @@ class DeepBoostOf(DeepBoost):
     def resumed(self, row: dict[str, float], floor: Any) -> float:
         return Level(row["floor"], loss=row["loss_floor"], low=row["low"])
 
-    def notes(self, floor: Any) -> dict[str, float]:
+    def notes(self, sums: Sums, one: float, floor: Any) -> dict[str, float]:
         known = _known(floor)
         return {**self.noted, "loss_floor": known["loss"], "low": known["low"]}
 

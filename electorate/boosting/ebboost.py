@@ -56,8 +56,9 @@ class EBBoost(AdaBoost):
     def resumed(self, row: dict[str, float], floor: Any) -> float:
         return Level(row["floor"], squares=row["floor_of_squares"])
 
-    def notes(self, floor: Any) -> dict[str, float]:
-        return {"floor_of_squares": _squares(floor)}
+    def notes(self, sums: Sums, one: float, floor: Any) -> dict[str, float]:
+        """The floor of the second channel, and the logarithm of the mean of e."""
+        return {"floor_of_squares": _squares(floor), "log_mean": self.log_mean(sums, one, floor)}
 
     # ------------------------------------------------------------ costs
 
@@ -69,9 +70,12 @@ class EBBoost(AdaBoost):
 
     def measured(self, sums: Sums, one: float, floor: Any) -> float:
         """Cost (3) over n^2."""
-        log_mean = math.log(sums.total / one) - float(floor)
         penalised = 1 + self.lam * max(self.spread(sums, one, floor) - 1, 0.0)
-        return math.exp(min(2 * log_mean + math.log(penalised), 700.0))
+        return math.exp(min(2 * self.log_mean(sums, one, floor) + math.log(penalised), 700.0))
+
+    def log_mean(self, sums: Sums, one: float, floor: Any) -> float:
+        """The logarithm of the mean of e."""
+        return math.log(sums.total / one) - float(floor)
 
     def rank(self, right: Any, right_squares: Any, spread: float) -> Any:
         """Cost (3) of voters at their own best steps, relative to no step: from their shares of w and of w^2."""

@@ -190,7 +190,7 @@ def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: 
                 "n_voters": number,
                 "floor": float(floor),
                 "seconds": before + time.perf_counter() - started,
-                **booster.notes(floor),
+                **booster.notes(sums, one, floor),
             }
         )
         reasons = [step.stop, *(watcher.after(change, outcome) for watcher in watchers)]

@@ -26,6 +26,8 @@ REFINED = 3  # times
 MOST_SETS = 30  # of examples and voters at their bounds, tried to end exactly
 MOST_OPEN = 1200  # examples and voters between their bounds, for the same
 TINY = 1e-12
+MOST_SCALE = 1e9  # of C times the total weight: beyond it rounding hides the margins' part of the objective
+LEAST_SCALE = 1e-6  # of the same, for RQPBoost: alpha is at most half of it, and votes are multiples of 2^-40
 
 
 # ---------------------------------------------------------------- the two forms
@@ -106,7 +108,20 @@ class Normalised:
 
 def in_c(mass: Array, c: float) -> Unnormalised:
     """mass: the sample weights as given, so that a weight of k is k rows."""
+    refuse_scale("LPBoost", c, float(mass.sum()))
     return Unnormalised(c * mass)
+
+
+def refuse_scale(name: str, c: float, total: float, least: float = 0.0) -> None:
+    """Raise where the program in C cannot be solved in double precision. total: of the sample weights."""
+    scale = c * total
+    if least <= scale <= MOST_SCALE:
+        return
+    size, limit = ("large", f"at most {MOST_SCALE:g}") if scale > MOST_SCALE else ("small", f"at least {least:g}")
+    raise ValueError(
+        f"C={c:g} times the sum of the sample weights, {total:.4g}, is {scale:.4g}, too {size} for {name} to solve its "
+        f"program accurately; it must be {limit}: change C, or divide the weights by their mean"
+    )
 
 
 def in_nu(mass: Array, nu: float) -> Normalised:

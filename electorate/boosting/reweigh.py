@@ -17,12 +17,14 @@ from electorate.boosting.generation import Candidate, Generation
 from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import Outcome
 from electorate.boosting.lpboost import (
+    LEAST_SCALE,
     Margin,
     Normalised,
     Quadratic,
     in_nu,
     margins_of,
     master_of,
+    refuse_scale,
     solve_quadratic,
 )
 from electorate.boosting.pool_rounds import PoolRounds, Rules, State
@@ -130,6 +132,7 @@ def _one_by_one(said: Said, generation: Generation, tol: float) -> Weighed:
 
 def weigh_quadratic(said: Said, c: float, tol: float = 1e-9) -> Weighed:
     """RQPBoost."""
+    refuse_scale("RQPBoost", c, float(said.mass.sum()), LEAST_SCALE)
     form = Quadratic(c * said.mass)
     found = solve_quadratic(said.awards, form, tol)
     alpha = np.asarray(on_grid(np.where(found.alpha > FAINT * found.alpha.max(initial=0.0), found.alpha, 0.0)))
@@ -143,7 +146,10 @@ def rlp(said: Said, c: float) -> Normalised:
     """RLPBoost: max rho - C sum(xi); bounded for C >= 1 / n, n being the sum of the weights as given."""
     n = float(said.mass.sum())
     if c * n < 1:
-        raise ValueError(f"C={c:g} is less than 1 / n = {1 / n:.4g}: RLPBoost's program is unbounded; use a larger C")
+        raise ValueError(
+            f"C={c:g} is less than 1 / n = {1 / n:.4g}, where n = {n:.4g} is the sum of the sample weights: RLPBoost's "
+            "program is unbounded; use a larger C, or nu, which does not depend on the scale of the weights"
+        )
     return Normalised(c * said.mass)
 
 

@@ -73,7 +73,7 @@ class VadaBoost(AdaBoost):
     def resumed(self, row: dict[str, float], floor: Any) -> float:
         return Level(row["floor"], log_one=floor.log_one, log_mean=row["log_mean"], mean_floor=row["mean_floor"])
 
-    def notes(self, floor: Any) -> dict[str, float]:
+    def notes(self, sums: Sums, one: float, floor: Any) -> dict[str, float]:
         """The logarithm of Z, and the floor that it was summed with."""
         return {"log_mean": floor.log_mean, "mean_floor": floor.mean_floor}
 

@@ -88,6 +88,7 @@ class DistinctRows(Rows):
 
 def on_weight_grid(weights: Floats) -> NDArray[np.int64]:
     """Whole units, 2^44 of them for all weights together; rounded down, so that no bound on a weight is passed."""
+    weights = np.ldexp(weights, -int(np.frexp(weights.max(initial=0.0))[1]))  # exact; tiny ones would overflow below
     return np.floor(weights * (GRID / weights.sum())).astype(np.int64)
 
 

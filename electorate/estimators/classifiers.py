@@ -248,8 +248,11 @@ class AdaBoostRClassifier(BoostedClassifier):
     -----
     ``history_["edge"]`` is the paper's mu; ``objective`` is the mean of the unnormalised weights, prod (1 - mu^2) at
     learning_rate 1 (eq. 13). A negative mu votes with a negative step. With ``Trees(..., smoothing=0)`` pure leaves say
-    infinity: such a voter has the step 0, and its round only moves the weights. Probabilities are 1 / (1 + exp(-2 f)),
-    for more than two classes divided by their sum; they are not calibrated.
+    infinity: such a voter has the step 0, and its round only moves the weights.
+    Probabilities are 1 / (1 + exp(-2 f)), for more than two classes divided by their sum; they are not calibrated. The
+    paper's eq. 24 is 1 / (1 + exp(-f)), without the 2: ``scipy.special.expit(model.decision_function(X))``. The 2 is
+    there because the exponential loss is least at half the log-odds; with it, the probability that a single voter of
+    +-1 gives is its accuracy.
 
     Examples
     --------

@@ -40,6 +40,7 @@ from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import Speech, Wrapped
 
 DEFAULT_NU = 0.2  # of 0.05 to 0.7 the best held-out error of stumps over four small data sets
+INACCURATE = 1e-6  # a duality gap that solvers reach however small tol is
 NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
 NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
 
@@ -295,7 +296,8 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         What votes. None means :class:`Stumps`. Voters say -1 to 1.
     C : float or None, default=None
         The form in C: min sum(alpha) + C sum(xi), y f + xi >= 1. ``C=inf`` is the hard margin: the largest smallest
-        margin with sum(alpha) = 1. A row of weight s pays C s.
+        margin with sum(alpha) = 1. A row of weight s pays C s, so C depends on the scale of the sample weights: C times
+        their sum must be at most 1e9, and a small one makes the model constant, with a warning.
     nu : float or None, default=None
         The form in nu: max rho - sum(xi) / (nu n), y f >= rho - xi, sum(alpha) = 1: about a share nu of the rows may
         fall short of the margin rho. In (0, 1]; up to 1 / n it is the hard margin. If neither C nor nu is given, 0.2.
@@ -376,7 +378,7 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
     def _solve(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
         if self.C is not None and self.nu is not None:
             raise ValueError(f"C={self.C} and nu={self.nu} are two forms of one program: give one of them")
-        self._no_margin, self._failed = False, ""
+        self._no_margin, self._failed, self._total = False, "", task.weights.given
         if self._is_native:
             self._solve_over_bins(task, context, data)
         else:
@@ -478,6 +480,11 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         elif self.stop_reason_ == "n_estimators":
             said = f"n_estimators={self.n_estimators} rounds ended with a duality gap of {self.gap_:.3g}, above tol"
             warnings.warn(f"{name}: {said}: give more rounds, or a larger tol", ConvergenceWarning, stacklevel=4)
+        elif self.stop_reason_ == "converged" and self.gap_ > max(self.tol, INACCURATE):
+            said = f"rounding leaves a duality gap of {self.gap_:.3g}, above tol={self.tol:g}"
+            if self.C is not None and np.isfinite(self.C):
+                said += f": C={self.C:g} is large for a total sample weight of {self._total:.4g}; use a smaller C"
+            warnings.warn(f"{name}: {said}", ConvergenceWarning, stacklevel=4)
         if self._no_margin:
             said = (
                 "the hard margin (C=inf) is infeasible: no weights of the voters found put every row on its right side"
@@ -485,8 +492,11 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
             advice = f"the model has the largest smallest margin there is (gap {self.gap_:.3g}); use a finite C, or nu"
             warnings.warn(f"{name}: {said}; {advice}", ConvergenceWarning, stacklevel=4)
         if self.n_classes_ > 1 and not self.ensemble_.n_voters and self.C is not None:
-            said = f"C={self.C} is so small that no voter is worth its weight: the model is constant"
-            warnings.warn(f"{name}: {said}; use a larger C", UserWarning, stacklevel=4)
+            said = (
+                f"C={self.C} is so small, for a total sample weight of {self._total:.4g}, that no voter is worth its "
+                "weight: the model is constant; use a larger C"
+            )
+            warnings.warn(f"{name}: {said}", UserWarning, stacklevel=4)
 
     @property
     def certificate_(self) -> str:

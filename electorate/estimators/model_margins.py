@@ -288,8 +288,14 @@ def log_mean(model: Any, rounds: int) -> float | str:
         return _log_mean_r(model, rounds)
     if isinstance(model, AdaBoostClassifier | RealAdaBoostClassifier | Penalised) and "objective" in history:
         found = math.log(max(TINY, float(history["objective"][rounds - 1]))) if rounds else 0.0
-        return found / 2 if isinstance(model, Penalised) else found  # cost (3) is at least the mean, squared
+        return _log_mean_penalised(history, rounds, found / 2) if isinstance(model, Penalised) else found
     return f"{type(model).__name__} does not keep the mean of exp(-y f)"
+
+
+def _log_mean_penalised(history: Mapping[str, Floats], rounds: int, bound: float) -> float:
+    """As history keeps it; of files that lack it, the root of cost (3), which is at least the mean."""
+    known = float(history["log_mean"][rounds - 1]) if rounds and "log_mean" in history else math.nan
+    return known if math.isfinite(known) else bound
 
 
 def _log_mean_r(model: Any, rounds: int) -> float | str:

@@ -168,9 +168,11 @@ class EBBoostClassifier(Penalised):
     -----
     Of a column of up to ten categories all sets are tried: the set with the best edge is not the one with the lowest
     cost. Of a wider column, single categories are tried, and every set that gains the most under some linear
-    combination of the sums of w and of w^2; AdaBoost's set is among them. A pair of questions is tried with all labelings of its four
-    leaves; ``PairedStumps(search="exhaustive")`` goes through all pairs. At lam 0 EBBoost is AdaBoost, up to ties.
-    ``history_["objective"]`` is cost (3) over n^2; ``floor_of_squares`` is the floor of the grid of the second channel.
+    combination of the sums of w and of w^2; AdaBoost's set is among them. A pair of questions is tried with all
+    labelings of its four leaves; ``PairedStumps(search="exhaustive")`` goes through all pairs. At lam 0 EBBoost is
+    AdaBoost, up to ties.
+    ``history_["objective"]`` is cost (3) over n^2; ``log_mean`` is the logarithm of the mean of exp(-y f),
+    ``floor_of_squares`` the floor of the grid of the second channel.
 
     Examples
     --------

@@ -148,7 +148,7 @@ class RLPBoostClassifier(ReweighedClassifier):
         Weigh its voters instead.
     C : float or None, default=None
         What a row pays for each unit short of the margin; at least 1 / n, where n is the sum of the weights. None:
-        1 / (nu n).
+        1 / (nu n), which does not depend on the scale of the weights.
     nu : float from 0 to 1, default=0.2
         LPBoost's: at most about this share of the rows may fall short of the margin. Not used with ``C``.
     n_estimators : int, default=100
@@ -226,7 +226,8 @@ class RQPBoostClassifier(ReweighedClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        What a row pays for each unit short of a margin of 1; a row of weight s pays C s.
+        What a row pays for each unit short of a margin of 1. A row of weight s pays C s, so C depends on the scale of
+        the sample weights: C times their sum must be from 1e-6 to 1e9.
 
     Attributes
     ----------

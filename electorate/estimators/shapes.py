@@ -92,19 +92,10 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
     return np.asarray(constant), sorted(shapes, key=lambda shape: -shape.weight)
 
 
-def contributions(model: Any, X: Any) -> tuple[list[Shape], Floats]:
+def shape_parts(model: Any, X: Any) -> tuple[list[Shape], Floats]:
     """The shape functions of a model of stumps, and what each adds to f for every row: [row, shape], or a class first.
 
-    Their sum over the shapes, and the constant, is f: an exact explanation of each decision.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from electorate import AdaBoostClassifier, contributions
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> shapes, added = contributions(AdaBoostClassifier().fit(X, y), X)
-    >>> added.shape == (len(X), len(shapes))
-    True
+    Their sum over the shapes, and the constant, is f.
     """
     shapes = shape_functions(model)[1]
     table = model._check_rows(X, reset=False)

@@ -80,7 +80,7 @@ def _error(model: Any, name: str) -> Bound:
         if not isinstance(model.loss, str):
             return refused("training error", _source(name), "nothing is known of a loss of your own")
         value = sum(float(rows["objective"][-1] - rows["penalty"][-1]) for rows in every)
-    elif "log_mean" in model.history_:
+    elif "log_mean" in model.history_ and all(np.isfinite(rows["log_mean"][-1]) for rows in every):
         value = sum(float(np.exp(min(rows["log_mean"][-1], 700.0))) for rows in every)
     elif name in ("EBBoostClassifier", "QuadBoostClassifier"):
         # (mean e)^2 is at most cost (3); the risk is at most risk plus penalty

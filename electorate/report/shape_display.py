@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from electorate.estimators.shapes import Shape, contributions, deciles_of, shape_functions
+from electorate.estimators.shapes import Shape, deciles_of, shape_functions, shape_parts
 from electorate.report.drawing import SHADES, finish, plain, pyplot
 
 WIDTH = 14  # characters of a category
@@ -105,7 +105,7 @@ class ShapeDisplay:
 
 def _with_rows(model: Any, X: Any, about: int) -> tuple[list[Shape], dict[int, Any]]:
     """The shapes, that which differs most between the rows first, and the deciles of numeric columns."""
-    shapes, added = contributions(model, X)
+    shapes, added = shape_parts(model, X)
     added = added if added.ndim == 2 else added[about]
     order = np.argsort(-added.std(axis=0), kind="stable").tolist()
     return [shapes[k] for k in order], deciles_of(model, X, shapes)
