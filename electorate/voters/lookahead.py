@@ -18,7 +18,7 @@ from electorate.voters.questions import ANY_ROWS, Found
 
 # Limits of the search of one node. They depend on the bins only, so that every engine and number of shards agrees.
 MOST_CANDIDATES = 256
-MOST_CELLS = 2**24  # histogram cells of all candidates of a node
+MOST_CELLS = 2**26  # histogram cells of all candidates of a node: under a second
 BYTES_AT_ONCE = 2**26  # histograms in one exchange
 
 Histogram = NDArray[np.int64]
@@ -43,8 +43,8 @@ class NodeFinder(Protocol):
         """Return the criterion of a leaf, larger is better."""
         ...
 
-    def settled(self, nodes: "list[Stuck]", engine: Any) -> list[bool]:
-        """Return of each node whether nothing can gain, however deep the tree."""
+    def final(self, nodes: "list[Stuck]", engine: Any) -> list[bool]:
+        """Return of each node whether it stays a leaf without a search: nothing can gain, or it is not balanced."""
         ...
 
     def threshold(self, histogram: Histogram, column: int, cut: int, missing_left: int) -> Found: ...
@@ -190,6 +190,6 @@ def balanced(finder: NodeFinder, engine: Any, node: Stuck) -> bool:
 
 def _open(finder: NodeFinder, engine: Any, nodes: list[Stuck]) -> list[tuple[int, Found | None]]:
     """The places of the nodes that can still gain, and their best tests by the finer criterion."""
-    settled = finder.settled(nodes, engine)
-    places = [place for place in range(len(nodes)) if not settled[place]]
+    final = finder.final(nodes, engine)
+    places = [place for place in range(len(nodes)) if not final[place]]
     return list(zip(places, finder.finer([nodes[place] for place in places], engine), strict=True))

@@ -105,7 +105,7 @@ class PairedStumps(BaseEstimator):
             return
         for first in all_questions(finder, search) if self.search == "exhaustive" else [stump]:
             assert first is not None
-            yield first, search.engine.split([_first(first)])[0]
+            yield first, search.engine.look([_first(first)])[0]  # unlike a split, one histogram only
 
     def constant(self, search: Search) -> Voter:
         return constant(search)

@@ -97,9 +97,11 @@ class Finder(Tests):
             return float(totals.max())
         return float(kernels.purity(CRITERIA[self.criterion], np.zeros_like(totals), totals))
 
-    def settled(self, nodes: Any, engine: Any) -> list[bool]:
-        """Whether a node has one label only."""
-        return [not self.signed and np.count_nonzero(node.totals) < 2 for node in nodes]
+    def final(self, nodes: Any, engine: Any) -> list[bool]:
+        """Whether a node has one label only; of residuals, whether bins have both signs, which no balanced node has."""
+        if self.signed:
+            return [not node.tied and _both_signs(node.histogram[1] - node.histogram[0]) for node in nodes]
+        return [np.count_nonzero(node.totals) < 2 for node in nodes]
 
     def _most_right(
         self,
@@ -147,6 +149,10 @@ class Finder(Tests):
     def _threshold(self, histogram: NDArray[np.int64], found: NDArray[np.int64]) -> Found:
         column, cut, missing_left = found.tolist()
         return self.threshold(histogram, column, cut, missing_left)
+
+
+def _both_signs(numbers: NDArray[np.int64]) -> bool:
+    return bool(numbers.min() < 0 < numbers.max())
 
 
 def lifted(histogram: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -198,7 +204,7 @@ class SquaresFinder(Tests):
         weight, target = float(totals[0]), float(totals[1])
         return target * target / weight if weight > 0 else 0.0
 
-    def settled(self, nodes: Any, engine: Any) -> list[bool]:
+    def final(self, nodes: Any, engine: Any) -> list[bool]:
         """Whether all targets of a node are the same."""
         if not nodes:
             return []

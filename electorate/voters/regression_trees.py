@@ -119,7 +119,7 @@ class TargetFinder(Tests):
     def value(self, totals: NDArray[np.int64]) -> float:
         return self.earning.of_side(totals)
 
-    def settled(self, nodes: Any, engine: Any) -> list[bool]:
+    def final(self, nodes: Any, engine: Any) -> list[bool]:
         """Whether a node earns all it can."""
         return [self.value(node.totals) >= self.earning.most(node.totals) * (1 - 1e-12) for node in nodes]
 
