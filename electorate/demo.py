@@ -5,6 +5,7 @@ One model looked at closely, then the main job: all algorithms compared, ending 
 
 import sys
 import time
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -17,16 +18,24 @@ SECONDS = 60  # for the comparison; what is not run by then is named
 
 def main() -> None:
     show_one_model()
-    data = load_breast_cancer()
+    data = breast_cancer()
     print("\nall algorithms on these data, by nested cross-validation (`electorate compare`):", flush=True)
-    found = compare(data.data, data.target_names[data.target], time_limit=SECONDS, progress=True)
+    found = compare(data.data, data.target_names[np.asarray(data.target)], time_limit=SECONDS, progress=True)
     sys.stderr.flush()
     print(found)
 
 
+def breast_cancer() -> Any:
+    """The data set; with the names of its columns where pandas is installed."""
+    try:
+        return load_breast_cancer(as_frame=True)
+    except ImportError:
+        return load_breast_cancer()
+
+
 def show_one_model() -> None:
-    data = load_breast_cancer(as_frame=False)
-    X, X_test, y, y_test = train_test_split(data.data, data.target, test_size=0.3, random_state=0)
+    data = breast_cancer()
+    X, X_test, y, y_test = train_test_split(data.data, np.asarray(data.target), test_size=0.3, random_state=0)
     print(f"breast cancer (in scikit-learn): {len(X)} rows to train on, {len(X_test)} to test, {X.shape[1]} columns")
     AdaBoostClassifier(n_estimators=2).fit(X[:50], y[:50])  # compiles the kernels, once per machine
     started = time.perf_counter()

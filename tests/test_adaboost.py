@@ -20,6 +20,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 
 from electorate import AdaBoostClassifier
+from electorate.estimators.words import comparison
 from tests.common.recompute import mean_exp, staged_margins, voted
 
 CLOSE = 1e-9
@@ -490,6 +491,8 @@ def _holds(test, row, names):
     return {
         "<=": lambda: value <= float(rest),
         ">": lambda: value > float(rest),
+        "<": lambda: value < float(rest),
+        ">=": lambda: value >= float(rest),
         "=": lambda: value == eval(rest),
         "in": lambda: value in eval(rest),
     }[word]()
@@ -507,6 +510,29 @@ def test_text_of_thresholds_agrees_with_predict(seed, labels, scale):
     for voter in model.estimators_:
         expected = [says(voter.to_text(), row, ["x0", "x1"]) for row in X.tolist()]
         assert voter.predict(X).tolist() == expected
+
+
+@given(low=st.integers(-(10**6), 10**6), apart=st.integers(1, 9), digits=st.integers(0, 8))
+@properties
+def test_thresholds_between_short_decimals_are_written_short(low, apart, digits):
+    """And every short decimal, the written one included, compares with the text as it does with the threshold."""
+    scale = 10.0**digits
+    threshold = (low / scale) * 0.5 + ((low + apart) / scale) * 0.5
+    for side, right in ((0, np.less_equal), (1, np.greater)):
+        text = comparison(threshold, side)
+        word, written = text.split(" ")
+        assert len(written.strip("-0").replace(".", "")) <= 8 or "e" in written
+        holds = {"<=": np.less_equal, "<": np.less, ">": np.greater, ">=": np.greater_equal}[word]
+        near = [float(written), *((2 * low + apart + d) / (2 * scale) for d in range(-3, 4))]
+        assert holds(near, float(written)).tolist() == right(near, threshold).tolist()
+
+
+def test_thresholds_of_many_digits_are_written_in_full():
+    for threshold in np.random.default_rng(0).normal(size=200).tolist():
+        assert float(comparison(threshold, 0).split(" ")[1]) == threshold
+    assert comparison(0.14150000000000001, 0) == "<= 0.1415"
+    assert comparison(np.nextafter(0.1415, 0), 0) == "< 0.1415"  # 0.1415 itself is on the right
+    assert comparison(np.nextafter(0.1415, 0), 1) == ">= 0.1415"
 
 
 @given(seed=seeds, labels=st.sampled_from([2, 3]))

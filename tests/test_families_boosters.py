@@ -1,5 +1,7 @@
 """Every booster on every family over bins: bits, files, stages, importances, texts, warm start, early stopping."""
 
+import operator
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -216,7 +218,8 @@ def holds(text, row):
         return repr(value) == rest[2:]
     if rest.startswith("in {"):
         return repr(value) in rest[4:-1].split(", ")
-    return value <= float(rest[3:]) if rest.startswith("<= ") else value > float(rest[2:])
+    word, number = rest.split(" ")
+    return {"<=": operator.le, "<": operator.lt, ">": operator.gt, ">=": operator.ge}[word](value, float(number))
 
 
 @pytest.mark.parametrize("family", ["rules", "paired", "union", "pool"])

@@ -541,6 +541,21 @@ def test_right_of_two(left: tuple[int, int], right: tuple[int, int]) -> None:
 
 
 @few_cases
+@given(table=sums_of_tables, rng=generators, taken=st.integers(-1, 3), lift=st.sampled_from([0, 3]))
+def test_best_common_threshold(table: Sums, rng: np.random.Generator, taken: int, lift: int) -> None:
+    """Also of residuals, whose sums may be negative."""
+    left = rng.integers(0, table.sums + 1) - lift
+    totals_left = left[:, 0].sum(axis=1)
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -7)
+        arguments = (left, table.sums, totals_left, table.totals, *table.layout, taken, found)
+        seen.append((int(twin.best_common_threshold(*arguments)), found.tolist()))
+    assert seen[0] == seen[1]
+    assert seen[0][1][0] != taken or taken == -1
+
+
+@few_cases
 @given(table=sums_of_tables, limit=limits)
 def test_best_subset(table: Sums, limit: int | None) -> None:
     seen = []

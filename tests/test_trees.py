@@ -4,8 +4,8 @@ The reference tries every threshold with missing values on both sides and every 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import combinations
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,31 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
+    AdaBoostRegressor,
     Checkpoint,
+    DeepBoostClassifier,
+    MedBoostRegressor,
+    PairedStumps,
+    QuadBoostClassifier,
+    QuadBoostRegressor,
     RealAdaBoostClassifier,
+    RegressionTrees,
+    Rules,
     Stumps,
     Trees,
     load,
 )
+from electorate.engines.messages import Question
+from electorate.engines.threads import Threads
 from electorate.estimators.callbacks import Callback
 from electorate.voters import trees
+from electorate.voters.lookahead import MOST_CANDIDATES, MOST_CELLS, most_candidates
+from electorate.voters.trees import Search, Voter
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -476,3 +489,151 @@ def test_a_checkpoint_in_any_class_of_three_resumes_to_the_same_model(model: Any
     assert saved.decision_function(problem.X).shape == (80, 3)
     resumed = problem.fit(model(Trees(2), n_estimators=4).set_callbacks(Checkpoint(path, every=1)))
     assert resumed.digest_ == whole.digest_
+
+
+# ---------------------------------------------------------------- nodes where no single test gains
+
+
+def factorial(columns: int, levels: int = 2) -> Array:
+    """All combinations once: every column is balanced in every other."""
+    return np.array(list(product(range(levels), repeat=columns)), dtype=float)
+
+
+HIDDEN = {
+    "gini": AdaBoostClassifier(Trees(2), n_estimators=3),
+    "edge": AdaBoostClassifier(Trees(2, criterion="edge"), n_estimators=3),
+    "matsushita": AdaBoostClassifier(Trees(2, criterion="matsushita"), n_estimators=3),
+    "leaves of 50 rows": AdaBoostClassifier(Trees(2, min_samples_leaf=50), n_estimators=3),
+    "real": RealAdaBoostClassifier(Trees(2), n_estimators=3),
+    "rules": AdaBoostRClassifier(Rules(2), n_estimators=30),
+    "pairs": AdaBoostClassifier(PairedStumps(), n_estimators=3),
+    "DeepBoost": DeepBoostClassifier(Trees(3), lam=0.01, n_estimators=3),
+    "QuadBoost": QuadBoostClassifier(Trees(2, criterion="edge"), n_estimators=3),
+    "QuadBoost on rules": QuadBoostClassifier(Rules(2), n_estimators=30),
+    "QuadBoost on pairs": QuadBoostClassifier(PairedStumps(), n_estimators=3),
+    "MedBoost": MedBoostRegressor(RegressionTrees(2), n_estimators=3),
+    "least squares": AdaBoostRegressor(RegressionTrees(2), n_estimators=3),
+    "QuadBoost, least squares": QuadBoostRegressor(RegressionTrees(2), n_estimators=3),
+}
+
+
+@pytest.mark.parametrize("categorical", [False, True])
+@pytest.mark.parametrize("name", HIDDEN)
+def test_xor_is_found_among_irrelevant_columns(name: str, categorical: bool) -> None:
+    X = factorial(8)
+    y = (X[:, 3] != X[:, 6]).astype(float)
+    model = clone(HIDDEN[name])
+    if categorical:
+        model.set_params(categorical_features=list(range(8)))
+    said = model.fit(X, y).predict(X)
+    assert np.round(said).tolist() == y.tolist()
+    trees = model.vote_.trees if hasattr(model, "vote_") else model.ensemble_
+    assert set(trees.column.tolist()) == {-1, 3, 6}
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("categorical", [False, True])
+def test_monks_first_problem_is_learned_without_error(criterion: str, categorical: bool) -> None:
+    """(a = b) or e = 0 over all 432 combinations. Without e = 0 no column tells anything about the label."""
+    X = np.array(list(product(range(3), range(3), range(2), range(3), range(4), range(2))), dtype=float)
+    y = ((X[:, 0] == X[:, 1]) | (X[:, 4] == 0)).astype(int)
+    columns = list(range(6)) if categorical else None
+    family = Trees(6, criterion=criterion)
+    model = AdaBoostClassifier(family, n_estimators=5, categorical_features=columns).fit(X, y)
+    assert model.predict(X).tolist() == y.tolist()
+    assert model.stop_reason_ == "perfect_voter"
+    assert set(model.ensemble_.column.tolist()) == {-1, 0, 1, 4}
+
+
+def test_parity_of_three_is_grown_through_two_ties() -> None:
+    X = factorial(3)
+    y = X.sum(axis=1) % 2
+    assert AdaBoostClassifier(Trees(3), n_estimators=1).fit(X, y).score(X, y) == 1
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("depth", [1, 2, 4, None])
+def test_what_never_gains_is_dropped(criterion: str, depth: int | None) -> None:
+    """Every combination has both labels: the tree has no questions, however deep it looked."""
+    X = np.repeat(factorial(4), 2, axis=0)
+    y = np.arange(len(X)) % 2
+    model = AdaBoostClassifier(Trees(depth, criterion=criterion), n_estimators=3).fit(X, y)
+    assert len(model.ensemble_.column) <= 1
+
+
+def test_only_subtrees_that_gain_are_kept() -> None:
+    """XOR where the third column is 0, noise where it is 1: the right side of the root has no questions."""
+    X = np.repeat(factorial(4), 2, axis=0)
+    odd = np.arange(len(X)) % 2
+    y = np.where(X[:, 2] == 0, X[:, 0] != X[:, 1], odd).astype(int)
+    model = AdaBoostClassifier(Trees(4), n_estimators=1).fit(X, y)
+    assert np.count_nonzero(model.ensemble_.column >= 0) <= 7
+    assert model.score(X[X[:, 2] == 0], y[X[:, 2] == 0]) == 1
+
+
+@pytest.mark.parametrize("name", ["gini", "leaves of 50 rows", "rules", "pairs", "QuadBoost", "MedBoost"])
+def test_ties_do_not_depend_on_threads_shards_and_rows(name: str) -> None:
+    X = factorial(8)
+    y = (X[:, 3] != X[:, 6]).astype(float)
+    made, digests = HIDDEN[name], set()
+
+    class Sharded(type(made)):  # type: ignore[misc]
+        pass
+
+    order = np.random.default_rng(0).permutation(len(X))
+    for n_jobs, n_shards in [(1, None), (1, 3), (2, 7)]:
+        Sharded._n_shards = n_shards
+        for rows in (slice(None), order):
+            fitted = Sharded(**made.get_params(deep=False)).set_params(n_jobs=n_jobs).fit(X[rows], y[rows])
+            digests.add(fitted.digest_)
+    assert len(digests) == 1
+
+
+def test_no_look_ahead_where_a_test_gains(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    look = Threads.look
+    monkeypatch.setattr(Threads, "look", lambda self, *a: asked.append(len(a[0])) or look(self, *a))
+    problem = larger(0)
+    for criterion in CRITERIA:
+        problem.fit(AdaBoostClassifier(Trees(4, criterion=criterion), n_estimators=5))
+    assert asked == []
+    X = factorial(4)
+    AdaBoostClassifier(Trees(2), n_estimators=1).fit(X, X[:, 0] != X[:, 3])
+    assert asked == [4]  # one exchange, one candidate per column
+
+
+def test_looking_ahead_has_a_limit() -> None:
+    """It depends on the bins, and not on rows or shards."""
+    X = factorial(7)
+    model = AdaBoostClassifier(Trees(2), n_estimators=1).fit(X, X[:, 0] != X[:, 1])
+    assert most_candidates(model.bins_, 2) == MOST_CANDIDATES
+    many = replace(model.bins_, edges=[], n_bins=np.full(10**6, 2))
+    assert most_candidates(many, 2) * 2 * 10**6 * many.width <= MOST_CELLS
+
+
+@pytest.mark.parametrize("of_rows", [False, True])
+def test_a_look_is_what_a_split_would_say(of_rows: bool) -> None:
+    """Sums of the left sides of tests, of nodes below others too; and the rows stay where they are."""
+    problem = larger(1, whole=True)
+    said: list[Any] = []
+
+    class Watched(Trees):
+        def best(self, search: Search) -> Voter:
+            engine, width = search.engine, search.bins.width
+            on_left = np.arange(width) < 3
+            first, second = Question(0, 1, 2, 1, 2, on_left), Question(2, 3, 4, 3, -1, on_left)
+            for question in (first, second):
+                looked = engine.look([question, question], of_rows)
+                split = engine.split([question])
+                if of_rows:
+                    rows = engine.count_rows([question.left])[0]
+                    said.append((looked[1].sum(axis=0), rows))
+                else:
+                    said.append((looked[1], split[0]))
+            return super().best(search)
+
+    problem.fit(AdaBoostClassifier(Watched(2), n_estimators=2))
+    assert len(said) == 4
+    for looked, split in said:
+        np.testing.assert_array_equal(looked, split)
+        assert looked.any()

@@ -290,7 +290,7 @@ class Shard:
             self.growth = None  # left over from another tree
         growth, grid = self._growth(), self.weights.rows if of_rows else self.grid
         found = [self._histogram_of(*self._left_of(growth, question), grid) for question in questions]
-        return self.by_column(np.stack(found))
+        return self.by_column(np.stack(found) if len(found) > 1 else found[0][None])
 
     def _left_of(self, growth: Growth, question: Question) -> tuple[Growth, Node]:
         """The rows on the left of a question, outside the growing tree; with no claim on its buffers."""

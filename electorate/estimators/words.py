@@ -1,6 +1,6 @@
 """What voters ask and say, in words: "age <= 40 and job = 'clerk'".
 
-Numbers are written with the fewest digits that are this number and no other: a reader must get what the voter predicts.
+Thresholds are written so that a reader gets what the voter predicts: see `comparison`.
 """
 
 from collections.abc import Iterator
@@ -126,7 +126,7 @@ class Words:
             return self._categories(name, column, alone.sets[alone.members[node]], side, missing)
         if np.isinf(alone.threshold[node]):
             return f"{name} is {'not ' if side == 0 else ''}missing"
-        test = f"{name} {'<=' if side == 0 else '>'} {number(alone.threshold[node])}"
+        test = f"{name} {comparison(float(alone.threshold[node]), side)}"
         return f"{test} or {name} is missing" if missing else test
 
     def _categories(self, name: str, column: int, on_left: NDArray[np.bool_], side: int, missing: bool) -> str:
@@ -145,5 +145,19 @@ class Words:
         return f"{test} or {name} is missing" if missing else test
 
 
-def number(value: np.float64) -> str:
-    return repr(float(value)).removesuffix(".0")
+FEW_DIGITS = 12
+
+
+def comparison(threshold: float, side: int) -> str:
+    """Return "<= 0.1415" or "> 0.1415", what holds on the left (0) or right (1) of a threshold.
+
+    A threshold between two short decimals is often one rounding error away from a short decimal: 0.14150000000000001
+    lies between 0.141 and 0.142. It is then written short, and with < and >= where the short decimal itself belongs on
+    the right. Every value of up to 12 significant digits compares with the text as it does with the threshold.
+    """
+    short = float(f"{threshold:.{FEW_DIGITS}g}")
+    if abs(short - threshold) > 2 * np.spacing(abs(threshold)):
+        short = threshold
+    strict = short > threshold
+    operators = ("<", ">=") if strict else ("<=", ">")
+    return f"{operators[side]} {repr(short).removesuffix('.0')}"

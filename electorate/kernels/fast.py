@@ -484,6 +484,46 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, f
 
 
 @kernel
+def best_common_threshold(left, whole, totals_left, totals, n_bins, has_missing, ordered, taken, found):
+    """The ordered test, asked on both sides of another one, whose four leaves are right on the most weight.
+
+    left, whole[label, column, bin]: of the rows on the left of the first test, and of all; totals_left, totals[label].
+    taken: the first test's column, which is left out. Sums may be negative. Ties: first column, first cut, missing on
+    the left. found: column, cut, missing left. Returns the weight that is right, the lowest integer without a test.
+    """
+    labels = whole.shape[0]
+    miss = whole.shape[2] - 1
+    first = np.empty(labels, dtype=np.int64)
+    both = np.empty(labels, dtype=np.int64)
+    lowest = np.int64(-(2**63))
+    most = lowest
+    for j in range(n_bins.shape[0]):
+        if not ordered[j] or j == taken:
+            continue
+        first[:] = 0
+        both[:] = 0
+        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
+            for k in range(labels):
+                first[k] += left[k, j, cut]
+                both[k] += whole[k, j, cut]
+            for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
+                a, b, c, d = lowest, lowest, lowest, lowest
+                for k in range(labels):
+                    here = first[k] + (left[k, j, miss] if side == 0 else 0)
+                    every = both[k] + (whole[k, j, miss] if side == 0 else 0)
+                    a = max(a, here)
+                    b = max(b, totals_left[k] - here)
+                    c = max(c, every - here)
+                    d = max(d, totals[k] - totals_left[k] - every + here)
+                if a + b + c + d > most:
+                    most = a + b + c + d
+                    found[0] = j
+                    found[1] = cut
+                    found[2] = 1 - side
+    return most
+
+
+@kernel
 def right_of_two(more, totals):
     """The weight on which a test is right whose left side has `more` of the second label than of the first, or -1."""
     apart = totals[1] - totals[0]

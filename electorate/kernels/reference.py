@@ -245,6 +245,21 @@ def best_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, f
     return most
 
 
+def best_common_threshold(left, whole, totals_left, totals, n_bins, has_missing, ordered, taken, found):
+    most = -(2**63)
+    for test in _thresholds(n_bins, has_missing, ordered):
+        if test[0] == taken:
+            continue
+        right = 0
+        for sums, total in ((left, totals_left), (whole - left, totals - totals_left)):
+            below = _left(sums, *test)
+            right += int(below.max() + (total - below).max())
+        if right > most:
+            most = right
+            found[:3] = test
+    return most
+
+
 def right_of_two(more, totals):
     """From the four weights: the left side has none of one label."""
     left = np.array([max(-more, 0), max(more, 0)])

@@ -18,7 +18,7 @@ from electorate.voters.questions import ANY_ROWS, Found
 
 # Limits of the search of one node. They depend on the bins only, so that every engine and number of shards agrees.
 MOST_CANDIDATES = 256
-MOST_CELLS = 2**24  # histogram cells of all candidates of a node
+MOST_CELLS = 2**26  # histogram cells of all candidates of a node: under a second
 BYTES_AT_ONCE = 2**26  # histograms in one exchange
 
 Histogram = NDArray[np.int64]
@@ -35,16 +35,16 @@ class NodeFinder(Protocol):
         """Return the best test, or None if none is better than no test."""
         ...
 
-    def fallback(self, histogram: Histogram, totals: NDArray[np.int64], rows: NDArray[np.int64]) -> Found | None:
-        """Return the best test by a finer criterion, for a node without a gaining test; None if that gains nothing."""
+    def finer(self, nodes: "list[Stuck]", engine: Any) -> list[Found | None]:
+        """Return the best test of each node by a finer criterion; None if no test tells anything apart."""
         ...
 
     def value(self, totals: NDArray[np.int64]) -> float:
         """Return the criterion of a leaf, larger is better."""
         ...
 
-    def settled(self, nodes: "list[Stuck]", engine: Any) -> list[bool]:
-        """Return of each node whether nothing can gain, however deep the tree."""
+    def final(self, nodes: "list[Stuck]", engine: Any) -> list[bool]:
+        """Return of each node whether it stays a leaf without a search: nothing can gain, or it is not balanced."""
         ...
 
     def threshold(self, histogram: Histogram, column: int, cut: int, missing_left: int) -> Found: ...
@@ -61,6 +61,7 @@ class Stuck:
     totals: NDArray[np.int64]
     rows: NDArray[np.int64]  # [column, bin]: how many; ANY_ROWS where no limit needs them
     levels: int
+    tied: bool  # below a test that gains nothing by itself
 
 
 @dataclass(frozen=True)
@@ -162,22 +163,17 @@ def better(one: float, other: float) -> bool:
 def ties(finder: NodeFinder, engine: Any, nodes: list[Stuck]) -> list[Found | None]:
     """Return tests for nodes without a gaining one; None: it stays a leaf.
 
-    By the finer criterion where there is one; else by looking ahead; else, where the tree may grow two levels below
-    the children, the first candidate.
+    Only balanced nodes are split, where no test tells anything apart by the finer criterion either: by looking ahead,
+    or, where the tree may grow two levels below the children, by the first candidate. Below such a split the finer
+    criterion decides. Elsewhere it does not: trees grown by the edge would only get larger and less accurate.
     """
     chosen: list[Found | None] = [None] * len(nodes)
-    settled = finder.settled(nodes, engine)
-    open_nodes = [place for place in range(len(nodes)) if not settled[place]]
-    for place in open_nodes:
-        chosen[place] = finder.fallback(nodes[place].histogram, nodes[place].totals, nodes[place].rows)
-    import os  # XXX experiment
-
-    if os.environ.get("TIES") == "balanced":
-        skipped = [p for p in open_nodes if chosen[p] is not None]
-        for p in skipped:
-            chosen[p] = None
-        open_nodes = [p for p in open_nodes if p not in skipped]
-    balanced = [place for place in open_nodes if chosen[place] is None]
+    balanced = []
+    for place, finer in _open(finder, engine, nodes):
+        if finer is None:
+            balanced.append(place)
+        elif nodes[place].tied:
+            chosen[place] = finer
     found = look_ahead(finder, engine, [nodes[place] for place in balanced])
     for place, (tried, ahead) in zip(balanced, found, strict=True):
         if ahead is not None:
@@ -185,3 +181,15 @@ def ties(finder: NodeFinder, engine: Any, nodes: list[Stuck]) -> list[Found | No
         elif tried and nodes[place].levels > 2:
             chosen[place] = tried[0]
     return [None if test is None else replace(test, gains=False) for test in chosen]
+
+
+def balanced(finder: NodeFinder, engine: Any, node: Stuck) -> bool:
+    """Whether a node can still gain, but no test tells anything apart."""
+    return _open(finder, engine, [node]) == [(0, None)]
+
+
+def _open(finder: NodeFinder, engine: Any, nodes: list[Stuck]) -> list[tuple[int, Found | None]]:
+    """The places of the nodes that can still gain, and their best tests by the finer criterion."""
+    final = finder.final(nodes, engine)
+    places = [place for place in range(len(nodes)) if not final[place]]
+    return list(zip(places, finder.finer([nodes[place] for place in places], engine), strict=True))

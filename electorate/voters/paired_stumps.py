@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
+from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.engines.messages import ROOT, Question
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.cuts import Cuts, best_of
 from electorate.voters.leaves import leaf_outputs
-from electorate.voters.lookahead import Stuck, candidates, left_sides
+from electorate.voters.lookahead import Stuck, balanced, candidates, left_sides
 from electorate.voters.questions import ANY_ROWS, Finder, Found
 from electorate.voters.trees import Search, Voter, constant
 
@@ -50,9 +51,9 @@ class PairedStumps(BaseEstimator):
     Notes
     -----
     A pair is chosen by the weight on which its leaves are right. Where no second question helps, the voter is the
-    stump. Where no stump helps, as in XOR, the greedy search tries up to 256 first questions, the middle cuts of all
-    columns first; where no pair helps either, the voter is the constant. With more than six labels a second question
-    about categories is about one of them at a time.
+    stump; where no stump does, the constant. Where no column says anything about the labels by itself, as in XOR, the
+    greedy search tries up to 256 first questions, the middle cuts of all columns first. With more than six labels a
+    second question about categories is about one of them at a time.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class PairedStumps(BaseEstimator):
         least = int(search.sums.totals.max()) if stump is None else int(stump.sums.max(axis=1).sum())
         best: tuple[Found, _Pair] | None = None
         for first, left in self._firsts(finder, search, stump):
-            pair = _second(finder, search, (first, left), least)
+            pair = _second(finder, _Asked(first, left, search.sums.histogram), least)
             if pair is not None:
                 best, least = (first, pair), pair.right
         if best is None:
@@ -95,8 +96,8 @@ class PairedStumps(BaseEstimator):
     def _firsts(self, finder: Finder, search: Search, stump: Found | None) -> Iterator[tuple[Found, NDArray[np.int64]]]:
         """First questions, each with the histogram of its left side."""
         if self.search == "greedy" and stump is None:
-            root = Stuck(ROOT, search.sums.histogram, search.sums.totals, ANY_ROWS, 2)
-            tests = candidates(finder, root)
+            root = Stuck(ROOT, search.sums.histogram, search.sums.totals, ANY_ROWS, 2, False)
+            tests = candidates(finder, root) if balanced(finder, search.engine, root) else []
             for first, (left, _) in zip(
                 tests, left_sides(search.engine, [(root, test) for test in tests]), strict=True
             ):
@@ -104,7 +105,7 @@ class PairedStumps(BaseEstimator):
             return
         for first in all_questions(finder, search) if self.search == "exhaustive" else [stump]:
             assert first is not None
-            yield first, search.engine.split([_first(first)])[0]
+            yield first, search.engine.look([_first(first)])[0]  # unlike a split, one histogram only
 
     def constant(self, search: Search) -> Voter:
         return constant(search)
@@ -135,41 +136,47 @@ def _four(first: Found, pair: _Pair) -> Voter:
     return Voter(questions, [3, 4, 5, 6], pair.sums)
 
 
-def _second(finder: Finder, search: Search, asked: tuple[Found, NDArray[np.int64]], least: int) -> _Pair | None:
+@dataclass(frozen=True)
+class _Asked:
+    """A first question, and the histograms of its left side and of all rows."""
+
+    first: Found
+    left: NDArray[np.int64]
+    whole: NDArray[np.int64]
+
+    def children(self, column: int) -> list[NDArray[np.int64]]:
+        """[label, bin] of one column, of both sides."""
+        left = self.left[:, column]
+        return [left, self.whole[:, column] - left]
+
+
+def _second(finder: Finder, asked: _Asked, least: int) -> _Pair | None:
     """The best common question of the two children, if it is right on more than `least`."""
-    first, left = asked[0], asked[1][:, : len(search.bins.n_bins)]
-    children = (left, search.sums.histogram[:, : len(search.bins.n_bins)] - left)
-    best = _second_threshold(finder, children, first.column, least)
+    best = _second_threshold(finder, asked, least)
     if best is not None:
         least = best.right
-    for column in sorted(search.bins.categories):
-        if column != first.column:
-            found = _second_set(finder, children, column, least)
+    for column in sorted(finder.bins.categories):
+        if column != asked.first.column:
+            found = _second_set(finder, asked, column, least)
             if found is not None:
                 best, least = found, found.right
     return best
 
 
-def _second_threshold(finder: Finder, children: Any, taken: int, least: int) -> _Pair | None:
-    cuts = Cuts.of(finder.bins)
-    right = np.zeros(cuts.valid.shape, dtype=np.int64)
-    for child in children:
-        left = cuts.left(child)
-        totals = child[:, 0].sum(axis=1)[:, None, None, None]
-        right += left.max(axis=0) + (totals - left).max(axis=0)
-    index = best_of(right, cuts.valid & (cuts.columns != taken)[:, None, None], least)
-    if index < 0:
-        return None
-    column, cut, missing_left = cuts.place(index)
-    return _paired(children, finder.threshold(children[0] + children[1], column, cut, missing_left))
+def _second_threshold(finder: Finder, asked: _Asked, least: int) -> _Pair | None:
+    bins, found = finder.bins, np.zeros(3, dtype=np.int64)
+    totals = asked.left[:, 0].sum(axis=1), asked.whole[:, 0].sum(axis=1)
+    layout = bins.n_bins, bins.has_missing, bins.ordered
+    right = kernels.best_common_threshold(asked.left, asked.whole, *totals, *layout, asked.first.column, found)
+    return _paired(asked, finder.threshold(asked.whole, *found.tolist())) if right > least else None
 
 
-def _second_set(finder: Finder, children: Any, column: int, least: int) -> _Pair | None:
+def _second_set(finder: Finder, asked: _Asked, column: int, least: int) -> _Pair | None:
     """For given labels of the four leaves a category belongs where they are right on more of it; all labels are tried.
 
     That finds the best of all sets.
     """
-    here = [child[:, column] for child in children]
+    here = asked.children(column)
     sets = _sets_by_labels(*here) if len(here[0]) <= MOST_LABELS else np.eye(here[0].shape[1], dtype=np.bool_)
     right = np.zeros(len(sets), dtype=np.int64)
     for child in here:
@@ -178,7 +185,7 @@ def _second_set(finder: Finder, children: Any, column: int, least: int) -> _Pair
     index = best_of(right, np.ones(len(sets), dtype=np.bool_), least)
     if index < 0:
         return None
-    return _paired(children, finder.members(children[0] + children[1], column, sets[index].copy()))
+    return _paired(asked, finder.members(asked.whole, column, sets[index].copy()))
 
 
 def _sets_by_labels(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -187,12 +194,11 @@ def _sets_by_labels(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDAr
     return np.array([weight[a] > weight[b] for a, b in combinations(range(len(weight)), 2)])
 
 
-def _paired(children: Any, found: Found) -> _Pair:
+def _paired(asked: _Asked, found: Found) -> _Pair:
     sums = []
-    for child in children:
-        here = child[:, found.column]
-        left = here[:, found.on_left].sum(axis=1)
-        sums += [left, here.sum(axis=1) - left]
+    for child in asked.children(found.column):
+        left = child[:, found.on_left].sum(axis=1)
+        sums += [left, child.sum(axis=1) - left]
     leaves = np.stack(sums)
     return _Pair(int(leaves.max(axis=1).sum()), found, leaves)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.engines.messages import ROOT, Question
-from electorate.voters.lookahead import Stuck, look_ahead
+from electorate.voters.lookahead import Stuck, balanced, look_ahead
 from electorate.voters.questions import ANY_ROWS, Finder, Found
 from electorate.voters.trees import BYTES_AT_ONCE, Grown, Limits, Search, Voter, constant
 
@@ -58,10 +58,11 @@ class _Tree:
             found = self.finder.best(histogram, totals, here)
             if found is not None:
                 offers.append(_Offer(_right(found.sums) - int(totals.max()), place, found))
-            elif levels > 1 and _mixed(totals) and self.finder.fallback(histogram, totals, here) is None:
-                stuck[place] = Stuck(node, histogram, totals, here, levels)
+            elif levels > 1:
+                stuck[place] = Stuck(node, histogram, totals, here, levels, False)
         offers.sort(key=lambda offer: (-offer.gain, offer.place))
-        return offers + self._deeper(stuck)
+        engine = self.search.engine
+        return offers + self._deeper({at: node for at, node in stuck.items() if balanced(self.finder, engine, node)})
 
     def _deeper(self, stuck: dict[int, Stuck]) -> list[_Offer]:
         """Of leaves whose columns all are balanced: the split with the best ones below it."""

@@ -77,15 +77,19 @@ class Finder(Tests):
             return self._most_right(histogram, histogram, totals, rows)
         return self._purest(histogram, totals, rows, self.criterion)
 
-    def fallback(
-        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
-    ) -> Found | None:
-        """The best test by a finer criterion, where the edge gains nothing: Gini, or squares of residuals."""
-        if self.signed:
-            finer = np.stack([rows, histogram[1] - histogram[0]])
-            found = SquaresFinder(self.bins, self.counts, self.min_rows).best(finer, finer[:, 0].sum(axis=1), rows)
-            return None if found is None else replace(found, sums=sides_of(histogram, found.column, found.on_left))
-        return self._purest(histogram, totals, rows, "gini") if self.criterion == "edge" else None
+    def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
+        """The best tests by a finer criterion than the edge: Gini, or squares of residuals; None if nothing gains."""
+        if not nodes or not (self.signed or self.criterion == "edge"):
+            return [None] * len(nodes)
+        if not self.signed:
+            return [self._purest(node.histogram, node.totals, node.rows, "gini") for node in nodes]
+        rows = engine.count_rows([node.number for node in nodes])
+        return [self._by_squares(node, mine) for node, mine in zip(nodes, rows, strict=True)]
+
+    def _by_squares(self, node: Any, rows: NDArray[np.int64]) -> Found | None:
+        sums = np.stack([rows[: node.histogram.shape[1]], node.histogram[1] - node.histogram[0]])
+        found = SquaresFinder(self.bins, self.counts, self.min_rows).best(sums, sums[:, 0].sum(axis=1), node.rows)
+        return None if found is None else replace(found, sums=sides_of(node.histogram, found.column, found.on_left))
 
     def value(self, totals: NDArray[np.int64]) -> float:
         """The criterion of a leaf, larger is better."""
@@ -93,9 +97,11 @@ class Finder(Tests):
             return float(totals.max())
         return float(kernels.purity(CRITERIA[self.criterion], np.zeros_like(totals), totals))
 
-    def settled(self, nodes: Any, engine: Any) -> list[bool]:
-        """Whether a node has one label only."""
-        return [not self.signed and np.count_nonzero(node.totals) < 2 for node in nodes]
+    def final(self, nodes: Any, engine: Any) -> list[bool]:
+        """Whether a node has one label only; of residuals, whether bins have both signs, which no balanced node has."""
+        if self.signed:
+            return [not node.tied and _both_signs(node.histogram[1] - node.histogram[0]) for node in nodes]
+        return [np.count_nonzero(node.totals) < 2 for node in nodes]
 
     def _most_right(
         self,
@@ -145,6 +151,10 @@ class Finder(Tests):
         return self.threshold(histogram, column, cut, missing_left)
 
 
+def _both_signs(numbers: NDArray[np.int64]) -> bool:
+    return bool(numbers.min() < 0 < numbers.max())
+
+
 def lifted(histogram: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sums that are not negative, and their totals, by which every test compares with every other as before.
 
@@ -185,18 +195,16 @@ class SquaresFinder(Tests):
                     best, most = self.members(histogram, column, on_left), score
         return best
 
-    def fallback(
-        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
-    ) -> Found | None:
+    def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
         """There is no finer criterion."""
-        return None
+        return [None] * len(nodes)
 
     def value(self, totals: NDArray[np.int64]) -> float:
         """The part of the squares that a leaf explains by its mean."""
         weight, target = float(totals[0]), float(totals[1])
         return target * target / weight if weight > 0 else 0.0
 
-    def settled(self, nodes: Any, engine: Any) -> list[bool]:
+    def final(self, nodes: Any, engine: Any) -> list[bool]:
         """Whether all targets of a node are the same."""
         if not nodes:
             return []

@@ -105,20 +105,21 @@ class TargetFinder(Tests):
                     best, most = self.members(histogram, column, on_left), edge
         return best
 
-    def fallback(
-        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
-    ) -> Found | None:
-        """The test with the least squared error of the number of the target's bin."""
-        places = np.arange(len(totals))
-        finer = np.stack([histogram.sum(axis=0), np.tensordot(places, histogram, 1)])
-        finder = SquaresFinder(self.bins, self.counts, self.min_rows)
-        found = finder.best(finer, np.array([totals.sum(), places @ totals]), rows)
-        return None if found is None else replace(found, sums=sides_of(histogram, found.column, found.on_left))
+    def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
+        """The tests with the least squared error of the number of the target's bin."""
+        return [self._by_squares(node) for node in nodes]
+
+    def _by_squares(self, node: Any) -> Found | None:
+        places = np.arange(len(node.totals))
+        sums = np.stack([node.histogram.sum(axis=0), np.tensordot(places, node.histogram, 1)])
+        totals = np.array([node.totals.sum(), places @ node.totals])
+        found = SquaresFinder(self.bins, self.counts, self.min_rows).best(sums, totals, node.rows)
+        return None if found is None else replace(found, sums=sides_of(node.histogram, found.column, found.on_left))
 
     def value(self, totals: NDArray[np.int64]) -> float:
         return self.earning.of_side(totals)
 
-    def settled(self, nodes: Any, engine: Any) -> list[bool]:
+    def final(self, nodes: Any, engine: Any) -> list[bool]:
         """Whether a node earns all it can."""
         return [self.value(node.totals) >= self.earning.most(node.totals) * (1 - 1e-12) for node in nodes]
 

@@ -4,7 +4,7 @@ A rule fires where all its tests hold. What it says is set by the weights on the
 rest. Over bins a rule is a tree with one path: of every question one side goes on, the other is a leaf.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.cuts import Cuts, Levels, best_of
 from electorate.voters.leaves import leaf_outputs
-from electorate.voters.lookahead import Stuck, better, candidates, left_sides
+from electorate.voters.lookahead import Stuck, balanced, better, candidates, left_sides
 from electorate.voters.questions import ANY_ROWS, Finder, Found, sides_of
 from electorate.voters.trees import Search, Voter, constant
 
@@ -162,7 +162,7 @@ class Terms:
     def __init__(self, search: Search) -> None:
         self.search = search
         self.bins = search.bins
-        self.finder = Finder(search.bins, search.counts)
+        self.finder = Finder(search.bins, search.counts, signed=search.signed)
         self.signed = search.signed
         self.totals = search.sums.totals
         self.cuts = Cuts.of(search.bins)
@@ -184,9 +184,9 @@ class Terms:
         left: how many terms the rule may still be given.
         """
         best = self.best(inside)
-        if best is not None or left < 2 or not self._balanced(node, inside):
+        stuck = Stuck(node, inside, inside[:, 0].sum(axis=1), ANY_ROWS, left, False)
+        if best is not None or left < 2 or not balanced(self.finder, self.search.engine, stuck):
             return best
-        stuck = Stuck(node, inside, inside[:, 0].sum(axis=1), ANY_ROWS, left)
         tests = candidates(self, stuck)
         for test, (looked, _) in zip(
             tests, left_sides(self.search.engine, [(stuck, test) for test in tests]), strict=True
@@ -197,13 +197,6 @@ class Terms:
                 if more is not None and (best is None or better(more.score, best.score)):
                     best = Term(more.score, test, side)
         return best
-
-    def _balanced(self, node: int, inside: Histogram) -> bool:
-        """Whether no test tells the labels apart at all. Of residuals it is not known; the root is worth a look."""
-        if self.signed:
-            return node == ROOT
-        here = inside[:, 0].sum(axis=1)
-        return np.count_nonzero(here) > 1 and replace(self.finder, criterion="gini").best(inside, here) is None
 
     def threshold(self, histogram: Histogram, column: int, cut: int, missing_left: int) -> Found:
         return self.finder.threshold(histogram, column, cut, missing_left)

@@ -4,7 +4,7 @@ The driver finds the question of every open node from its histogram; the shards 
 histograms of the left children; the right ones are what is left of the parents'.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol
 
@@ -87,6 +87,7 @@ class _Open:
     number: int
     depth: int
     histogram: NDArray[np.int64]
+    tied: bool = False  # below a test that gains nothing by itself
 
 
 @dataclass
@@ -152,6 +153,7 @@ def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grow
     for node, found in zip(batch, _tests(batch, search, finder, limits, grown), strict=True):
         if found is None:
             continue
+        node.tied |= not found.gains
         question = grown.add(node.number, found)
         if limits.levels(node.depth) > 1 and (_mixed(found.sums[0]) or _mixed(found.sums[1])):
             to_ask.append((node, question))
@@ -159,8 +161,8 @@ def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grow
         return []
     children = []
     for (node, question), (left, right) in zip(to_ask, _both_sides(to_ask, search.engine), strict=True):
-        children.append(_Open(question.left, node.depth + 1, left))
-        children.append(_Open(question.right, node.depth + 1, right))
+        children.append(_Open(question.left, node.depth + 1, left, node.tied))
+        children.append(_Open(question.right, node.depth + 1, right, node.tied))
     return [child for child in children if _mixed(grown.leaves[child.number])]
 
 
@@ -175,10 +177,7 @@ def _tests(batch: list[_Open], search: Search, finder: Any, limits: Limits, grow
             continue
         found[place] = finder.best(node.histogram, totals, here)
         if found[place] is None and limits.levels(node.depth) > 1:
-            stuck[place] = Stuck(node.number, node.histogram, totals, here, limits.levels(node.depth))
-    if search.signed and stuck and rows is None:
-        counted = search.engine.count_rows([node.number for node in stuck.values()])
-        stuck = {place: replace(node, rows=mine) for (place, node), mine in zip(stuck.items(), counted, strict=True)}
+            stuck[place] = Stuck(node.number, node.histogram, totals, here, limits.levels(node.depth), node.tied)
     for place, test in zip(stuck, ties(finder, search.engine, list(stuck.values())), strict=True):
         found[place] = test
     return found
