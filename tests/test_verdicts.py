@@ -116,6 +116,8 @@ def test_one_heavy_row_proves_nothing():
     for heavy in (1e2, 1e6, 1e300):
         weight[0] = heavy
         assert not judged(losses, weight)[1].real.any()
+    huge = np.full(300, 1e308)  # their sum is not a finite number
+    assert judged(losses, huge)[1].chance_of_best == pytest.approx(judged(losses)[1].chance_of_best)
     errors = rng.exponential(size=(3, 300))
     errors[2, 7] = 1e9  # an absolute error beyond all others
     assert not judged(errors)[1].real.any()

@@ -40,7 +40,8 @@ class RowLosses:
         """Each row's share of a mean loss."""
         if self.weight is None:
             return np.full(self.losses.shape[1], 1 / self.losses.shape[1])
-        return np.asarray(self.weight / np.sum(self.weight))
+        relative = self.weight / np.max(self.weight)  # the sum of the weights may overflow
+        return np.asarray(relative / np.sum(relative))
 
 
 @dataclass(frozen=True)
