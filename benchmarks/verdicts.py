@@ -34,7 +34,7 @@ COUNTS = (2, 5, 11, 14)
 ERROR = 0.2
 DISAGREE = 0.1  # share of rows on which exactly one of two simulated algorithms errs, about
 
-FULL = {"runs": 1_000, "power": 300, "clones": 200, "boosted": 100, "draws": 100}
+FULL = {"runs": 1_000, "power": 150, "clones": 200, "boosted": 60, "draws": 100}
 QUICK = {"runs": 3, "power": 2, "clones": 2, "boosted": 1, "draws": 3}
 
 
@@ -195,10 +195,20 @@ def _boosted() -> Any:
     return AdaBoostClassifier(n_estimators=10, n_jobs=1)
 
 
-LEARNERS: dict[str, tuple[Callable[[], Any], str]] = {
-    "bootstrapped trees of depth 5": (_tree, "clones"),
-    "bootstrapped AdaBoost, 10 stumps": (_boosted, "boosted"),
-}
+@dataclass(frozen=True)
+class Learner:
+    """runs: the name of its number of runs. tables: names, and the most rows of each."""
+
+    name: str
+    make: Callable[[], Any]
+    runs: str
+    tables: dict[str, int]
+
+
+LEARNERS = (
+    Learner("bootstrapped trees of depth 5", _tree, "clones", {"pima": 1_000, "german": 1_000, "spambase": 500}),
+    Learner("bootstrapped AdaBoost, 10 stumps", _boosted, "boosted", {"pima": 1_000, "german": 1_000}),
+)
 
 
 def clones(sizes: dict[str, int]) -> Iterator[str]:
@@ -208,24 +218,24 @@ def clones(sizes: dict[str, int]) -> Iterator[str]:
         "is 1/K). Clones differ in the bootstrap sample that each fit sees; each run splits the table anew.",
         ["learner", "table", "rows", "runs", *(f"K = {k}" for k in COUNTS)],
     )
-    for learner, (make, size) in LEARNERS.items():
-        for name, most in (("pima", 1_000), ("german", 1_000), ("spambase", 1_000)):
+    for learner in LEARNERS:
+        for name, most in learner.tables.items():
             rows = table(name, most)
             if rows is not None:
-                yield _clones(learner, make, rows, sizes[size])
+                yield _clones(learner, rows, sizes[learner.runs])
 
 
-def _clones(learner: str, make: Callable[[], Any], rows: Table, runs: int) -> str:
+def _clones(learner: Learner, rows: Table, runs: int) -> str:
     some, best = np.zeros(len(COUNTS)), np.zeros(len(COUNTS))
     for run in range(runs):
-        all_of_them = cross_validate([make] * max(COUNTS), rows, run, bootstrap=True)
+        all_of_them = cross_validate([learner.make] * max(COUNTS), rows, run, bootstrap=True)
         for i, k in enumerate(COUNTS):
             few = RowLosses(all_of_them.losses[:k], all_of_them.fold, N_FOLDS)
             first, told = verdicts_of(few)
             some[i] += np.any(told.real)
             best[i] += told.chance_of_best[first]
     cells = (f"{100 * s / runs:.1f}% ({b / runs:.2f})" for s, b in zip(some, best, strict=True))
-    return row(learner, rows.name, f"{len(rows.y):,}", str(runs), *cells)
+    return row(learner.name, rows.name, f"{len(rows.y):,}", str(runs), *cells)
 
 
 RIVALS: dict[str, Callable[[], Any]] = {
