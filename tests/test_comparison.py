@@ -19,8 +19,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from threadpoolctl import threadpool_limits
 
 import electorate
-from electorate import AdaBoostClassifier, ModelFormatError, Trees
-from electorate.comparison import cells, folds, report, statistics
+from electorate import AdaBoostClassifier, ModelFormatError, Trees, modelfile
+from electorate.comparison import cells, folds, journal, report, statistics
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, Algorithm, Facts, applicable
 from electorate.comparison.cells import Cell, Protocol, in_order
 from electorate.comparison.journal import Failed, Journal
@@ -262,6 +262,27 @@ def test_ranking_uses_the_rows_all_have_and_names_the_rest():
     assert ranking.failed == {Cell(1, 0, 0): "no"}
 
 
+def test_the_table_says_what_its_words_mean():
+    rng = np.random.default_rng(0)
+    protocol = Protocol(two_algorithms(), 2, 0, 2)
+    lost = [(rng.random(300) < error).astype(float) for error in (0.1, 0.1, 0.5, 0.5)]
+    results = {Cell(a, 0, f): outcome(0.1, *lost[2 * a + f]) for a in range(2) for f in range(2)}
+    ranking = rank(protocol, in_order(protocol.algorithms, 2), results)
+    told = report.meaning(ranking, 0.5, {}, False)
+    assert told[0] == "baseline (majority class): error 0.5000"
+    assert '"real"' in told[1]
+    assert '"tie"' in told[1]
+    assert told[2] == "the lead of stumps over every other algorithm is real"
+    assert report.columns(ranking, {})["difference_to_first"] == ["first", "real"]
+    assert ranking.lines[0].chance_of_best >= 0.95
+    same = {Cell(a, 0, f): outcome(0.1, *lost[f]) for a in range(2) for f in range(2)}
+    tied = rank(protocol, in_order(protocol.algorithms, 2), same)
+    assert report.columns(tied, {})["difference_to_first"] == ["first", "tie"]
+    assert report.meaning(tied, 1.5, {}, True)[0] == "baseline (median): absolute error 1.5000"
+    assert report.meaning(tied, 1.5, {}, True)[2] == "tied with stumps: trees"
+    assert [line.chance_of_best for line in tied.lines] == [0.5, 0.5]
+
+
 # ---------------------------------------------------------------- the whole
 
 
@@ -301,8 +322,6 @@ def test_a_statement_does_not_outlive_its_model(tmp_path):
 
 @pytest.mark.parametrize("said", [5, {"digest": "0"}, {"a": [1]}, {str(i): i for i in range(11)}])
 def test_a_forged_statement_is_refused(tmp_path, said):
-    from electorate import modelfile
-
     model = AdaBoostClassifier(n_estimators=3).fit(*small())
     model.save(tmp_path / "m")
     contents = modelfile.read(tmp_path / "m")
@@ -375,6 +394,88 @@ def test_another_comparison_does_not_mix_in(tmp_path):
     (tmp_path / "d" / "thesis.txt").write_text("")
     with pytest.raises(ValueError, match="something else"):
         electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folder=tmp_path / "d")
+
+
+def spoil(path: Path, **changes) -> None:
+    """Rewrite a cell with other contents and a valid hash."""
+    contents = modelfile.read(path)
+    meta = {**contents.meta, **{k: v for k, v in changes.items() if k in contents.meta}}
+    arrays = {**contents.arrays, **{k: v for k, v in changes.items() if k in contents.arrays}}
+    modelfile.write(path, changes.get("kind", contents.kind), meta, arrays)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda cell: {"losses": np.full_like(cell["losses"], np.nan)}, "losses[0] is nan"),
+        (lambda cell: {"losses": cell["losses"][:-1]}, "values for"),
+        (lambda cell: {"losses": cell["losses"] - 1}, "losses["),
+        (lambda cell: {"losses": cell["losses"] / 2 + 0.1}, "must be 0 or 1"),
+        (lambda cell: {"log_losses": np.empty(0)}, "log_losses has 0 values"),
+        (lambda cell: {"inner": -1.0}, "inner is -1.0"),
+        (lambda cell: {"kind": "another kind"}, "another kind"),
+    ],
+)
+def test_a_damaged_cell_is_named_and_run_again(tmp_path, caplog, change, message):
+    X, y = small()
+    whole = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
+    path = tmp_path / "c" / "cells" / "00001.cell"
+    spoil(path, **change(modelfile.read(path).arrays))
+    again = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
+    assert without_times(again.columns) == without_times(whole.columns)
+    (said,) = caplog.messages
+    assert str(path) in said
+    assert message in said
+    caplog.clear()
+    electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
+    assert not caplog.messages  # the file was mended
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_run_killed_while_its_rows_are_stored_is_resumed(tmp_path, monkeypatch, written):
+    X, y = small()
+    whole = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2)
+
+    def killed(rows, folder):
+        store(rows, folder)
+        for name in sorted(os.listdir(folder))[written:]:
+            os.remove(os.path.join(folder, name))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(journal, "store", killed)
+    with pytest.raises(KeyboardInterrupt):
+        electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
+    monkeypatch.undo()
+    again = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
+    assert without_times(again.columns) == without_times(whole.columns)
+
+
+def test_a_folder_without_a_plan_is_resumed_unless_it_holds_results(tmp_path):
+    """Earlier versions stored the rows before the plan; a kill may also leave half a plan."""
+    X, y = small()
+    folder = tmp_path / "c"
+    (folder / "cells").mkdir(parents=True)
+    (folder / "rows").mkdir()
+    (folder / "rows" / "matrix.npy").write_bytes(b"half")
+    (folder / "comparison.json.tmp").write_text("{")
+    electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=folder)
+    (folder / "comparison.json").unlink()  # now its cells belong to no plan
+    for name in ("results.csv", "winner.model", "winner-without-locked-rows.model"):
+        (folder / name).unlink()
+    with pytest.raises(ValueError, match=r"00000\.cell.*no comparison\.json"):
+        electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=folder)
+
+
+def test_predictions_that_are_not_numbers_do_not_win():
+    class Spoiled(AdaBoostClassifier):
+        def predict_proba(self, X):
+            return super().predict_proba(X) * np.nan
+
+    spoiled = Algorithm("spoiled", CLASSIFICATION, lambda facts: Spoiled(n_jobs=1), ({"n_estimators": 2},))
+    found = electorate.compare(*small(), algorithms=[spoiled, *two_algorithms()], n_jobs=1, folds=2)
+    assert "spoiled" not in found.columns["algorithm"]
+    assert "probability for test row 0 of the fold is nan" in str(found)
+    assert "not ranked (failed): spoiled" in str(found)
 
 
 def test_a_time_limit_stops_cells_and_names_them(tmp_path):

@@ -21,7 +21,7 @@ from scipy import stats
 import electorate
 from electorate.cli import main
 from electorate.comparison import paired_tests as tests
-from electorate.comparison.over_tables import Outcomes, compare_over
+from electorate.comparison.over_tables import Outcomes, _from_outcomes, compare_over
 from electorate.studies import quadboost_table2 as table2
 
 QUAD = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost")
@@ -275,6 +275,19 @@ def test_quantities_are_simulated_and_agree_with_labels():
     assert compare_over(doubled).chance("A", "B") == pytest.approx(exact, abs=0.03)
     assert "units" in str(compare_over(doubled))
     assert "units" not in str(compare_over(outcomes))
+
+
+def test_rows_of_a_cross_validation_count_less():
+    """By the factor of Nadeau and Bengio, for labels and for other losses alike."""
+    rng = np.random.default_rng(0)
+    losses = (rng.random((2, 400)) < [[0.2], [0.25]]).astype(float)
+    wins, lost = np.sum(losses[0] < losses[1]), np.sum(losses[0] > losses[1])
+    for scale in (1.0, 3.0):
+        found = _from_outcomes(dict.fromkeys("ab", Outcomes(["A", "B"], scale * losses, None, 5)), 0)
+        wanted = stats.beta((wins / 2.25) + 1, (lost / 2.25) + 1).sf(0.5)
+        assert found.chances[0, 0, 1] == pytest.approx(wanted, abs=0.02)
+        alone = _from_outcomes(dict.fromkeys("ab", Outcomes(["A", "B"], scale * losses)), 0)
+        assert alone.chances[0, 0, 1] == pytest.approx(stats.beta(wins + 1, lost + 1).sf(0.5), abs=0.02)
 
 
 def test_weights_of_rows_count():

@@ -1,7 +1,7 @@
-"""`electorate.compare`: which boosting to use on a table, and how good it is.
+"""`electorate.compare` ranks the algorithms on a table and bounds the error of the winner.
 
-Some rows are locked away first; nested cross-validation on the others ranks the algorithms; the winner is trained
-without the locked rows and tested on them once, which gives its bound; then it is refitted on all rows.
+Test rows are held out first. Nested cross-validation on the others ranks the algorithms. The winner is trained without
+the test rows and tested on them once, which gives its bound. Then it is refitted on all rows.
 """
 
 import math
@@ -81,39 +81,44 @@ def compare(
     Parameters
     ----------
     X : array-like, sparse matrix or dataframe
-        As the estimators take it: missing values and categories need no preparation.
+        Anything the estimators accept. Missing values and categories need no preparation.
     y : array-like
-        Labels, or numbers to predict.
+        Class labels, or numbers to predict.
     sample_weight : array-like, optional
-        How much each row counts: in training, and in every error of the table. A row is one row all the same where rows
-        are dealt into folds, and the exact binomial bound does not apply to rows of different weights. Rows of weight
-        0 are left out.
+        Weights of the rows, for training and for every error of the table. Folds are drawn without regard to weights,
+        and the exact binomial bound does not apply to rows of different weights. Rows of weight 0 are left out.
     algorithms : list of names or of :class:`Algorithm`, optional
-        Those to try; all that apply by default. Ones of your own run in this process.
+        The algorithms to compare; by default all that apply. Algorithms of your own run in this process.
     peers : list of {"hgb", "xgboost", "lightgbm", "catboost"}, optional
-        Other libraries that join.
+        Other libraries to add to the comparison.
     folds : int, optional
-        Of the cross-validation: 5, or 3 where rows times classes are more than 200,000.
+        Number of folds; by default 5, or 3 where rows times classes exceed 200,000.
     locked : float, default=0.2
-        The share of rows that take no part until the winner is known.
+        The share of test rows, which are held out until the winner is known.
     time_limit : float, optional
-        Seconds for the cells. It only decides how many of them are run.
+        Seconds for the cross-validation. What is not run by then is left out and named.
     task : {"auto", "classification", "regression"}
-        "auto": numbers with fractions, or more than 20 whole ones, are a quantity.
+        With "auto", float targets, and integer targets with more than 20 distinct values, are treated as regression.
     categorical_features : as for the estimators
     n_jobs : int, optional
-        Processes; all CPUs by default. 1: in this process.
+        Number of processes; all CPUs by default. With 1, everything runs in this process.
     seed : int, default=0
-        The same seed gives the same cells, bit for bit.
+        The same seed gives the same results, bit for bit.
     folder : path, optional
-        Keeps finished cells, results and models; the same call with the same folder goes on where it was stopped.
+        Folder for intermediate results, the table and the models. The same call with the same folder resumes.
     progress : bool, default=False
-        Show what is done, on stderr.
+        Show progress on stderr.
 
     Returns
     -------
     Comparison
-        The table, and the winner trained without and with the locked rows.
+        The ranked table, and the winner trained without and with the test rows.
+
+    Notes
+    -----
+    A difference to the first is called "real" with 95% confidence over all pairs of algorithms at once, with the
+    variance of Nadeau and Bengio (2003) for cross-validation; otherwise it is a "tie". docs/compare.md explains the
+    procedure, and benchmarks/VERDICTS.md shows how often it is right.
 
     Examples
     --------

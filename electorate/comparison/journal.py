@@ -140,13 +140,17 @@ class Journal:
         except FileNotFoundError:
             return None
         except ModelFormatError as error:
-            return self._damaged(number, str(error))
+            self._report(number, str(error))
+            return None
         if isinstance(result, Failed) or self.expected is None:
             return result
         fault = self.expected.fault(number, result)
-        return result if fault is None else self._damaged(number, f"{path}: {fault}")
+        if fault is None:
+            return result
+        self._report(number, f"{path}: {fault}")
+        return None
 
-    def _damaged(self, number: int, message: str) -> None:
+    def _report(self, number: int, message: str) -> None:
         if number not in self._reported:
             self._reported.add(number)
             _log.warning("damaged cell, it is run again: %s", message)

@@ -12,7 +12,7 @@ from electorate.comparison import statistics
 from electorate.comparison.algorithms import Algorithm
 from electorate.comparison.cells import Cell, Protocol, Tested
 from electorate.comparison.journal import Failed, Result
-from electorate.comparison.verdicts import TestedRows, judge
+from electorate.comparison.verdicts import RowLosses, judge
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def rank(protocol: Protocol, cells: list[Cell], results: dict[Cell, Result], wei
     lines = [_line(protocol.algorithms[a], shown[a], nested[a], runs[a], weight) for a in there]
     order = sorted(range(len(there)), key=lambda i: (lines[i].error, _last(lines[i].log_loss), i))
     fold = np.repeat(common, [len(t.losses) for t in nested[there[0]]])
-    found = judge(TestedRows(losses, fold, protocol.n_folds, weight), order[0], protocol.seed)
+    found = judge(RowLosses(losses, fold, protocol.n_folds, weight), order[0], protocol.seed)
     judged = [
         replace(lines[i], chance_of_best=float(found.chance_of_best[i]), is_worse=bool(found.real[i])) for i in order
     ]

@@ -187,8 +187,8 @@ def lead(ranking: Ranking) -> list[str]:
         return []
     name, ties = literal(first.algorithm.name, 40), [line for line in rest if line.verdict == "tie"]
     lines = [
-        'vs first: "real" is a worse error beyond chance, with 95% confidence over all '
-        f'{len(ranking.lines)} algorithms and over repeated training; "tie" is no proven difference'
+        f'vs first: "real" = worse beyond chance (95% confidence over all {len(ranking.lines)} algorithms, '
+        'retraining included); "tie" = no difference proven'
     ]
     if not ties:
         return [*lines, f"the lead of {name} over every other algorithm is real"]
