@@ -158,8 +158,8 @@ class FrameTable:
     def __init__(self, frame: Any) -> None:
         import narwhals.stable.v2 as nw
 
-        native: Any = nw.from_native(frame)
-        frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
+        frame = nw.from_native(frame)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         self.names = [str(name) for name in frame.columns]
         self.n_rows: int
         self.n_columns: int

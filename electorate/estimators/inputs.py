@@ -250,7 +250,8 @@ def category_columns(table: Table, wanted: Any, by_type: list[int]) -> list[int]
     """The columns to treat as categories: by type, or those the user names by position, name or mask."""
     if isinstance(wanted, str) and wanted == "from_dtype":
         return by_type
-    columns = [] if wanted is None else [_column_number(table, item) for item in _unmask(table, wanted)]
+    places = {name: place for place, name in enumerate(table.names)}
+    columns = [] if wanted is None else [_column_number(table, places, item) for item in _unmask(table, wanted)]
     left_out = sorted(set(by_type) - set(columns))
     if left_out:
         raise ValueError(
@@ -269,11 +270,11 @@ def _unmask(table: Table, wanted: Any) -> list[Any]:
     return list(np.flatnonzero(items).tolist())
 
 
-def _column_number(table: Table, item: Any) -> int:
+def _column_number(table: Table, places: dict[str, int], item: Any) -> int:
     if isinstance(item, str):
-        if item not in table.names:
+        if item not in places:
             raise ValueError(f"categorical_features names {item!r}, which is not a column of X")
-        return table.names.index(item)
+        return places[item]
     if not 0 <= int(item) < table.n_columns:
         raise ValueError(f"categorical_features names column {item!r}; X has the columns 0 to {table.n_columns - 1}")
     return int(item)

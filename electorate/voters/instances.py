@@ -6,10 +6,12 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 
 class TakesInstances:
-    """An estimator whose parameters, and the parameters of these, must not be classes of estimators or families."""
+    """An estimator whose parameter `estimator`, and the parameters of that, must not be classes."""
+
+    estimator: Any
 
     def _validate_params(self) -> None:
-        refuse_classes(self, type(self).__name__)
+        refuse_classes(self.estimator, f"{type(self).__name__}.estimator")
         super()._validate_params()  # type: ignore[misc]
 
 

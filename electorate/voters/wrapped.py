@@ -122,7 +122,7 @@ class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Resampled":
-        refuse_classes(self, "Resampled")
+        refuse_classes(self.estimator, "Resampled.estimator")
         random = check_random_state(self.random_state)
         y = np.asarray(y)
         n_rows = len(y)
