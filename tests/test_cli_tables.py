@@ -312,6 +312,9 @@ def test_a_quantity_is_regressed(quantity, capsys):
     ):
         digest(capsys, "q.csv", "--target", "y", "--algorithm", name)
         assert type(electorate.load("m")).__name__.endswith("Regressor")
+    trees = electorate.AdaBoostRegressor(electorate.RegressionTrees(), n_estimators=3)
+    found = digest(capsys, "q.csv", "--target", "y", "--voters", "Trees")
+    assert found == trees.fit(quantity[["a", "b"]], quantity["y"]).digest_
     order = ["fit", "q.csv", "--target", "y", "--algorithm", "RealAdaBoost", "--out", "o"]
     said = refused(capsys, *order)
     assert "is a classifier" in said
