@@ -76,8 +76,10 @@ $(VENV)/.installed-%: pyproject.toml
 	@python=""; for p in $(or $(PYTHON),$(CANDIDATES)); do \
 	  if "$$p" -c '$(USABLE)' >/dev/null 2>&1; then python=$$p; break; fi; done; \
 	if [ -z "$$python" ]; then \
-	  echo "make needs Python 3.11 to 3.14 with venv, ensurepip and ssl;" \
-	    "none of these will do: $(or $(PYTHON),$(CANDIDATES))" >&2; exit 1; fi; \
+	  echo "electorate needs Python 3.11 to 3.14, with venv, ensurepip and ssl. Tried:" >&2; \
+	  for p in $(or $(PYTHON),$(CANDIDATES)); do \
+	    echo "  $$p: $$("$$p" --version 2>&1 | head -1)" >&2; done; \
+	  echo "Install one of them, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; fi; \
 	"$$python" -c '$(LOCKED)' $(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) \
 	  build-venv PYTHON="$$python" EXTRA=$*
 

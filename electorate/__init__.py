@@ -3,8 +3,12 @@
 The public names. Importing this module imports neither Numba nor scikit-learn's estimators.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+if sys.version_info < (3, 11):  # noqa: UP036 (an old pip installs it all the same when told to)
+    raise ImportError(f"electorate needs Python 3.11 or newer; this is Python {sys.version.split()[0]}")
 
 __version__ = "0.1.0"
 

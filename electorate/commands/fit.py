@@ -100,7 +100,7 @@ def _summary(model: Any) -> str:
 def _build(one: choice.Choice, options: argparse.Namespace) -> Any:
     model = one.build()
     if options.voters is not None:
-        model.set_params(estimator=_family(options.voters))
+        model.set_params(estimator=_family(options.voters, one.task))
     elif any(name.startswith("estimator__") for name, _ in options.set) and model.estimator is None:
         raise ValueError("options of the voters were set, but not which voters: add --voters Trees")
     for name, value in options.set:
@@ -117,10 +117,14 @@ def _set(model: Any, name: str, value: Any) -> None:
     model.set_params(**{name: value})
 
 
-def _family(wanted: str) -> Any:
+def _family(wanted: str, task: str) -> Any:
+    """Voters by their name; Trees of a regressor are RegressionTrees."""
     from electorate.estimators.files import FAMILIES
 
-    found = {name.casefold(): name for name in FAMILIES}.get(wanted.casefold())
+    plain = wanted.casefold()
+    if task == "regression" and plain == "trees":
+        plain = "regressiontrees"
+    found = {name.casefold(): name for name in FAMILIES}.get(plain)
     if found is None:
         raise ValueError(f"no voters are called {literal(wanted)!r}; there are {', '.join(sorted(FAMILIES))}")
     return getattr(import_module(FAMILIES[found]), found)()

@@ -1,0 +1,41 @@
+"""What the package says of itself: the readme of an index, and a word to unsupported Pythons."""
+
+import importlib.util
+import re
+import sys
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    """The hook; hatchling is there only while a package is built."""
+    name = "hatchling.metadata.plugin.interface"
+    monkeypatch.setitem(sys.modules, name, SimpleNamespace(MetadataHookInterface=object))
+    spec = importlib.util.spec_from_file_location("package_metadata", ROOT / "tools" / "package_metadata.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_readme_of_an_index_has_no_link_to_a_file(hook):
+    text = hook.without_local_links((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert re.findall(r"\]\((?!https?://|#)", text) == []
+    kept = "[a](https://example.org/x) and [b](#part)"
+    assert hook.without_local_links(kept + " [c](docs/c.md)") == kept + " c"
+
+
+def test_other_pythons_are_refused_by_name(hook):
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
+    assert wanted == f">={'.'.join(map(str, hook.OLDEST))},<{'.'.join(map(str, hook.TOO_NEW))}"
+    hook.refuse_python((3, 11))
+    for version in ((3, 10), (3, 15)):
+        with pytest.raises(SystemExit, match=r"needs Python 3\.11 to 3\.14"):
+            hook.refuse_python(version)
