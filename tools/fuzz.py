@@ -37,6 +37,7 @@ KINDS = ("format", "damaged", "forged", "inputs", "parameters")
 ALLOWANCE = 1 << 30  # bytes of address space beyond what the worker has when it begins
 SECONDS_PER_CASE = 60.0  # a hang, also on a busy machine
 SECONDS_TO_START = 300.0
+PROGRAM = str(HERE / "fuzz.py")  # what a worker runs
 QUICK_CASES, QUICK_SAMPLES = 6, 4
 
 
@@ -49,7 +50,10 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="electorate-fuzz-") as folder:
         tally = Tally(options.log)
         numbers = range(options.start, options.start + options.count)
-        jobs = [threading.Thread(target=drive, args=(options, job, numbers, Path(folder), tally)) for job in range(options.jobs)]
+        jobs = [
+            threading.Thread(target=drive, args=(options, job, numbers, Path(folder), tally))
+            for job in range(options.jobs)
+        ]
         for job in jobs:
             job.start()
         for job in jobs:
@@ -175,7 +179,9 @@ class Tally:
         for (what, line), same in sorted(groups.items(), key=lambda item: -len(item[1])):
             first = same[0]
             print(f"\n{len(same)} x {what} at {line}: {first['where']}, first {first['case']}\n{first['details']}")
-        print(f"seed {options.seed}, cases {options.start} to {options.start + options.count - 1}: {len(self.findings)} findings")
+        print(
+            f"seed {options.seed}, cases {options.start} to {options.start + options.count - 1}: {len(self.findings)} findings"
+        )
         return int(bool(self.findings))
 
 
@@ -183,7 +189,7 @@ class Worker:
     """A process that runs cases; `ask` gives one and waits for its answer."""
 
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
-        command = [sys.executable, str(HERE / "fuzz.py"), "--worker", str(folder), "--seed", str(options.seed)]
+        command = [sys.executable, PROGRAM, "--worker", str(folder), "--seed", str(options.seed)]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
             command + (["--quick"] if options.quick else []),

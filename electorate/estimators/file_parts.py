@@ -79,6 +79,10 @@ def labels_in(said: dict[str, Any]) -> NDArray[Any]:
     expect(isinstance(dtype, str) and dtype in LABEL_TYPES, f"labels of type {dtype!r:.60}")
     text = dtype in ("object", "str")
     expect(text or not any(isinstance(label, str) for label in labels), f"labels are not of the type {dtype}")
+    whole = np.dtype(dtype).kind in "iu" and not text
+    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if whole else (0, 0)
+    fits = not whole or all(low <= label <= high for label in labels)
+    expect(fits, f"labels are not of the type {dtype}")
     classes = np.array(labels, dtype=dtype)
     expect(classes.tolist() == labels, f"labels are not of the type {dtype}")
     expect(np.array_equal(np.unique(classes), classes), "classes are not distinct and in order")

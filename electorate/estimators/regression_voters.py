@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.ensemble import Read
-from electorate.estimators.words import Words, leaf_paths
+from electorate.estimators.words import Words
 from electorate.median import trees_say
 
 
@@ -30,9 +30,7 @@ class RegressionVoter:
         """For example: if age <= 40.5 or age is missing: 3.25, else abstains. A tree says one line per leaf."""
         alone = self._model.vote_.trees.only(self._number)
         words = Words(self._model)
-        lines = [
-            (words.all_of(alone, path), _said(*alone.value[leaf].tolist())) for leaf, path in leaf_paths(alone)
-        ]
+        lines = [(words.all_of(alone, path), _said(*alone.value[leaf].tolist())) for leaf, path in words.leaves(alone)]
         if len(lines) == 1:
             return f"always {lines[0][1]}"
         if len(lines) == 2:

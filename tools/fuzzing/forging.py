@@ -157,7 +157,12 @@ def voters(rng: random.Random, made: Forgery, sound: list[Path]) -> None:
     if "offsets" not in made.arrays or "steps" not in made.arrays:
         return
     offsets, n = made.arrays["offsets"], len(made.arrays["steps"])
-    if not n or len(offsets) != n + 1 or np.any(np.diff(offsets) < 0) or offsets[-1] > len(made.arrays.get("column", [])):
+    if (
+        not n
+        or len(offsets) != n + 1
+        or np.any(np.diff(offsets) < 0)
+        or offsets[-1] > len(made.arrays.get("column", []))
+    ):
         return
     chosen = [rng.randrange(n) for _ in range(rng.choice([0, 1, n, 2 * n, 30]))]
     nodes = np.array([k for v in chosen for k in range(offsets[v], offsets[v + 1])], dtype=np.int64)
@@ -186,7 +191,8 @@ def chain(rng: random.Random, made: Forgery, sound: list[Path]) -> None:
         "members": np.full(size, -1, dtype=np.int32),
         "missing_left": np.zeros(size, dtype=np.bool_),
         "children": np.where(asks[:, None], np.arange(size)[:, None] + [[1, 2]], -1).astype(np.int32),
-        "value": np.where(asks[:, None], 0.0, rng.choice([1.0, -1.0, 0.25])) * np.ones((1, made.arrays["value"].shape[1])),
+        "value": np.where(asks[:, None], 0.0, rng.choice([1.0, -1.0, 0.25]))
+        * np.ones((1, made.arrays["value"].shape[1])),
     }
     for name, array in new.items():
         made.arrays[name] = np.concatenate([array, made.arrays[name][first:]])

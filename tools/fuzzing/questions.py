@@ -186,7 +186,9 @@ def resume(model: Any, rows: Rows, folder: Path) -> None:
 def warm_start(model: Any, rows: Rows, folder: Path) -> None:
     more = copy.deepcopy(model)
     if "warm_start" in more.get_params(deep=False):
-        more.set_params(warm_start=True, n_estimators=min(int(model.n_estimators) + 1, 8)).set_callbacks(el.TimeLimit(5))
+        more.set_params(warm_start=True, n_estimators=min(int(model.n_estimators) + 1, 8)).set_callbacks(
+            el.TimeLimit(5)
+        )
         more.fit(*rows)
 
 
