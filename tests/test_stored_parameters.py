@@ -1,4 +1,4 @@
-"""Constructor parameters in model files: what fit accepts is read back as it was, or refused by name before training."""
+"""Constructor parameters in model files: what fit accepts is read back as it was, or refused before training."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def accepted(owner: Any, name: str) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value in the form in which it is read back: Python's own scalars, lists; families by their parameters."""
+    """Return a value in the form in which it is read back: Python scalars, lists; families by their parameters."""
     if hasattr(value, "get_params"):
         return type(value).__name__, {name: plain(one) for name, one in value.get_params(deep=False).items()}
     if isinstance(value, np.random.RandomState):

@@ -1,7 +1,7 @@
 """Attacks electorate with forged files, odd inputs and odd parameters, and reports what does not end as it should.
 
-Every case must work, or end in a ValueError, TypeError, NotFittedError or ModelFormatError with a message of electorate's
-or scikit-learn's own. Cases run in worker processes with limits on memory and time, so that a crash, a hang and a
+Every case must work, or end in a ValueError, TypeError, NotFittedError or ModelFormatError with a message of
+electorate's or scikit-learn's own. Cases run in worker processes with limits on memory and time, so that a crash, a hang and a
 request for gigabytes are findings like any other. A case is a function of its kind, the seed and its number: a run can
 be continued with --start, and a finding repeated with --case.
 
@@ -15,6 +15,7 @@ The exit code is 1 if there are findings.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import json
 import os
@@ -178,10 +179,10 @@ class Tally:
             groups.setdefault((one["what"], one.get("line") or one["where"]), []).append(one)
         for (what, line), same in sorted(groups.items(), key=lambda item: -len(item[1])):
             first = same[0]
-            print(f"\n{len(same)} x {what} at {line}: {first['where']}, first {first['case']}\n{first['details']}")
-        print(
-            f"seed {options.seed}, cases {options.start} to {options.start + options.count - 1}: {len(self.findings)} findings"
-        )
+            print(f"\n{len(same)} x {what} at {line}: {first['where']}, first {first['case']}")
+            print(first["details"])
+        last = options.start + options.count - 1
+        print(f"seed {options.seed}, cases {options.start} to {last}: {len(self.findings)} findings")
         return int(bool(self.findings))
 
 
@@ -229,10 +230,8 @@ class Worker:
 
     def ask(self, kind: str, number: int) -> dict[str, Any]:
         assert self.process.stdin is not None
-        try:
+        with contextlib.suppress(OSError):  # it ended; wait() finds out how
             print(kind, number, file=self.process.stdin, flush=True)
-        except OSError:
-            pass  # it ended; wait() finds out how
         return self.wait(SECONDS_PER_CASE)
 
     def close(self) -> None:

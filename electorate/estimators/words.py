@@ -43,7 +43,7 @@ def leaf_paths(alone: Ensemble) -> Iterator[tuple[int, Path]]:
 
 
 def monomial(alone: Ensemble) -> Monomial | None:
-    """Return the rule that a voter is, if it is one: a single path of questions, and the same said at all leaves beside it."""
+    """Return the rule that a voter is, if it is one: a path of questions, and the same said at all leaves beside it."""
     if alone.column[0] == LEAF:
         return Monomial([], alone.value[0], alone.value[0])
     path: Path = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
