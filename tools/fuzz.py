@@ -1,9 +1,9 @@
 """Attacks electorate with forged files, odd inputs and odd parameters, and reports what does not end as it should.
 
 Every case must work, or end in a ValueError, TypeError, NotFittedError or ModelFormatError with a message of
-electorate's or scikit-learn's own. Cases run in worker processes with limits on memory and time, so that a crash, a hang and a
-request for gigabytes are findings like any other. A case is a function of its kind, the seed and its number: a run can
-be continued with --start, and a finding repeated with --case.
+electorate's or scikit-learn's own. Cases run in worker processes with limits on memory and time, so that a crash, a
+hang and a request for gigabytes are findings like any other. A case is a function of its kind, the seed and its number:
+a run can be continued with --start, and a finding repeated with --case.
 
     python tools/fuzz.py --count 1000            1000 cases of every kind
     python tools/fuzz.py --quick                 a few cases of every kind, in a few seconds
