@@ -198,7 +198,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self.errors,
             text=True,
-            env={**os.environ, "PYTHONPATH": f"{HERE.parent}", "PYTHONHASHSEED": "0"},
+            env={**os.environ, "PYTHONPATH": f"{HERE.parent}", "PYTHONHASHSEED": "0", "MALLOC_ARENA_MAX": "2"},
         )
         self.lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()

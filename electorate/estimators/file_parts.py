@@ -68,6 +68,7 @@ def read_names(contents: Contents, n_features: int) -> NDArray[Any] | None:
         return None
     fits = isinstance(names, list) and len(names) == n_features and all(isinstance(name, str) for name in names)
     expect(fits, "feature_names do not fit the number of features")
+    expect(len(set(names)) == len(names), "two columns have the same name")
     return np.array(names, dtype=object)
 
 

@@ -102,7 +102,7 @@ def quickly(model: Any, rows: Rows, folder: Path) -> None:
     """The command's reader gives the same labels."""
     model.save(folder / "quick.model")
     quick = read_quickly(folder / "quick.model")
-    if quick is None or len(set(map(str, getattr(model, "feature_names_in_", [])))) < 1:
+    if quick is None or not hasattr(model, "feature_names_in_"):
         return
     frame = pd.DataFrame(rows[0], columns=model.feature_names_in_)
     said = quick.decision_function(pa.Table.from_pandas(frame, preserve_index=False))
