@@ -4,7 +4,8 @@
 VENV := .venv
 RUN := $(VENV)/bin/python
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3
-FUZZ_INPUTS ?= 100000
+FUZZ_CASES ?= 2000
+FUZZ_SEED ?= 0
 QUICK_OUT ?= build/bench-quick
 
 # An interpreter counts when it runs, has what a virtual environment needs, and is supported.
@@ -26,7 +27,7 @@ help:
 	@echo "make lint         ruff (rules and format) and mypy"
 	@echo "make bench        speed and memory beside the peers; writes benchmarks/"
 	@echo "make bench-quick  the same on tiny data; writes $(QUICK_OUT)/"
-	@echo "make fuzz         $(FUZZ_INPUTS) damaged model files (FUZZ_INPUTS=...)"
+	@echo "make fuzz         $(FUZZ_CASES) hostile files, inputs and parameters of every kind (FUZZ_CASES=, FUZZ_SEED=)"
 	@echo "make docs         the site, warnings being errors; writes build/site/"
 	@echo "make dist         a wheel, tried in an empty environment; writes dist/"
 	@echo "make clean        removes $(VENV), caches and build outputs"
@@ -51,8 +52,8 @@ bench: $(VENV)/.installed-bench
 bench-quick: $(VENV)/.installed-bench
 	$(RUN) benchmarks/run.py --quick --out $(QUICK_OUT)
 
-fuzz: $(VENV)/.installed-base
-	$(RUN) tools/fuzz_modelfile.py $(FUZZ_INPUTS)
+fuzz: $(VENV)/.installed-test
+	$(RUN) tools/fuzz.py --count $(FUZZ_CASES) --seed $(FUZZ_SEED)
 
 docs: $(VENV)/.installed-docs
 	$(RUN) -m sphinx -q -W --keep-going -b html docs build/site

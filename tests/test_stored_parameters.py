@@ -1,4 +1,4 @@
-"""Constructor parameters in model files: what fit accepts is read back as it was, or refused by name before training."""
+"""Constructor parameters in model files: what fit accepts is read back as it was, or refused before training."""
 
 from __future__ import annotations
 
@@ -46,9 +46,24 @@ def candidates(rule: Any) -> list[Any]:
     """Return values that a constraint may accept."""
     if rule is None:
         return [None]
-    found = [True, False, np.bool_(False), 0, np.random.RandomState(0), {0: 1.0, 1: np.float32(2)}, {"no": 1, "yes": math.inf}]
+    found = [
+        True,
+        False,
+        np.bool_(False),
+        0,
+        np.random.RandomState(0),
+        {0: 1.0, 1: np.float32(2)},
+        {"no": 1, "yes": math.inf},
+    ]
     found += [[0], (1,), ["a"], np.array([0, 2]), np.array(["a", "b"]), [True, False], pd.Series([1]), range(2), []]
-    found += [el.Stumps(), el.Trees(None), el.Rules(2), el.Union([el.Stumps(), el.Pool(3)]), el.Columns(), el.KernelSections()]
+    found += [
+        el.Stumps(),
+        el.Trees(None),
+        el.Rules(2),
+        el.Union([el.Stumps(), el.Pool(3)]),
+        el.Columns(),
+        el.KernelSections(),
+    ]
     found += [el.PairedStumps(), el.RegressionTrees(2), [Sure(), Bump(0, 0.5, 1.0)], math.inf, -1.5]
     if hasattr(rule, "options"):
         found += [*rule.options, *(np.str_(option) for option in rule.options if isinstance(option, str))]
@@ -73,7 +88,7 @@ def accepted(owner: Any, name: str) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value in the form in which it is read back: Python's own scalars, lists; families by their parameters."""
+    """Return a value in the form in which it is read back: Python scalars, lists; families by their parameters."""
     if hasattr(value, "get_params"):
         return type(value).__name__, {name: plain(one) for name, one in value.get_params(deep=False).items()}
     if isinstance(value, np.random.RandomState):
@@ -124,8 +139,27 @@ def test_any_plain_value_is_read_back(given_values: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *(lambda x: x, object(), print, b"x", 1j, {1, 2}, datetime.date(2020, 1, 1), decimal.Decimal("0.1"), slice(None)),
-        *(fractions.Fraction(1, 3), 2**64, -(2**63) - 1, "\ud800", ["a", "\udfff"], [[object()]], {(1, 2): 3}, {0: [1]}),
+        *(
+            lambda x: x,
+            object(),
+            print,
+            b"x",
+            1j,
+            {1, 2},
+            datetime.date(2020, 1, 1),
+            decimal.Decimal("0.1"),
+            slice(None),
+        ),
+        *(
+            fractions.Fraction(1, 3),
+            2**64,
+            -(2**63) - 1,
+            "\ud800",
+            ["a", "\udfff"],
+            [[object()]],
+            {(1, 2): 3},
+            {0: [1]},
+        ),
         *(el.Stumps, np.array([1j]), np.array(["2020-01-01"], dtype="M8[D]"), np.longdouble("0.1"), {"x": object()}),
     ],
 )
@@ -144,12 +178,29 @@ def test_lists_inside_themselves_are_refused() -> None:
 @pytest.mark.parametrize(
     "stored",
     [
-        *({}, {"float": "Inf"}, {"float": 1.0}, {"float": "inf", "more": 1}, {"pairs": 3}, {"pairs": [[1]]}, {"pairs": [1]}),
+        *(
+            {},
+            {"float": "Inf"},
+            {"float": 1.0},
+            {"float": "inf", "more": 1},
+            {"pairs": 3},
+            {"pairs": [[1]]},
+            {"pairs": [1]},
+        ),
         *({"pairs": [[0, 1], [0, 2]]}, {"pairs": [[[], 1]]}, {"pairs": [[1, {"pairs": []}]]}, {"family": "Stumps"}),
-        *({"family": "object", "parameters": {}}, {"family": 3, "parameters": {}}, {"family": "Stumps", "parameters": []}),
+        *(
+            {"family": "object", "parameters": {}},
+            {"family": 3, "parameters": {}},
+            {"family": "Stumps", "parameters": []},
+        ),
         *({"family": "Stumps", "parameters": {"x": 1}}, {"family": "Trees", "parameters": {"max_depth": 0}}),
         *({"family": "Trees", "parameters": {"max_depth": {"float": "nan"}}}, {"family": "Union", "parameters": {}}),
-        *({"confidence": [1]}, {"confidence": [0, 0.0, 0.0, 0.1]}, {"confidence": [0, 1e999, 1.0, 0.1]}, {"confidence": {}}),
+        *(
+            {"confidence": [1]},
+            {"confidence": [0, 0.0, 0.0, 0.1]},
+            {"confidence": [0, 1e999, 1.0, 0.1]},
+            {"confidence": {}},
+        ),
         {"family": "Union", "parameters": {"families": {"family": "Stumps", "parameters": {}}}},
     ],
 )

@@ -1,9 +1,9 @@
 """Attacks electorate with forged files, odd inputs and odd parameters, and reports what does not end as it should.
 
-Every case must work, or end in a ValueError, TypeError, NotFittedError or ModelFormatError with a message of electorate's
-or scikit-learn's own. Cases run in worker processes with limits on memory and time, so that a crash, a hang and a
-request for gigabytes are findings like any other. A case is a function of its kind, the seed and its number: a run can
-be continued with --start, and a finding repeated with --case.
+Every case must work, or end in a ValueError, TypeError, NotFittedError or ModelFormatError with a message of
+electorate's or scikit-learn's own. Cases run in worker processes with limits on memory and time, so that a crash, a
+hang and a request for gigabytes are findings like any other. A case is a function of its kind, the seed and its number:
+a run can be continued with --start, and a finding repeated with --case.
 
     python tools/fuzz.py --count 1000            1000 cases of every kind
     python tools/fuzz.py --quick                 a few cases of every kind, in a few seconds
@@ -15,6 +15,7 @@ The exit code is 1 if there are findings.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import json
 import os
@@ -37,6 +38,7 @@ KINDS = ("format", "damaged", "forged", "inputs", "parameters")
 ALLOWANCE = 1 << 30  # bytes of address space beyond what the worker has when it begins
 SECONDS_PER_CASE = 60.0  # a hang, also on a busy machine
 SECONDS_TO_START = 300.0
+PROGRAM = str(HERE / "fuzz.py")  # what a worker runs
 QUICK_CASES, QUICK_SAMPLES = 6, 4
 
 
@@ -49,7 +51,10 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="electorate-fuzz-") as folder:
         tally = Tally(options.log)
         numbers = range(options.start, options.start + options.count)
-        jobs = [threading.Thread(target=drive, args=(options, job, numbers, Path(folder), tally)) for job in range(options.jobs)]
+        jobs = [
+            threading.Thread(target=drive, args=(options, job, numbers, Path(folder), tally))
+            for job in range(options.jobs)
+        ]
         for job in jobs:
             job.start()
         for job in jobs:
@@ -174,8 +179,10 @@ class Tally:
             groups.setdefault((one["what"], one.get("line") or one["where"]), []).append(one)
         for (what, line), same in sorted(groups.items(), key=lambda item: -len(item[1])):
             first = same[0]
-            print(f"\n{len(same)} x {what} at {line}: {first['where']}, first {first['case']}\n{first['details']}")
-        print(f"seed {options.seed}, cases {options.start} to {options.start + options.count - 1}: {len(self.findings)} findings")
+            print(f"\n{len(same)} x {what} at {line}: {first['where']}, first {first['case']}")
+            print(first["details"])
+        last = options.start + options.count - 1
+        print(f"seed {options.seed}, cases {options.start} to {last}: {len(self.findings)} findings")
         return int(bool(self.findings))
 
 
@@ -183,7 +190,7 @@ class Worker:
     """A process that runs cases; `ask` gives one and waits for its answer."""
 
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
-        command = [sys.executable, str(HERE / "fuzz.py"), "--worker", str(folder), "--seed", str(options.seed)]
+        command = [sys.executable, PROGRAM, "--worker", str(folder), "--seed", str(options.seed)]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
             command + (["--quick"] if options.quick else []),
@@ -191,7 +198,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self.errors,
             text=True,
-            env={**os.environ, "PYTHONPATH": f"{HERE.parent}", "PYTHONHASHSEED": "0"},
+            env={**os.environ, "PYTHONPATH": f"{HERE.parent}", "PYTHONHASHSEED": "0", "MALLOC_ARENA_MAX": "2"},
         )
         self.lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -223,10 +230,8 @@ class Worker:
 
     def ask(self, kind: str, number: int) -> dict[str, Any]:
         assert self.process.stdin is not None
-        try:
+        with contextlib.suppress(OSError):  # it ended; wait() finds out how
             print(kind, number, file=self.process.stdin, flush=True)
-        except OSError:
-            pass  # it ended; wait() finds out how
         return self.wait(SECONDS_PER_CASE)
 
     def close(self) -> None:

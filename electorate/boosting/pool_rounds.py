@@ -101,6 +101,11 @@ class Run:
 
     def weights(self, n_voters: int) -> Floats:
         """Of every voter of the pool, after the last round."""
+        if self.places[:, 1].max(initial=-1) >= n_voters:
+            raise ValueError(
+                f"The moves name voter {self.places[:, 1].max()}, and these rows have {n_voters} voters: training can "
+                "only resume on the rows and with the family that the model was fitted with."
+            )
         weights = np.zeros(n_voters)
         weights[self.places[:, 1]] = self.moves[:, 0]  # of several moves of a voter the last counts
         return weights

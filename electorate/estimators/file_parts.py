@@ -68,6 +68,7 @@ def read_names(contents: Contents, n_features: int) -> NDArray[Any] | None:
         return None
     fits = isinstance(names, list) and len(names) == n_features and all(isinstance(name, str) for name in names)
     expect(fits, "feature_names do not fit the number of features")
+    expect(len(set(names)) == len(names), "two columns have the same name")
     return np.array(names, dtype=object)
 
 
@@ -79,6 +80,10 @@ def labels_in(said: dict[str, Any]) -> NDArray[Any]:
     expect(isinstance(dtype, str) and dtype in LABEL_TYPES, f"labels of type {dtype!r:.60}")
     text = dtype in ("object", "str")
     expect(text or not any(isinstance(label, str) for label in labels), f"labels are not of the type {dtype}")
+    whole = np.dtype(dtype).kind in "iu" and not text
+    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if whole else (0, 0)
+    fits = not whole or all(low <= label <= high for label in labels)
+    expect(fits, f"labels are not of the type {dtype}")
     classes = np.array(labels, dtype=dtype)
     expect(classes.tolist() == labels, f"labels are not of the type {dtype}")
     expect(np.array_equal(np.unique(classes), classes), "classes are not distinct and in order")

@@ -50,6 +50,7 @@ def check_history(model: Any, contents: Contents) -> None:
         expect(np.array_equal(kept, voters), "the history keeps other voters than there are")
     elif kind == "QuadBoostClassifier":
         _check_moves(model, counted)
+        check_errors(model, label)
     else:
         expect(bool(np.all(voters <= counted)), "the history has fewer rounds than there are voters")
         _check_steps(model, history, label, about)
@@ -93,6 +94,17 @@ def _check_moves(model: Any, counted: NDArray[Any]) -> None:
     expect(bool(np.all(last <= counted)), "the history has fewer rounds than the moves")
     pairs = np.unique(np.stack([run, moves.round]), axis=1)
     expect(np.array_equal(np.bincount(pairs[0], minlength=len(counted)), last), "a class has a round without a move")
+
+
+def check_errors(model: Any, label: Numbers) -> None:
+    """Where every round knows its training error, training can only resume if all rounds that are kept have one."""
+    if not model._knows_errors or not len(label):
+        return
+    expect("train_error" in model.history_, "the history has no column 'train_error'")
+    for run in np.unique(model.moves_.label).tolist():
+        rounds = int(model.moves_.round[model.moves_.label == run].max())
+        errors = model.history_["train_error"][label == max(run, 0)][:rounds]
+        expect(bool(np.all(np.isfinite(errors))), "the history lacks the training error of a round")
 
 
 def _check_numbers(model: Any, label: Numbers, about: NDArray[Any]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.ensemble import Read
-from electorate.estimators.words import Words, leaf_paths
+from electorate.estimators.words import Words
 from electorate.median import trees_say
 
 
@@ -35,9 +35,7 @@ class RegressionVoter:
             return Words(self._model).names[self._model.vote_.fitted[self._number].column]
         alone = self._model.vote_.trees.only(self._number)
         words = Words(self._model)
-        lines = [
-            (words.all_of(alone, path), _said(*alone.value[leaf].tolist())) for leaf, path in leaf_paths(alone)
-        ]
+        lines = [(words.all_of(alone, path), _said(*alone.value[leaf].tolist())) for leaf, path in words.leaves(alone)]
         if len(lines) == 1:
             return f"always {lines[0][1]}"
         if len(lines) == 2:

@@ -15,7 +15,7 @@ from electorate.boosting.grid import UNITS
 from electorate.engines.pool import Pool
 from electorate.ensemble import Ensemble
 from electorate.estimators import inputs
-from electorate.estimators.words import Words, leaf_paths, monomial
+from electorate.estimators.words import Words, monomial
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _lines(words: Words, alone: Ensemble) -> Iterator[tuple[int, str, str, str |
     """Yield (leaf, its rule, what is said there, what is said elsewhere if that is one thing) for each line."""
     rule = monomial(alone)
     if rule is None:
-        for leaf, path in leaf_paths(alone):
+        for leaf, path in words.leaves(alone):
             yield leaf, words.all_of(alone, path), words.said(alone, alone.value[leaf]), None
         return
     leaf = int(alone.children[rule.path[-1]]) if rule.path else 0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from electorate.engines.pool import Pool
 from electorate.estimators import inputs
-from electorate.estimators.words import Words, column_names, leaf_paths, monomial
+from electorate.estimators.words import Words, column_names, monomial
 
 
 class Voter:
@@ -41,7 +41,7 @@ class Voter:
         if rule is not None:
             then, otherwise = words.label(alone, rule.inside), words.label(alone, rule.outside)
             return f"if {words.all_of(alone, rule.path)}: {then}, else {otherwise}"
-        paths = leaf_paths(alone)
+        paths = words.leaves(alone)
         return "\n".join(
             f"if {words.all_of(alone, path)}: {words.label(alone, alone.value[leaf])}" for leaf, path in paths
         )

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from electorate.ensemble import LEAF, Ensemble
 
-MOST_CHARACTERS = 1 << 25  # of all rules that are written at once
+MOST_CHARACTERS = 1 << 24  # of all rules that are written at once
+LEAST_LENGTH = 16  # what a test counts at least, repeated ones included
 
 Path = list[tuple[int, int]]  # nodes from the root down, and the side taken: 0 left, 1 right
 
@@ -42,7 +43,7 @@ def leaf_paths(alone: Ensemble) -> Iterator[tuple[int, Path]]:
 
 
 def monomial(alone: Ensemble) -> Monomial | None:
-    """Return the rule that a voter is, if it is one: a single path of questions, and the same said at all leaves beside it."""
+    """Return the rule that a voter is, if it is one: a path of questions, and the same said at all leaves beside it."""
     if alone.column[0] == LEAF:
         return Monomial([], alone.value[0], alone.value[0])
     path: Path = []
@@ -83,6 +84,8 @@ class Words:
         self.brief = brief
         self.names = column_names(model)
         self.written = 0  # characters
+        self._alone: Ensemble | None = None
+        self._texts: dict[tuple[int, int], str] = {}  # of the tests of `_alone`
 
     def label(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
         """The class that a leaf speaks for; a voter about one class against the rest may speak against it."""
@@ -104,17 +107,33 @@ class Words:
 
     def all_of(self, alone: Ensemble, path: Path) -> str:
         """The tests of a path; the same one only once."""
+        if alone is not self._alone:
+            self._alone, self._texts = alone, {}
         said: dict[str, None] = {}
-        for node, side in path:
-            said.setdefault(self.test(alone, node, side))
+        for step in path:
+            if step not in self._texts:
+                self._texts[step] = self.test(alone, *step)
+            said.setdefault(self._texts[step])
         texts = list(said)
-        self.written += sum(map(len, texts))
+        self._count(sum(map(len, texts)))
+        return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
+
+    def leaves(self, alone: Ensemble) -> Iterator[tuple[int, Path]]:
+        """Return the leaves and their paths as `leaf_paths` does; ValueError if the paths are too long to write out."""
+        parents, depth = alone.parents.tolist(), [0] * len(alone.column)
+        for node in range(1, len(depth)):
+            depth[node] = depth[parents[node]] + 1
+        leaves = np.flatnonzero(alone.column == LEAF)
+        self._count(LEAST_LENGTH * int(np.array(depth)[leaves].sum()))
+        return leaf_paths(alone)
+
+    def _count(self, characters: int) -> None:
+        self.written += characters
         if self.written > MOST_CHARACTERS:
             raise ValueError(
                 f"The rules of this model take more than {MOST_CHARACTERS} characters: its trees are too deep, or its "
                 "names too long, to be written out."
             )
-        return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
 
     def test(self, alone: Ensemble, node: int, side: int) -> str:
         """What holds on one side of a question."""

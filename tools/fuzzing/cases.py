@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import fuzz_modelfile as damage
 import numpy as np
 
 import electorate as el
-import fuzz_modelfile as damage
 from fuzzing import forging, hostile_inputs, hostile_parameters
 from fuzzing.outcomes import Finding, Found, Refused, attempt, warnings_count
 from fuzzing.questions import ask, questions_for, rows_for

@@ -26,7 +26,16 @@ DTYPES = [
 ]
 NOTHING: list[Any] = [
     *(None, 0, 1.5, "text", b"bytes", [], [[]], [[], []], {}, set(), (), object(), np.float64(1), np.array(3)),
-    *(range(3), iter([1, 2]), datetime.date(2020, 1, 1), pd.DataFrame(), np.empty((0, 0)), lambda: 0, np.ma.masked, type),
+    *(
+        range(3),
+        iter([1, 2]),
+        datetime.date(2020, 1, 1),
+        pd.DataFrame(),
+        np.empty((0, 0)),
+        lambda: 0,
+        np.ma.masked,
+        type,
+    ),
 ]
 
 
@@ -105,7 +114,9 @@ def container(rng: random.Random, X: Any) -> Any:
         lambda: pl.DataFrame(array.astype(np.float64)).lazy(),
         lambda: pl.DataFrame(array.astype(str)).with_columns(pl.all().cast(pl.Categorical)),
         lambda: pa.table({str(j): array[:, j].astype(np.float64) for j in range(array.shape[1])}),
-        lambda: pa.table({str(j): pa.array(array[:, j].astype(str)).dictionary_encode() for j in range(array.shape[1])}),
+        lambda: pa.table(
+            {str(j): pa.array(array[:, j].astype(str)).dictionary_encode() for j in range(array.shape[1])}
+        ),
         lambda: np.ma.masked_invalid(array.astype(np.float64)),
         lambda: np.rec.fromarrays(list(array.T)),
         lambda: _sparse(rng, array),
@@ -128,7 +139,9 @@ def _sparse(rng: random.Random, array: Any) -> Any:
 def mixed_objects(rng: random.Random, X: Any) -> Any:
     X = np.array(X).astype(object)
     if X.size:
-        X.reshape(-1)[rng.randrange(X.size)] = rng.choice([None, "a", b"b", [1], {}, 10**400, 1j, pd.NA, pd.NaT, object()])
+        X.reshape(-1)[rng.randrange(X.size)] = rng.choice(
+            [None, "a", b"b", [1], {}, 10**400, 1j, pd.NA, pd.NaT, object()]
+        )
     return X
 
 
@@ -136,7 +149,16 @@ def nothing(rng: random.Random, X: Any) -> Any:
     return rng.choice(NOTHING)
 
 
-TABLES: list[Change] = [odd_values, odd_values, odd_values, other_dtype, other_shape, container, container, mixed_objects]
+TABLES: list[Change] = [
+    odd_values,
+    odd_values,
+    odd_values,
+    other_dtype,
+    other_shape,
+    container,
+    container,
+    mixed_objects,
+]
 TABLES += [nothing]
 
 
@@ -224,6 +246,6 @@ def _changed(rng: random.Random, given: Any, part: int) -> Any:
         change = odd_target if part == 1 else rng.choice(TABLES)
         try:
             given = change(rng, given)
-        except Exception:  # noqa: S112
+        except Exception:
             continue
     return given

@@ -30,20 +30,82 @@ NUMBERS: list[Any] = [
     *(np.int8(3), np.uint64(2), np.float32(0.5), np.float64(0.25), np.longdouble(0.1), np.bool_(True), np.float16(1)),
     *(fractions.Fraction(1, 2), fractions.Fraction(1, 3), decimal.Decimal("0.5"), 1j, np.array(2), np.array(0.5)),
 ]
-TEXTS = ["", "auto", "exact", "balanced", "from_dtype", "theory", "validate", "x", "\ud800", "a" * 10_000, np.str_("auto"), b"auto"]
+TEXTS = [
+    "",
+    "auto",
+    "exact",
+    "balanced",
+    "from_dtype",
+    "theory",
+    "validate",
+    "x",
+    "\ud800",
+    "a" * 10_000,
+    np.str_("auto"),
+    b"auto",
+]
 OBJECTS: list[Any] = [
-    *([], [0], [3], [0, 0], [-1], [99], ["a"], ["kind"], [True, False, True, False], [None], [0.5], [[0]], [np.int64(3)]),
-    *((), (3,), range(2), {1, 3}, {}, {0: 1}, {0: 2.0, 1: 1}, {"no": 1, "yes": np.inf}, {0: np.nan}, {0: -1}, {None: 1}),
+    *(
+        [],
+        [0],
+        [3],
+        [0, 0],
+        [-1],
+        [99],
+        ["a"],
+        ["kind"],
+        [True, False, True, False],
+        [None],
+        [0.5],
+        [[0]],
+        [np.int64(3)],
+    ),
+    *(
+        (),
+        (3,),
+        range(2),
+        {1, 3},
+        {},
+        {0: 1},
+        {0: 2.0, 1: 1},
+        {"no": 1, "yes": np.inf},
+        {0: np.nan},
+        {0: -1},
+        {None: 1},
+    ),
     *(np.array([3]), np.array([True, False, True, False]), np.array(["kind"]), np.array([]), np.array([[1]])),
     *(pd.Series([3]), pd.Index(["kind"]), object(), object, lambda x: x, print, datetime.date(2020, 1, 1), slice(None)),
     *(np.random.default_rng(0), np.random.RandomState(0), np.random, iter([1]), Sure(), Bump(0, 0.0, 1.0)),
     *([Sure()], [Bump(0, 0.0, 1.0), Sure()], [Bump(99, 0.0, 0.0)], [lambda X: np.ones(len(X))], [np.ones]),
 ]
 FAMILIES: list[Any] = [
-    *(el.Stumps(), el.Trees(2), el.Trees(None), el.Trees(2**31), el.Rules(1), el.Rules(2**31), el.Pool(1), el.Pool(2**31)),
-    *(el.PairedStumps(), el.Columns(), el.KernelSections(), el.KernelSections("linear"), el.KernelSections(gamma=1e300)),
+    *(
+        el.Stumps(),
+        el.Trees(2),
+        el.Trees(None),
+        el.Trees(2**31),
+        el.Rules(1),
+        el.Rules(2**31),
+        el.Pool(1),
+        el.Pool(2**31),
+    ),
+    *(
+        el.PairedStumps(),
+        el.Columns(),
+        el.KernelSections(),
+        el.KernelSections("linear"),
+        el.KernelSections(gamma=1e300),
+    ),
     *(el.RegressionTrees(2), el.RegressionTrees(2**31), el.Union(), el.Union([el.Stumps()]), el.Union([el.Union()])),
-    *(el.Union([None]), el.Union([el.Columns()]), el.Union(5), el.Union(el.Stumps()), el.Stumps, el.Trees("x"), el.Trees(0)),
+    *(
+        el.Union([None]),
+        el.Union([el.Columns()]),
+        el.Union(5),
+        el.Union(el.Stumps()),
+        el.Stumps,
+        el.Trees("x"),
+        el.Trees(0),
+    ),
     *(DecisionTreeClassifier(max_depth=1), DecisionTreeRegressor(max_depth=1), LogisticRegression(), Ridge(), object()),
     *(make_pipeline(StandardScaler(), LogisticRegression()), el.AdaBoostClassifier(n_estimators=2), "stumps", 3),
 ]
@@ -83,7 +145,9 @@ def _value(rng: random.Random, place: Any, name: str) -> Any:
     """Half of the values are what the constraints of the parameter mention."""
     rules = getattr(place, "_parameter_constraints", {}).get(name, [])
     mentioned = [option for rule in rules for option in sorted(map(str, getattr(rule, "options", [])))]
-    ends = [end for rule in rules for end in (getattr(rule, "left", None), getattr(rule, "right", None)) if end is not None]
+    ends = [
+        end for rule in rules for end in (getattr(rule, "left", None), getattr(rule, "right", None)) if end is not None
+    ]
     if (mentioned or ends) and rng.random() < 0.4:
         return rng.choice([*mentioned, *ends, *(np.float64(end) for end in ends)])
     return rng.choice(rng.choice([NUMBERS, NUMBERS, TEXTS, OBJECTS]))

@@ -44,11 +44,10 @@ def attempt(where: str, call: Callable[[], Any], *, may_lack: bool = False) -> A
     """
     allowed = (*ALLOWED, AttributeError) if may_lack else ALLOWED
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
-            if warnings_count.get():
-                warnings.simplefilter("error", RuntimeWarning)
-            return call()
+            warnings.simplefilter("always", RuntimeWarning)
+            result = call()
     except (Refused, Found):
         raise
     except allowed as error:
@@ -59,6 +58,11 @@ def attempt(where: str, call: Callable[[], Any], *, may_lack: bool = False) -> A
         raise Found(Finding("memory", where, shown(error), _line(error))) from None
     except Exception as error:
         raise Found(Finding(type(error).__name__, where, shown(error), _line(error))) from None
+    ours = [one for one in caught if one.filename.startswith(OURS) and issubclass(one.category, RuntimeWarning)]
+    if ours and warnings_count.get():
+        line = f"{Path(ours[0].filename).relative_to(OURS)}:{ours[0].lineno}"
+        raise Found(Finding("RuntimeWarning", where, str(ours[0].message), line))
+    return result
 
 
 class Found(Exception):  # noqa: N818

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -103,7 +102,7 @@ def quickly(model: Any, rows: Rows, folder: Path) -> None:
     """The command's reader gives the same labels."""
     model.save(folder / "quick.model")
     quick = read_quickly(folder / "quick.model")
-    if quick is None or len(set(map(str, getattr(model, "feature_names_in_", [])))) < 1:
+    if quick is None or not hasattr(model, "feature_names_in_"):
         return
     frame = pd.DataFrame(rows[0], columns=model.feature_names_in_)
     said = quick.decision_function(pa.Table.from_pandas(frame, preserve_index=False))
@@ -186,7 +185,9 @@ def resume(model: Any, rows: Rows, folder: Path) -> None:
 def warm_start(model: Any, rows: Rows, folder: Path) -> None:
     more = copy.deepcopy(model)
     if "warm_start" in more.get_params(deep=False):
-        more.set_params(warm_start=True, n_estimators=min(int(model.n_estimators) + 1, 8)).set_callbacks(el.TimeLimit(5))
+        more.set_params(warm_start=True, n_estimators=min(int(model.n_estimators) + 1, 8)).set_callbacks(
+            el.TimeLimit(5)
+        )
         more.fit(*rows)
 
 
