@@ -121,7 +121,7 @@ PREFACE = [
     f"{ROUNDS} rounds, the same 5 folds for both. Error in percent; of MedBoost, the mean absolute error in percent of "
     "the mean absolute deviation from the median. `better` and `worse`: data sets. Processor seconds of one core of a "
     "busy machine, with compilation in the first row of each kind. Written by `benchmarks/ties.py`.\n",
-    "Folds of real data are hardly ever balanced, so little changes. Growing on wherever the edge gains nothing, by the "
+    "Folds of real data are rarely balanced, so little changes. Growing on wherever the edge gains nothing, by the "
     "Gini index or by squares, was tried and rejected: AdaBoost with Trees(6) by the edge went from 17.44 to 18.30 "
     "percent (9 sets better, 15 worse), Real AdaBoost with Trees(3) by the edge from 16.84 to 16.95, QuadBoost from "
     "18.65 to 19.10; MedBoost stayed the same.\n",
