@@ -32,7 +32,8 @@ from electorate import (
 from electorate.boosting.deepboost import DeepBoost
 from electorate.boosting.losses import NAMED, Exponential, Logistic, SquaredHinge, log_slope
 from electorate.theory import complexity
-from electorate.voters.priced_trees import _worth
+from electorate.voters.priced_trees import _Offer, _worth
+from electorate.voters.questions import Found
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES
@@ -277,7 +278,8 @@ def test_the_splits_of_a_layer_that_are_worth_their_price(seed, each):
 
     subsets = [c for k in range(7) for c in combinations(gains, k)]
     best = max(2 * sum(c) / total - price(before + len(c)) for c in subsets)
-    many = _worth([(gain,) for gain in gains], before, total, price)
+    test = Found(0, 0, np.zeros(2, dtype=np.bool_), np.zeros((2, 2), dtype=np.int64))
+    many = len(_worth([_Offer(gain, place, test) for place, gain in enumerate(gains)], before, total, price))
     assert 2 * sum(gains[:many]) / total - price(before + many) == pytest.approx(best)
 
 

@@ -3,6 +3,7 @@
 Weights are whole numbers, so weights are compared exactly; Matsushita's error to rounding.
 """
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -273,3 +274,21 @@ def test_a_union_takes_the_best_of_all_families(seed):
         found.check_sums()
         assert found.right == max(each)
         assert found.voter.member == int(np.argmax(each))
+
+
+def peak_of_fit(family, X, y):
+    AdaBoostClassifier(family, n_estimators=1, n_jobs=1).fit(X[:, :8], y)  # compiles the kernels
+    tracemalloc.start()
+    try:
+        AdaBoostClassifier(family, n_estimators=2, n_jobs=1).fit(X, y)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_pairs_over_many_columns_take_little_more_memory_than_stumps():
+    """One histogram more, of the left side of the first question."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1000))
+    y = (X[:, 5] + X[:, 77] * X[:, 99] > 0).astype(int)
+    assert peak_of_fit(PairedStumps(), X, y) < 1.3 * peak_of_fit(Stumps(), X, y)

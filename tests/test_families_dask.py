@@ -1,5 +1,6 @@
 """Every family made of sums gives the same digest on a Dask cluster as here."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from electorate import (
     AdaBoostRClassifier,
     Columns,
     KernelSections,
+    MedBoostRegressor,
     PairedStumps,
     Pool,
     RealAdaBoostClassifier,
+    RegressionTrees,
     Rules,
     Stumps,
     Trees,
@@ -45,6 +48,27 @@ def test_the_same_digest(client: Any, name: str, n_classes: int) -> None:
     here = clone(model).fit(X, y.astype(object), weight)
     far = clone(model).fit(*scattered((X, pd.Series(y.astype(object)), weight), cuts(150, 3)))
     assert far.digest_ == here.digest_
+
+
+BALANCED = [
+    AdaBoostClassifier(Trees(2, min_samples_leaf=4)),
+    AdaBoostClassifier(Trees(3, criterion="edge")),
+    AdaBoostRClassifier(Rules(2)),
+    AdaBoostClassifier(PairedStumps()),
+    MedBoostRegressor(RegressionTrees(2)),
+    MedBoostRegressor(RegressionTrees(2, criterion="squared_error")),
+]
+
+
+@pytest.mark.parametrize("model", BALANCED, ids=repr)
+def test_the_same_digest_where_no_single_test_gains(client: Any, model: Any) -> None:
+    X = np.array(list(product([0.0, 1.0], repeat=6)))
+    y = (X[:, 2] != X[:, 4]).astype(float)
+    model = clone(model).set_params(n_estimators=4)
+    here = clone(model).fit(X, y)
+    far = clone(model).fit(*scattered((X, y, None), cuts(64, 3)))
+    assert far.digest_ == here.digest_
+    assert np.round(here.predict(X)).tolist() == y.tolist()
 
 
 def test_an_exhaustive_search(client: Any) -> None:

@@ -24,12 +24,22 @@ BYTES_AT_ONCE = 2**26  # histograms in one exchange
 Histogram = NDArray[np.int64]
 
 
-class NodeFinder(Protocol):
-    """Searches the tests of one node."""
+class TestMaker(Protocol):
+    """Makes tests over bins. min_rows: the fewest on each side."""
 
-    bins: Bins
-    counts: NDArray[np.int64]
-    min_rows: int
+    @property
+    def bins(self) -> Bins: ...
+
+    @property
+    def min_rows(self) -> int: ...
+
+    def threshold(self, histogram: Histogram, column: int, cut: int, missing_left: int) -> Found: ...
+
+    def members(self, histogram: Histogram, column: int, on_left: NDArray[np.bool_]) -> Found: ...
+
+
+class NodeFinder(TestMaker, Protocol):
+    """Searches the tests of one node."""
 
     def best(self, histogram: Histogram, totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS) -> Found | None:
         """Return the best test, or None if none is better than no test."""
@@ -46,10 +56,6 @@ class NodeFinder(Protocol):
     def final(self, nodes: "list[Stuck]", engine: Any) -> list[bool]:
         """Return of each node whether it stays a leaf without a search: nothing can gain, or it is not balanced."""
         ...
-
-    def threshold(self, histogram: Histogram, column: int, cut: int, missing_left: int) -> Found: ...
-
-    def members(self, histogram: Histogram, column: int, on_left: NDArray[np.bool_]) -> Found: ...
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class Ahead:
     below: tuple[Found | None, Found | None]
 
 
-def candidates(finder: NodeFinder, node: Stuck) -> list[Found]:
+def candidates(finder: TestMaker, node: Stuck) -> list[Found]:
     """Return the first tests to try: of every column the middle cut, then cuts further out; ordered columns first."""
     bins, many = finder.bins, most_candidates(finder.bins, len(node.histogram))
     filled = (node.histogram[:, : len(bins.n_bins)] != 0).any(axis=0)
@@ -93,7 +99,7 @@ def most_candidates(bins: Bins, n_labels: int) -> int:
     return min(MOST_CANDIDATES, MOST_CELLS // max(1, n_labels * len(bins.n_bins) * bins.width))
 
 
-def _tests(finder: NodeFinder, node: Stuck, column: int, filled: NDArray[np.int64]) -> Iterator[Found]:
+def _tests(finder: TestMaker, node: Stuck, column: int, filled: NDArray[np.int64]) -> Iterator[Found]:
     """The tests of one column that part the node: thresholds with missing values on the right, or single categories."""
     if not finder.bins.ordered[column]:
         levels = filled[:1] if len(filled) == 2 else filled

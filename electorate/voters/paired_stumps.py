@@ -98,14 +98,14 @@ class PairedStumps(BaseEstimator):
         if self.search == "greedy" and stump is None:
             root = Stuck(ROOT, search.sums.histogram, search.sums.totals, ANY_ROWS, 2, False)
             tests = candidates(finder, root) if balanced(finder, search.engine, root) else []
-            for first, (left, _) in zip(
-                tests, left_sides(search.engine, [(root, test) for test in tests]), strict=True
-            ):
-                yield first, left
-            return
-        for first in all_questions(finder, search) if self.search == "exhaustive" else [stump]:
-            assert first is not None
-            yield first, search.engine.look([_first(first)])[0]  # unlike a split, one histogram only
+            sides = left_sides(search.engine, [(root, test) for test in tests])
+            yield from ((test, left) for test, (left, _) in zip(tests, sides, strict=True))
+        elif self.search == "greedy":
+            assert stump is not None
+            yield stump, search.engine.look([_first(stump)])[0]  # unlike a split, one histogram only
+        else:
+            for first in all_questions(finder, search):
+                yield first, search.engine.look([_first(first)])[0]
 
     def constant(self, search: Search) -> Voter:
         return constant(search)

@@ -101,7 +101,7 @@ class Finder(Tests):
         """Whether a node has one label only; of residuals, whether bins have both signs, which no balanced node has."""
         if self.signed:
             return [not node.tied and _both_signs(node.histogram[1] - node.histogram[0]) for node in nodes]
-        return [np.count_nonzero(node.totals) < 2 for node in nodes]
+        return [int(np.count_nonzero(node.totals)) < 2 for node in nodes]
 
     def _most_right(
         self,

@@ -246,6 +246,9 @@ class Stumps(BaseEstimator):
 class Trees(BaseEstimator):
     """The family of trees, grown greedily, level by level.
 
+    Where no single test tells the labels apart (XOR), the tree takes the test after which others gain the most, if it
+    may grow below it; see the guide to families.
+
     Parameters
     ----------
     max_depth : int or None, default=3
