@@ -206,7 +206,7 @@ class Learner:
 
 
 LEARNERS = (
-    Learner("bootstrapped trees of depth 5", _tree, "clones", {"pima": 1_000, "german": 1_000, "spambase": 500}),
+    Learner("bootstrapped trees of depth 5", _tree, "clones", {"pima": 1_000, "spambase": 500}),
     Learner("bootstrapped AdaBoost, 10 stumps", _boosted, "boosted", {"pima": 1_000, "german": 1_000}),
 )
 

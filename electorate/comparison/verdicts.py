@@ -97,20 +97,26 @@ def covariance_over_rows(rows: RowLosses) -> Floats:
     """Of the weighted mean losses, by leaving out one row at a time: a row that dominates by its weight shows."""
     share = rows.share
     centred = rows.losses - (rows.losses @ share)[:, None]
-    influence = centred * (share / np.maximum(1 - share, np.finfo(np.float64).eps))
+    influence = centred * (share / np.maximum(1 - share, 0.5))
+    heaviest = int(np.argmax(share))
+    if share[heaviest] > 0.5:  # its residual is inexact, or 0
+        rest = np.where(np.arange(len(share)) == heaviest, 0.0, np.maximum(share, np.finfo(np.float64).tiny))
+        influence[:, heaviest] = share[heaviest] * (rows.losses[:, heaviest] - rows.losses @ (rest / np.sum(rest)))
     return np.asarray(influence @ influence.T)
 
 
 def _smallest_contrasts(rows: RowLosses) -> Floats:
     """For each algorithm, one more row on which it alone errs: how much that would move its mean.
 
-    It counts as much as the row that separates the algorithm most from the nearest other one. With this term a few
-    rows without a counterexample do not have a variance of 0 (the adjustment of Agresti and Min for paired shares).
+    It counts as much as a typical row (root mean square) of those that separate it from the nearest other algorithm.
+    With this term a few rows without a counterexample do not have a variance of 0 (the adjustment of Agresti and Min
+    for paired proportions).
     """
     share, k = rows.share, len(rows.losses)
     nearest = np.zeros(k)
     for a in range(k):
-        apart = np.max(share * np.abs(rows.losses - rows.losses[a]), axis=1)
+        moved = share * (rows.losses - rows.losses[a])
+        apart = np.sqrt(np.sum(moved**2, axis=1) / np.maximum(1, np.sum(moved != 0, axis=1)))
         nearest[a] = np.min(apart[apart > 0], initial=np.inf)
     return np.where(np.isinf(nearest), 0.0, nearest)
 
