@@ -212,7 +212,7 @@ def test_separable_zero_edge_and_perfect_voters() -> None:
     model = LPBoostClassifier().fit(blind, y)
     assert model.stop_reason_ == "converged"
     assert len(np.unique(model.predict(blind))) == 1
-    with pytest.warns(UserWarning, match="so small, for a total sample weight of 10, that no voter is worth its weight"):
+    with pytest.warns(UserWarning, match="so small, for a total sample weight of 10, that no voter is worth"):
         model = LPBoostClassifier(C=1e-6).fit(X, y)
     assert len(model.steps_) == 0
     np.testing.assert_array_equal(model.predict_proba(X), 0.5)

@@ -548,3 +548,17 @@ def test_a_forged_model_of_frames_reads_frames(sound: Any, tmp_path: Path) -> No
     model = load_forged(tmp_path, meta, arrays)
     assert model.predict(X).shape == (len(X),)
     assert model.predict(pl.from_pandas(X)).tolist() == model.predict(X).tolist()
+
+
+def test_a_file_holds_edges_only_of_columns_that_voters_use(tmp_path: Path) -> None:
+    """A few stumps over many columns are a small file, which still knows the bins of all columns."""
+    X, y = noisy(200, 2000)
+    model = fit(X, y, n_estimators=3)
+    path = tmp_path / "m"
+    model.save(path)
+    assert path.stat().st_size < 0.1 * 8 * sum(len(edges) for edges in model.bins_.edges)
+    again = load(path)
+    assert again.digest_ == model.digest_
+    assert again.bins_.same_as(model.bins_)
+    assert not again.bins_.same_as(fit(X + 1, y, n_estimators=1).bins_)
+    assert again.set_params(warm_start=True, n_estimators=5).fit(X, y).digest_ == fit(X, y, n_estimators=5).digest_

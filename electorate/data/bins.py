@@ -4,6 +4,7 @@ A column's distinct values go into a sketch (all of them up to a capacity, beyon
 hashes), so that edges do not depend on the order of rows, on chunks or on who read them, and sketches merge.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -178,6 +179,7 @@ class Bins:
     categories: dict[int, Categories]  # of the category columns
     has_missing: NDArray[np.bool_]  # in training
     n_bins: NDArray[np.int64]  # one more than edges; 0 for a column without any value
+    stored_hash: bytes | None = None  # of all edges, for a loaded model, which has only those that its voters use
 
     @cached_property
     def width(self) -> int:
@@ -190,11 +192,21 @@ class Bins:
         flags[list(self.categories)] = False
         return flags
 
+    @cached_property
+    def edges_hash(self) -> bytes:
+        """SHA-256 of the edges of all columns."""
+        if self.stored_hash is not None:
+            return self.stored_hash
+        found = hashlib.sha256(np.array([len(edges) for edges in self.edges], dtype="<i8").tobytes())
+        for edges in self.edges:
+            found.update(edges.astype("<f8", copy=False).tobytes())
+        return found.digest()
+
     def same_as(self, other: "Bins") -> bool:
         """Whether the columns are cut at the same places."""
         return (
             len(self.edges) == len(other.edges)
-            and all(map(np.array_equal, self.edges, other.edges))
+            and self.edges_hash == other.edges_hash
             and np.array_equal(self.has_missing, other.has_missing)
             and self.categories.keys() == other.categories.keys()
             and all(

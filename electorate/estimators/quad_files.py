@@ -3,8 +3,6 @@
 Beside the voters, their moves and the history a file holds what turns votes into numbers: scale, start, centres.
 """
 
-import hashlib
-import json
 import math
 from typing import Any
 
@@ -25,6 +23,7 @@ TWO = np.arange(2)  # classes, as the checks of the arrays of a vote want them
 
 def save(model: Any, path: Any) -> None:
     arrays = _arrays(model) | model.moves_.arrays() | {"gap": np.array([model.gap_])}
+    arrays |= files.bin_arrays(model.bins_, getattr(model.ensemble_, "column", files.NO_COLUMNS))
     arrays |= {files.HISTORY + name: column for name, column in model.history_.items()}
     arrays |= seen.arrays_of(model)
     meta = files.meta_of(model, model.get_params(deep=False)) | files._held_out(model)
@@ -33,18 +32,13 @@ def save(model: Any, path: Any) -> None:
 
 def digest(model: Any) -> str:
     """SHA-256 over the voters, what turns votes into numbers, the categories and the edges."""
-    digest = hashlib.sha256()
-    for name, array in _arrays(model).items():
-        digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(json.dumps(files._categories_out(model.bins_.categories), sort_keys=True).encode())
-    return digest.hexdigest()
+    return files.digest_of(_arrays(model), model.bins_, None)
 
 
 def _arrays(model: Any) -> dict[str, NDArray[Any]]:
     files._refuse_wrapped(model)
     frame = {"frame": np.array([model.scale_, model.start_]), "centres": model.centres_}
-    return {**model.ensemble_.arrays(), **files._bin_arrays(model.bins_), **frame}
+    return {**model.ensemble_.arrays(), **frame}
 
 
 def rebuild(contents: Contents, families: dict[str, type]) -> Any:

@@ -3,8 +3,6 @@
 Functions of the user's, as costs or confidences, have no place in a file: such models are refused.
 """
 
-import hashlib
-import json
 import math
 from dataclasses import astuple
 from importlib import import_module
@@ -41,7 +39,8 @@ def save(model: Any, path: Any) -> None:
         raise TypeError(
             f"{model._functions} holds a function, which a model file cannot: keep the model by skops or pickle"
         )
-    arrays = _arrays(model)
+    used = files.NO_COLUMNS if model.vote_.trees is None else model.vote_.trees.column
+    arrays = _arrays(model) | files.bin_arrays(model.bins_, used)
     arrays |= {files.HISTORY + name: column for name, column in model.history_.items()}
     if hasattr(model, "calibration_"):
         arrays["calibration"] = model.calibration_
@@ -52,13 +51,7 @@ def save(model: Any, path: Any) -> None:
 def digest(model: Any) -> str:
     """SHA-256 over the trees, the steps, the confidences, the categories and the edges."""
     _refuse(model, "digest")
-    digest = hashlib.sha256()
-    for name, array in _arrays(model).items():
-        digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    said = [_said(model), files._categories_out(model.bins_.categories)]
-    digest.update(json.dumps(said, sort_keys=True).encode())
-    return digest.hexdigest()
+    return files.digest_of(_arrays(model), model.bins_, _said(model))
 
 
 def _refuse(model: Any, what: str) -> None:
@@ -78,7 +71,7 @@ def _arrays(model: Any) -> dict[str, NDArray[Any]]:
     else:
         columns = np.array([voter.column for voter in vote.fitted], dtype=np.int32)
         voters = {"voter.column": columns, "steps": vote.steps}
-    return {**voters, "kappa": vote.kappa, **files._bin_arrays(model.bins_)}
+    return {**voters, "kappa": vote.kappa}
 
 
 def _said(model: Any) -> dict[str, Any]:
