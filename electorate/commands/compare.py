@@ -143,7 +143,7 @@ def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[st
         name = literal(found.stored)
         about = "the bound is about this model" if found.bounds else "tested on them"
         lines += [
-            f"{shown}/{BOUNDED}: {name}, trained without the locked rows; {about}",
+            f"{shown}/{BOUNDED}: {name}, trained without the test rows; {about}",
             f"{shown}/{FINAL}: {name}, refitted on all rows; it carries no bound",
         ]
         if options.table is not None:
