@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from electorate import MedBoostRegressor
-from electorate.engines.pool import Pool
+from electorate.threads import ThreadPool
 
 
 def fit(*, quick: bool = False) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def predict(*, quick: bool = False) -> dict[str, Any]:
     model = MedBoostRegressor(n_estimators=rounds, n_jobs=1).fit(*_table(min(n, 20_000), 0))
     X, _ = _table(n, 1)
     table = model._check_rows(X, reset=False)
-    trees, read, alone = model.vote_.trees, model._reader(table), Pool(1)
+    trees, read, alone = model.vote_.trees, model._reader(table), ThreadPool(1)
     took: dict[str, list[float]] = {"median": [], "sum": []}
     for _ in range(repeats):
         started = time.perf_counter()

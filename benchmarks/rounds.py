@@ -14,8 +14,8 @@ from electorate import AdaBoostClassifier
 from electorate.data.bins import find_bins
 from electorate.data.table import read_table
 from electorate.data.weights import read_weights
-from electorate.engines.pool import Pool
 from electorate.engines.shard import Examples, build_shard
+from electorate.threads import ThreadPool
 from synthetic import table
 
 
@@ -44,7 +44,7 @@ def measure(*, quick: bool = False) -> dict[str, Any]:
 def _shard(X: Any, y: Any) -> Any:
     rows = read_table(X)
     weights = read_weights(np.ones(len(y)))
-    with Pool(1) as pool:
+    with ThreadPool(1) as pool:
         bins = find_bins(rows, weights.whole, [], 255, pool)
     return build_shard(Examples(rows, y, 2, weights), bins, 0, len(y))
 

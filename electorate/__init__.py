@@ -53,7 +53,7 @@ _HOMES = {
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
     "VadaBoostClassifier": "electorate.estimators.penalised",
-    "WorkerLostError": "electorate.engines.messages",
+    "WorkerLostError": "electorate.messages",
     "certificate": "electorate.estimators.certificates",
     "compare": "electorate.comparison.compare",
     "compare_over": "electorate.comparison.over_tables",
@@ -134,7 +134,6 @@ __all__ = [
 if TYPE_CHECKING:
     from electorate.comparison.compare import compare
     from electorate.comparison.over_tables import compare_over
-    from electorate.engines.messages import WorkerLostError
     from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
     from electorate.estimators.certificates import certificate
     from electorate.estimators.classifiers import (
@@ -157,6 +156,7 @@ if TYPE_CHECKING:
     from electorate.estimators.rule_table import rule_table
     from electorate.estimators.shapes import shape_functions
     from electorate.estimators.shapley import contributions
+    from electorate.messages import WorkerLostError
     from electorate.modelfile import ModelFormatError
     from electorate.report.margin_displays import CumulativeMarginsDisplay, MarginDisplay
     from electorate.report.path_display import PathDisplay

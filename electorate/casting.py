@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from electorate.boosting.booster import Step
 from electorate.boosting.loop import Cast, Row
 from electorate.data.bins import Bins
-from electorate.engines.messages import Question
 from electorate.ensemble import LEAF, SET_WIDTH, Ensemble
+from electorate.messages import Question
 from electorate.voters.trees import Voter
 
 

@@ -13,7 +13,7 @@ import warnings
 from importlib import import_module
 
 from electorate import __version__
-from electorate.shown import literal
+from electorate.escape import literal
 from electorate.tables.source import FORMATS, KINDS, MISSING, Source, format_of
 
 COMMANDS = {

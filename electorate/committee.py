@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 
 from electorate.boosting.booster import Step
-from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import Cast, Row
 from electorate.casting import in_rounds
+from electorate.grid import UNITS
 from electorate.voters.trees import Voter
 from electorate.voters.wrapped import Said, Speech
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import LONGEST, UNITS
 from electorate.boosting.loop import Cast
 from electorate.committee import Committee
+from electorate.grid import LONGEST, UNITS
 from electorate.modelfile import Contents, require
 from electorate.voters.by_rows import Always, Hearing
 

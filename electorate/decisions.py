@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import UNITS
+from electorate.grid import UNITS
 
 
 def plain(votes: NDArray[np.int64], n_classes: int, total: float) -> NDArray[np.float64]:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.boosting.grid import UNITS
 from electorate.data.bins import block_rows, pad_edges
-from electorate.engines.pool import Pool
+from electorate.grid import UNITS
 from electorate.masks import MISSING, Masks
+from electorate.threads import ThreadPool
 
 LEAF = -1
 NODE_ARRAYS = ("column", "threshold", "members", "missing_left", "children", "value")
@@ -100,7 +100,7 @@ class Ensemble:
         entries = sum(max(least, len(edges) + 2) for edges in self.cells.edges) * self.n_outputs
         return entries <= MOST_TABLE + 4 * self.value.size
 
-    def votes(self, n_rows: int, read: Read, pool: Pool) -> NDArray[np.int64]:
+    def votes(self, n_rows: int, read: Read, pool: ThreadPool) -> NDArray[np.int64]:
         """[output, row] of the summed votes, in units of the grid."""
         votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
         vote = self.lookup.fill if self.lookup is not None else self._walk

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.boosting.grid import UNITS
-from electorate.engines.pool import Pool
 from electorate.ensemble import LEAF, Ensemble, Read
+from electorate.grid import UNITS
+from electorate.threads import ThreadPool
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -162,7 +162,11 @@ class Median:
     # ------------------------------------------------------------ rows of a table
 
     def each_block(
-        self, n_rows: int, say: Callable[[int, int], tuple[Array, Array | None]], pool: Pool, task: Callable[..., None]
+        self,
+        n_rows: int,
+        say: Callable[[int, int], tuple[Array, Array | None]],
+        pool: ThreadPool,
+        task: Callable[..., None],
     ) -> None:
         """task(low, high, votes) for blocks of rows, on threads. Of trees, say: places in the table."""
         table = self.table if self.trees is not None else None

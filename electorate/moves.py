@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import UNITS
+from electorate.grid import UNITS
 from electorate.modelfile import Contents, require
 
 TYPES: dict[str, tuple[str, tuple[int | None, ...]]] = {

@@ -14,10 +14,10 @@ from electorate.byte_votes import Voting, voting
 from electorate.data.arrow_table import ArrowTable
 from electorate.data.bins import reader
 from electorate.data.table import read_table, refuse_infinite
-from electorate.engines.pool import Pool
 from electorate.estimators import file_parts as parts
 from electorate.masks import MISSING
 from electorate.modelfile import Contents, meta_value
+from electorate.threads import ThreadPool
 
 SAMME = "AdaBoostClassifier"
 PLAIN = (
@@ -55,7 +55,7 @@ class QuickClassifier:
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         table: Any = ArrowTable(X) if ArrowTable.fits(X) else read_table(X)
         if self._voting is None or not isinstance(table, ArrowTable):
-            votes = self.ensemble_.votes(table.n_rows, reader(table, self.bins_.categories), Pool(1))
+            votes = self.ensemble_.votes(table.n_rows, reader(table, self.bins_.categories), ThreadPool(1))
         else:
             votes = self._byte_votes(self._voting, table)
         return self._decide(votes, len(self.classes_), float(np.abs(self.ensemble_.steps).sum()))

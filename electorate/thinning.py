@@ -20,13 +20,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from electorate import decisions, kernels
-from electorate.boosting.grid import on_grid
 from electorate.boosting.reweigh import Normal, Said, first_of_each, lasso, soft_margin, weigh_linear, weigh_quadratic
 from electorate.data.agree import alone
 from electorate.data.split import drawing, hash_rows
 from electorate.data.weights import read_weights
 from electorate.engines.gram import PoolState
-from electorate.engines.pool import Pool
 from electorate.engines.shard import counts_of
 from electorate.ensemble import Ensemble
 from electorate.estimators import inputs
@@ -34,6 +32,8 @@ from electorate.estimators.certified import Certified
 from electorate.estimators.classifiers import AdaBoostClassifier
 from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
 from electorate.estimators.seen import seen_of
+from electorate.grid import on_grid
+from electorate.threads import ThreadPool
 from electorate.voices import Picks, Voices, rows_of, voices_of
 
 Floats = NDArray[np.float64]
@@ -474,7 +474,7 @@ class ThinnedClassifier(Certified, ClassifierMixin, BaseEstimator):
         """Return the votes: one number per row for two classes, positive for the second; else a column per class."""
         rows = self._read(X)
         if isinstance(self.ensemble_, Ensemble):
-            return self._decision(self.ensemble_.votes(rows.n_rows, self._door._reader(rows), Pool(1)))
+            return self._decision(self.ensemble_.votes(rows.n_rows, self._door._reader(rows), ThreadPool(1)))
         return self._decision(self.ensemble_.votes(rows))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:

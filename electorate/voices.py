@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from electorate.boosting.booster import Step
-from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import Cast
 from electorate.committee import Committee
 from electorate.council import Council
 from electorate.data.sparse_format import check_sparse
-from electorate.engines.pool import Pool
 from electorate.ensemble import NODE_ARRAYS, Ensemble
+from electorate.grid import UNITS
+from electorate.threads import ThreadPool
 from electorate.voters.trees import Voter
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ class OverBins:
         for t in range(self.n_voters):
             if self._speaks(t, run):
                 alone = self.chosen([[(t, 1.0)] if r == run else [] for r in range(self.n_runs)])
-                said[t] = alone.votes(table.n_rows, read, Pool(1))[run] / UNITS
+                said[t] = alone.votes(table.n_rows, read, ThreadPool(1))[run] / UNITS
         return said
 
     def _speaks(self, t: int, run: int) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 from electorate.boosting.booster import Step
 from electorate.boosting.loop import Cast
 from electorate.casting import from_casts
-from electorate.engines.messages import ROOT, Question
 from electorate.ensemble import Ensemble
+from electorate.messages import ROOT, Question
 from electorate.voters.leaves import label_outputs
 from electorate.voters.trees import Voter
 

@@ -20,8 +20,8 @@ from electorate.data.split import _shares, drawing
 from electorate.data.stack import Stack
 from electorate.data.table import Categories, read_table
 from electorate.data.weights import read_weights, reading
-from electorate.engines.pool import Pool
 from electorate.estimators.inputs import EXACT_BITS, exact_sums
+from electorate.threads import ThreadPool
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -153,9 +153,9 @@ def test_bins_found_in_parts(max_bins: Any, monkeypatch: pytest.MonkeyPatch) -> 
     )
     X.loc[X["b"] % 7 == 0, "a"] = np.nan
     weights = rng.integers(0, 3, n)
-    whole = find_bins(read_table(X), weights, [2], max_bins, Pool(1))
+    whole = find_bins(read_table(X), weights, [2], max_bins, ThreadPool(1))
     rows = cut(rng, n)
-    parts = in_parts([finding_bins(read_table(X.iloc[r]), weights[r], [2], max_bins, Pool(1)) for r in rows])
+    parts = in_parts([finding_bins(read_table(X.iloc[r]), weights[r], [2], max_bins, ThreadPool(1)) for r in rows])
     assert all(part.same_as(whole) for part in parts)
 
 

@@ -34,10 +34,10 @@ from electorate.data.bins import (
 )
 from electorate.data.table import Categories, read_table
 from electorate.data.weights import read_weights
-from electorate.engines.messages import Question
-from electorate.engines.pool import Pool
 from electorate.engines.shard import Examples, build_shard
 from electorate.kernels import reference
+from electorate.messages import Question
+from electorate.threads import ThreadPool
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -51,7 +51,7 @@ def ones(n: int) -> np.ndarray:
 
 
 def cut_columns(table: Any, columns: list[int], weights: np.ndarray, cutting: Cutting) -> list[Cut]:
-    return alone(cutting_columns(Columns(table, weights, Pool(1)), columns, table.n_rows, cutting))
+    return alone(cutting_columns(Columns(table, weights, ThreadPool(1)), columns, table.n_rows, cutting))
 
 
 def find_categories(table: Any, column: int, weights: np.ndarray) -> tuple[Categories, bool]:
@@ -363,7 +363,7 @@ def test_infinite_values_are_refused_by_column_and_row(
     X = np.arange(10_000.0).reshape(5000, 2) % distinct
     X[[3210, 4000], 1] = infinite
     weights = ones(5000)
-    with Pool(1) as pool:
+    with ThreadPool(1) as pool:
         with pytest.raises(ValueError, match="column 1, row 3210"):
             find_bins(read_table(X), weights, [], 255, pool)
         with pytest.raises(ValueError, match="column 'b', row 3210"):
@@ -376,7 +376,7 @@ def test_infinite_values_are_refused_by_column_and_row(
 
 
 def all_bins(X: object, weights: np.ndarray, categorical: list[int], max_bins: int | str, jobs: int = 1) -> Bins:
-    with Pool(jobs) as pool:
+    with ThreadPool(jobs) as pool:
         return find_bins(read_table(X), weights, categorical, max_bins, pool)
 
 

@@ -33,7 +33,7 @@ from electorate import (
     TimeLimit,
     load,
 )
-from electorate.engines.threads import Threads
+from electorate.engines.memory import Threads
 from electorate.estimators import callbacks
 
 

@@ -23,7 +23,7 @@ import pytest
 import electorate
 from electorate import AdaBoostClassifier
 from electorate.cli import main
-from electorate.shown import cell, literal
+from electorate.escape import cell, literal
 from electorate.tables.reading import read_table
 from electorate.tables.source import Source, TableError
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_stump import Stump, from_stumps
 
-from electorate.boosting.grid import UNITS, on_grid
 from electorate.data.bins import Bins
 from electorate.data.table import Categories
-from electorate.engines.pool import Pool
 from electorate.ensemble import LEAF, Ensemble
+from electorate.grid import UNITS, on_grid
+from electorate.threads import ThreadPool
 
 properties = settings(max_examples=25, derandomize=True, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -103,7 +103,7 @@ def walk(ensemble, block):
 def test_lookup_equals_the_walk(seed, labels, jobs):
     ensemble, bins, _ = some_ensemble(seed, labels)
     block = hard_rows(bins, np.random.default_rng(seed))
-    with Pool(jobs) as pool:
+    with ThreadPool(jobs) as pool:
         votes = ensemble.votes(block.shape[1], reader(block), pool)
     assert votes.dtype == np.int64
     assert votes.shape == (1 if labels == 2 else labels, block.shape[1])
@@ -145,7 +145,7 @@ def test_rest_of_the_categories_is_a_code_like_others():
     ensemble = from_stumps([Stump(3, -1, on_left, (1, 0), 0)], [1.0], bins, 2)
     block = np.zeros((5, 3))
     block[3] = [253, 254, np.nan]
-    assert ensemble.votes(3, reader(block), Pool(1)).tolist() == [[-UNITS, UNITS, -UNITS]]
+    assert ensemble.votes(3, reader(block), ThreadPool(1)).tolist() == [[-UNITS, UNITS, -UNITS]]
 
 
 def test_many_rows_in_blocks():
@@ -153,7 +153,7 @@ def test_many_rows_in_blocks():
     ensemble, bins, _ = some_ensemble(1, 3)
     block = np.tile(hard_rows(bins, np.random.default_rng(1), n=200), 26)[:, :5003]
     expected = np.tile(walk(ensemble, block[:, :200]).sum(axis=0), 26)[:, :5003]
-    with Pool(4) as pool:
+    with ThreadPool(4) as pool:
         np.testing.assert_array_equal(ensemble.votes(5003, reader(block), pool), expected)
     *_, (_, last) = ensemble.staged_votes(5003, reader(block))
     np.testing.assert_array_equal(last, expected)
@@ -170,8 +170,8 @@ def test_votes_do_not_depend_on_the_order_of_the_voters(seed, labels):
     block = hard_rows(bins, np.random.default_rng(seed))
     order = np.random.default_rng(seed).permutation(len(stumps))
     mixed = from_stumps([stumps[k] for k in order], ensemble.steps[order].tolist(), bins, labels)
-    votes = ensemble.votes(300, reader(block), Pool(1))
-    np.testing.assert_array_equal(mixed.votes(300, reader(block), Pool(1)), votes)
+    votes = ensemble.votes(300, reader(block), ThreadPool(1))
+    np.testing.assert_array_equal(mixed.votes(300, reader(block), ThreadPool(1)), votes)
     np.testing.assert_array_equal(
         ensemble.units, np.repeat(ensemble.steps, np.diff(ensemble.offsets))[:, None] * ensemble.value * UNITS
     )
@@ -197,7 +197,7 @@ def test_only_is_one_voter_with_a_step_of_one(seed, labels):
         expected = np.array([says(ensemble, voter, row) for row in block.T]).T
         assert alone.steps.tolist() == [1.0]
         assert len(alone.sets) == np.count_nonzero(alone.members >= 0)
-        np.testing.assert_array_equal(alone.votes(50, reader(block), Pool(1)) / UNITS, expected)
+        np.testing.assert_array_equal(alone.votes(50, reader(block), ThreadPool(1)) / UNITS, expected)
 
 
 @given(seed=seeds)
@@ -218,7 +218,7 @@ def test_empty_ensemble(labels):
     ensemble = from_stumps([], [], bins, labels)
     block = hard_rows(bins, np.random.default_rng(0), n=4)
     assert ensemble.n_voters == 0
-    votes = ensemble.votes(4, reader(block), Pool(1))
+    votes = ensemble.votes(4, reader(block), ThreadPool(1))
     np.testing.assert_array_equal(votes, np.zeros((1 if labels == 2 else labels, 4)))
     assert list(ensemble.staged_votes(4, reader(block))) == []
     np.testing.assert_array_equal(ensemble.importances(), np.zeros(5))
@@ -230,7 +230,7 @@ def test_constant_voters_only():
     ensemble = from_stumps(always, [0.5, 0.25, 1.0], bins, 3)
     block = hard_rows(bins, np.random.default_rng(0), n=2)
     expected = np.array([[0.5] * 2, [0] * 2, [1.25] * 2])
-    np.testing.assert_array_equal(ensemble.votes(2, reader(block), Pool(1)) / UNITS, expected)
+    np.testing.assert_array_equal(ensemble.votes(2, reader(block), ThreadPool(1)) / UNITS, expected)
     *_, (_, last) = ensemble.staged_votes(2, reader(block))
     np.testing.assert_array_equal(last / UNITS, expected)
     np.testing.assert_array_equal(ensemble.importances(), np.zeros(5))
@@ -240,7 +240,7 @@ def test_tables_are_not_pickled():
     ensemble, bins, _ = some_ensemble(0, 3)
     before = len(pickle.dumps(ensemble))
     block = hard_rows(bins, np.random.default_rng(0), n=10)
-    votes = ensemble.votes(10, reader(block), Pool(1))
+    votes = ensemble.votes(10, reader(block), ThreadPool(1))
     assert len(pickle.dumps(ensemble)) == before
     again: Ensemble = pickle.loads(pickle.dumps(ensemble))
-    np.testing.assert_array_equal(again.votes(10, reader(block), Pool(1)), votes)
+    np.testing.assert_array_equal(again.votes(10, reader(block), ThreadPool(1)), votes)

@@ -17,9 +17,9 @@ from electorate.boosting.adaboost import AdaBoost
 from electorate.data.bins import find_bins
 from electorate.data.table import read_table
 from electorate.data.weights import read_weights
-from electorate.engines.pool import Pool as ThreadPool
+from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples
-from electorate.engines.threads import Threads
+from electorate.threads import ThreadPool
 from electorate.voters.trees import Search
 from electorate.voters.union import right_weight
 

@@ -14,13 +14,13 @@ import pytest
 
 import electorate as el
 from electorate import ModelFormatError, ensemble, modelfile
-from electorate.boosting.grid import UNITS
 from electorate.commands import verify
 from electorate.data.bins import reader
 from electorate.data.table import read_table
-from electorate.engines.pool import Pool
 from electorate.estimators.words import leaf_paths, monomial
+from electorate.grid import UNITS
 from electorate.quick import read_quickly
+from electorate.threads import ThreadPool
 
 MIB = 1 << 20
 CONSTANT = 96 * MIB  # whatever the size of file and rows
@@ -152,7 +152,7 @@ def test_small_tables_and_grouped_edges_vote_alike(
     table = read_table(X)
 
     def votes() -> Any:
-        return el.load(path).ensemble_.votes(50, reader(table, model.bins_.categories), Pool(1))
+        return el.load(path).ensemble_.votes(50, reader(table, model.bins_.categories), ThreadPool(1))
 
     e = model.ensemble_
     expected = np.zeros((3, 50))

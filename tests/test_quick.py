@@ -27,12 +27,12 @@ import electorate
 from electorate import byte_votes, quick
 from electorate.cli import main
 from electorate.data.bins import reader
-from electorate.engines.pool import Pool
 from electorate.estimators import files
 from electorate.tables import blocks
 from electorate.tables.columns import column
 from electorate.tables.in_order import count_threads, in_order
 from electorate.tables.source import Source, TableError
+from electorate.threads import ThreadPool
 
 properties = settings(max_examples=40, derandomize=True, deadline=None)
 HOME = str(Path(electorate.__file__).parent.parent)
@@ -130,7 +130,7 @@ def test_byte_votes_of_random_stumps(seed: int, labels: int) -> None:
     ensemble, bins, _ = some_ensemble(seed, labels)
     block = hard_rows(bins, np.random.default_rng(seed))
     block[np.isinf(block)] = np.nan
-    expected = ensemble.votes(block.shape[1], lambda low, high: block[:, low:high], Pool(1))
+    expected = ensemble.votes(block.shape[1], lambda low, high: block[:, low:high], ThreadPool(1))
     assert ensemble.masks is not None
     asked = zip(ensemble.cells.columns.tolist(), ensemble.cells.edges, strict=True)
     cells = [

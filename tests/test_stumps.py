@@ -18,9 +18,9 @@ from electorate.boosting.adaboost import AdaBoost
 from electorate.data.bins import find_bins
 from electorate.data.table import read_table
 from electorate.data.weights import read_weights
-from electorate.engines.pool import Pool
+from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples
-from electorate.engines.threads import Threads
+from electorate.threads import ThreadPool
 from electorate.voters.trees import Search
 
 properties = settings(max_examples=25, derandomize=True, deadline=None)
@@ -30,7 +30,7 @@ MANY = 12  # draws per example: a draw takes about a millisecond
 
 def search(X, y, w, labels, categorical=(), max_bins=255):
     """The best stump for these weights, the bins, and the total weight on the grid."""
-    table, weights, pool = read_table(X), read_weights(np.asarray(w, dtype=float)), Pool(1)
+    table, weights, pool = read_table(X), read_weights(np.asarray(w, dtype=float)), ThreadPool(1)
     bins = find_bins(table, weights.whole, categorical, max_bins, pool)
     engine = Threads(Examples(table, y, labels, weights), bins, pool, 1)
     booster = AdaBoost(labels)

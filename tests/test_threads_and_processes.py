@@ -21,8 +21,7 @@ import pytest
 from samples import ROOT, messy, noisy, run_python
 from sklearn.base import clone
 
-from electorate import AdaBoostClassifier
-from electorate.engines import pool
+from electorate import AdaBoostClassifier, threads
 
 THREADS = [1, 2, 3, 4, 64]
 SHARDS = [1, 2, 7]
@@ -67,7 +66,7 @@ def test_any_number_of_threads_and_shards(labels: int, weighted: bool, max_bins:
 def test_threads_on_a_table_of_many_blocks() -> None:
     """Long enough for several blocks of rows, sketches over their capacity, and threads by default."""
     X, y = noisy(rows=60_000, columns=9)
-    assert X.size > pool.SMALL_WORK
+    assert X.size > threads.SMALL_WORK
     models = [fit(X, y, n_jobs=n_jobs, n_estimators=8) for n_jobs in (None, 1, 2, 5)]
     assert len({model.digest_ for model in models}) == 1
     decisions = [model.decision_function(X).tobytes() for model in models]
@@ -81,16 +80,16 @@ def test_fewer_rows_than_threads() -> None:
 
 
 def test_how_many_threads() -> None:
-    large = 10 * pool.SMALL_WORK
+    large = 10 * threads.SMALL_WORK
     cpus = joblib.cpu_count()
-    assert pool.count_jobs(None, large) == cpus
-    assert pool.count_jobs(None, 10) == 1
-    assert pool.count_jobs(3, 10) == 3
-    assert pool.count_jobs(-1, 10) == cpus
-    assert pool.count_jobs(-1000, 10) == 1
-    assert pool.count_jobs(10**9, 10) == pool.MOST_JOBS
+    assert threads.count_jobs(None, large) == cpus
+    assert threads.count_jobs(None, 10) == 1
+    assert threads.count_jobs(3, 10) == 3
+    assert threads.count_jobs(-1, 10) == cpus
+    assert threads.count_jobs(-1000, 10) == 1
+    assert threads.count_jobs(10**9, 10) == threads.MOST_JOBS
     found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(pool.count_jobs(None, large)))
+    thread = threading.Thread(target=lambda: found.append(threads.count_jobs(None, large)))
     thread.start()
     thread.join()
     assert found == [1]

@@ -33,9 +33,9 @@ from electorate import (
     Trees,
     load,
 )
-from electorate.engines.messages import Question
-from electorate.engines.threads import Threads
+from electorate.engines.memory import Threads
 from electorate.estimators.callbacks import Callback
+from electorate.messages import Question
 from electorate.voters import trees
 from electorate.voters.lookahead import MOST_CANDIDATES, MOST_CELLS, most_candidates
 from electorate.voters.trees import Search, Voter

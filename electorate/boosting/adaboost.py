@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.boosting.booster import Floating, Step
-from electorate.boosting.grid import on_grid
+from electorate.grid import on_grid
 
 Array = NDArray[np.float64]
 ALL = 1 - 1e-15  # a mu this close to 1 is 1

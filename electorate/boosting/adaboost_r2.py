@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import on_grid
 from electorate.boosting.medboost import MedStep
+from electorate.grid import on_grid
 
 Array = NDArray[np.float64]
 

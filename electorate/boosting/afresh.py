@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import LONGEST
 from electorate.boosting.loop import OTHER_DATA
 from electorate.boosting.pool_rounds import Growing, Rules, Run
+from electorate.grid import LONGEST
 
 Floats = NDArray[np.float64]
 Move = tuple[int, float, float]  # voter, old weight, new weight

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.engines.messages import Sums
+from electorate.messages import Sums
 
 
 @dataclass

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from electorate.boosting.adaboost import awards
 from electorate.boosting.booster import Floating, Level, Room, Step
-from electorate.boosting.grid import on_grid
 from electorate.boosting.losses import log_slope
-from electorate.engines.messages import Sums
+from electorate.grid import on_grid
+from electorate.messages import Sums
 
 Array = NDArray[np.float64]
 ONE = np.ones(1)  # v of an example before any voter

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.boosting.booster import Step
-from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import ALMOST_NOTHING, Cast, Outcome
 from electorate.boosting.lpboost import Margin, Master, Normalised
+from electorate.grid import on_grid
 
 Floats = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.boosting.booster import Booster, Step
-from electorate.boosting.grid import LONGEST
 from electorate.data.bins import Bins
-from electorate.engines.messages import Change, KeptVoter, Question, Sums
+from electorate.grid import LONGEST
+from electorate.messages import Change, KeptVoter, Question, Sums
 from electorate.voters.trees import Search, Voter
 
 Row = dict[str, float]

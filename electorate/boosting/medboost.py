@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import LONGEST, on_grid
-from electorate.engines.messages import Moments
+from electorate.grid import LONGEST, on_grid
+from electorate.messages import Moments
 
 Array = NDArray[np.float64]
 MOST_PASSES = 60

@@ -13,9 +13,9 @@ from typing import Any, Protocol, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import LONGEST
 from electorate.boosting.loop import OTHER_DATA, Row
 from electorate.boosting.quadboost import MODES, Penalty
+from electorate.grid import LONGEST
 from electorate.voters.means import Pool
 
 Floats = NDArray[np.float64]

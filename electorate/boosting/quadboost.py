@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from electorate.boosting.grid import on_grid
+from electorate.grid import on_grid
 
 MODES = {"never": 0, "cyclic": 1, "greedy": 2}
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from electorate.boosting.generation import Candidate, Generation
-from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import Outcome
 from electorate.boosting.lpboost import (
     LEAST_SCALE,
@@ -30,6 +29,7 @@ from electorate.boosting.lpboost import (
 from electorate.boosting.pool_rounds import PoolRounds, Rules, State
 from electorate.boosting.quadboost import L1
 from electorate.data.alike import group_rows, keys_of, mass_of
+from electorate.grid import on_grid
 
 Floats = NDArray[np.float64]
 NO_OUTPUTS = np.empty((0, 1))

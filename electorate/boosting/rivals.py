@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from electorate.boosting.booster import Step
 from electorate.boosting.deepboost import Pending
-from electorate.boosting.grid import on_grid
-from electorate.engines.messages import Change, KeptVoter
+from electorate.grid import on_grid
+from electorate.messages import Change, KeptVoter
 from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.priced_trees import priced_trees
 from electorate.voters.prices import Prices

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from electorate.boosting.booster import Booster
 from electorate.boosting.loop import Engine, Outcome
-from electorate.engines.messages import Change
+from electorate.messages import Change
 
 
 @dataclass(frozen=True)

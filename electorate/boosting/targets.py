@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from electorate.boosting.adaboost_r2 import R2
 from electorate.boosting.booster import Step
-from electorate.boosting.grid import LONGEST, UNITS
 from electorate.boosting.loop import OTHER_DATA, Cast, Outcome, Row
 from electorate.boosting.medboost import MedStep, ZeroOne, med_step
 from electorate.data.bins import Bins
-from electorate.engines.messages import Heard
 from electorate.engines.targets import TargetEngine
+from electorate.grid import LONGEST, UNITS
+from electorate.messages import Heard
 from electorate.voters.trees import Search, Voter
 
 Array = NDArray[np.float64]

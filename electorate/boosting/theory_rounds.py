@@ -13,10 +13,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import OTHER_DATA
 from electorate.boosting.pool_rounds import Places, PoolRounds, Rules, Run, State
 from electorate.boosting.quadboost import Penalty
+from electorate.grid import on_grid
 
 Floats = NDArray[np.float64]
 HALVINGS = 60

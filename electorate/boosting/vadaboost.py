@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from electorate.boosting.adaboost import AdaBoost
 from electorate.boosting.booster import Level, Room, Step
-from electorate.boosting.grid import on_grid
-from electorate.engines.messages import Sums
+from electorate.grid import on_grid
+from electorate.messages import Sums
 
 Array = NDArray[np.float64]
 MOST = 340.0  # of log(e/Z), whose square must be finite: only rows of sample weight under 1e-147 can have more

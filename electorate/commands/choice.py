@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from electorate.shown import literal
+from electorate.escape import literal
 
 TASKS = {"Classifier": "classification", "Regressor": "regression"}
 DEFAULT = "AdaBoost"

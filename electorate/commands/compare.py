@@ -6,8 +6,8 @@ import os
 import sys
 from typing import Any
 
+from electorate.escape import literal
 from electorate.safe_write import check_writable
-from electorate.shown import literal
 
 EXAMPLES = """examples:
   electorate compare                                    a built-in data set, for a first look

@@ -7,8 +7,8 @@ import os
 import sys
 from typing import Any
 
+from electorate.escape import literal
 from electorate.safe_write import check_writable, write_text, writing
-from electorate.shown import literal
 
 EXAMPLES = """examples:
   electorate data                          what there is

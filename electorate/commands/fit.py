@@ -8,8 +8,8 @@ from typing import Any
 
 from electorate.commands import choice
 from electorate.commands.compare import read
+from electorate.escape import literal
 from electorate.safe_write import check_writable
-from electorate.shown import literal
 
 EXAMPLES = f"""examples:
   electorate fit adult.csv.gz --target income --out adult.model

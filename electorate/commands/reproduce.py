@@ -6,8 +6,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from electorate.escape import literal
 from electorate.safe_write import check_writable, write_text
-from electorate.shown import literal
 
 EXAMPLES = """examples:
   electorate reproduce quadboost                      what there is of a paper

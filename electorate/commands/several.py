@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from electorate.commands import compare as one_table
-from electorate.shown import literal
+from electorate.escape import literal
 
 FOLDER = "tables.compare"
 ERRORS, PAIRS = "errors.csv", "pairs.csv"

@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any
 
-from electorate.shown import literal
+from electorate.escape import literal
 
 EXAMPLES = """examples:
   electorate verify adult.model

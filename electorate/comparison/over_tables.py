@@ -19,7 +19,7 @@ from electorate.comparison import paired_tests as tests
 from electorate.comparison import statistics
 from electorate.comparison.report import align, as_csv
 from electorate.comparison.verdicts import training_factor
-from electorate.shown import literal
+from electorate.escape import literal
 
 Floats = NDArray[np.float64]
 LEVEL = 0.05

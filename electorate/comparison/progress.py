@@ -11,7 +11,7 @@ import numpy as np
 
 from electorate.comparison.cells import Cell, Protocol, Tested
 from electorate.comparison.journal import Result
-from electorate.shown import literal
+from electorate.escape import literal
 
 SELDOM = 10.0  # seconds between lines where nothing can be rewritten
 OFTEN = 0.1

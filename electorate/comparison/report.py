@@ -11,8 +11,8 @@ from typing import Any
 from electorate.comparison.algorithms import Setting
 from electorate.comparison.cells import Cell, Protocol
 from electorate.comparison.ranking import Line, Ranking
-from electorate.shown import cell as safe
-from electorate.shown import literal
+from electorate.escape import cell as safe
+from electorate.escape import literal
 
 COLUMNS = (
     "rank",

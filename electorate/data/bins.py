@@ -17,7 +17,7 @@ from electorate import kernels
 from electorate.data.agree import Ask, Most, Steps, Union, alone
 from electorate.data.room import Reading
 from electorate.data.table import Block, Categories, Table, refuse_infinite
-from electorate.engines.pool import Pool
+from electorate.threads import ThreadPool
 
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
 EXACT_VALUES = 65_534  # "exact" mode: distinct values of a column that 16 bits can tell apart
@@ -234,7 +234,7 @@ def find_bins(
     weights: NDArray[np.int64],
     categorical: Sequence[int],
     max_bins: int | str,
-    pool: Pool,
+    pool: ThreadPool,
 ) -> Bins:
     """Bins of all columns of a table that is all there is."""
     return alone(finding_bins(table, weights, categorical, max_bins, pool))
@@ -245,7 +245,7 @@ def finding_bins(
     weights: NDArray[np.int64],
     categorical: Sequence[int],
     max_bins: int | str,
-    pool: Pool,
+    pool: ThreadPool,
 ) -> Steps[Bins]:
     """Bins of all columns from one pass over the rows of every part."""
     cutting = Cutting.of(max_bins)
@@ -300,7 +300,7 @@ class Columns:
 
     table: Table
     weights: NDArray[np.int64]
-    pool: Pool
+    pool: ThreadPool
 
     def sketch(self, columns: Sequence[int], capacity: int, limit: int) -> tuple[Sketch, ...]:
         groups = [columns[k : k + COLUMNS_AT_ONCE] for k in range(0, len(columns), COLUMNS_AT_ONCE)]

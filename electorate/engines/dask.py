@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from electorate.data.agree import together
 from electorate.data.bins import Bins
-from electorate.engines.messages import Change, Question, Sums, WorkerLostError
 from electorate.engines.packing import Packing
 from electorate.engines.shard import Elementwise
+from electorate.messages import Change, Question, Sums, WorkerLostError
 
 DEADLINE = 3600.0  # seconds that one exchange may take, however busy the workers are
 SILENCE = 3.0  # seconds without an answer until a worker is asked whether it is there

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from electorate.data.alike import group_rows, keys_of, keys_of_table, mass_of
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
-from electorate.engines.messages import Change, Sums
 from electorate.engines.rows import Rows
 from electorate.engines.shard import NOTHING, Examples, Shard, build_plain_shard, counts_of
+from electorate.messages import Change, Sums
 
 GRID = 2.0**44  # units of all weights together
 Floats = NDArray[np.float64]

@@ -5,9 +5,9 @@ The voters so far are kept sorted by what they say of each row, so that a round 
 
 import numpy as np
 
-from electorate.engines.messages import Heard, Moments
 from electorate.engines.targets import Array, TargetShard
 from electorate.median import Stage
+from electorate.messages import Heard, Moments
 
 VOTERS = 64  # that there is room for at first
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
-from electorate.engines.messages import Question, Sums
-from electorate.engines.pool import Pool
 from electorate.engines.shard import Examples
 from electorate.engines.targets import Sides, Targets, TargetThreads, spans
+from electorate.messages import Question, Sums
+from electorate.threads import ThreadPool
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 class Residuals:
     """Rows of this process. What is said of all of them is said shard by shard, of those that count."""
 
-    def __init__(self, examples: Examples, target: Floats, bins: Bins, pool: Pool, n_shards: int) -> None:
+    def __init__(self, examples: Examples, target: Floats, bins: Bins, pool: ThreadPool, n_shards: int) -> None:
         self.pool = pool
         self.shards = TargetThreads(Targets(examples, target), bins, pool, n_shards).shards
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.engines.messages import Change, Question, Sums
 from electorate.engines.shard import Elementwise, Examples, Shard, sort_by_label
+from electorate.messages import Change, Question, Sums
 
 Heard = tuple[NDArray[np.int32], NDArray[np.float64]]  # the leaf of every row that counts, and [leaf, output]
 

@@ -20,8 +20,8 @@ from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.kept import Kept
-from electorate.engines.messages import ROOT, Change, Question, Sums
 from electorate.engines.packing import Packed, Packing
+from electorate.messages import ROOT, Change, Question, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
 ROWS_AT_ONCE = 16_000  # asked of a booster: what it makes of them fits a core's cache, and room that is used again

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
-from electorate.engines.messages import ROOT, Heard, Moments, Question, Sums
-from electorate.engines.pool import Pool
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
 from electorate.engines.windows import Fetched, Held, Window, hunt, medians, together
+from electorate.messages import ROOT, Heard, Moments, Question, Sums
+from electorate.threads import ThreadPool
 
 Array = NDArray[np.float64]
 Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
@@ -441,7 +441,12 @@ class TargetThreads:
     """The shards that live in one place, one task per shard and exchange. kind: of shard."""
 
     def __init__(
-        self, targets: Targets, bins: Bins | None, pool: Pool, n_shards: int, kind: type[TargetShard] = TargetShard
+        self,
+        targets: Targets,
+        bins: Bins | None,
+        pool: ThreadPool,
+        n_shards: int,
+        kind: type[TargetShard] = TargetShard,
     ) -> None:
         n = len(targets.y)
         cuts = [n * k // n_shards for k in range(n_shards + 1)]

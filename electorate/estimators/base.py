@@ -22,8 +22,6 @@ from electorate import decisions
 from electorate.boosting.booster import Booster
 from electorate.data.bins import reader
 from electorate.data.table import Table
-from electorate.engines.messages import WorkerLostError
-from electorate.engines.pool import Pool, count_jobs
 from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
 from electorate.estimators.certified import Certified
@@ -32,7 +30,9 @@ from electorate.estimators.room import Given, Outline, Plan, Room
 from electorate.estimators.seen import Seen, seen_of
 from electorate.estimators.undoing import Undoing
 from electorate.estimators.voter_view import RowVoter, Voters
+from electorate.messages import WorkerLostError
 from electorate.modelfile import Contents
+from electorate.threads import ThreadPool, count_jobs
 from electorate.voters.instances import TakesInstances
 from electorate.voters.trees import Stumps
 
@@ -159,7 +159,7 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
         n_rows = given.table.n_rows if self._is_native else given.table.shape[0]
         jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
         parts = [given.as_seen(rows[2])] + ([] if given_val is None or heard is None else [given_val.as_seen(heard[2])])
-        with Pool(jobs) as pool:
+        with ThreadPool(jobs) as pool:
             rooms = [Room(given, given_val, pool, self._n_shards or jobs)]
             del given, given_val  # weights of 1 are not kept
             try:
@@ -322,7 +322,7 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
         table = self._check_rows(X, reset=False)
         if not self._is_native:
             return self.ensemble_.votes(table)
-        with Pool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
+        with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
             return self.ensemble_.votes(table.n_rows, self._reader(table), pool)
 
     def _staged_votes(self, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from electorate.boosting.loop import Outcome, Row
-from electorate.engines.messages import Change
 from electorate.estimators.lazily import is_dask
 from electorate.estimators.stored_parameters import family_types
+from electorate.messages import Change
 from electorate.modelfile import ModelFormatError
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.boosting.grid import UNITS
 from electorate.committee import Committee
 from electorate.council import Council
 from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
@@ -25,6 +24,7 @@ from electorate.estimators.rungs import Rung, log_all, places, rungs_of
 from electorate.estimators.seen import Seen, marks_of
 from electorate.estimators.training_bounds import training_bounds
 from electorate.estimators.vote_parts import Parts, parts_of
+from electorate.grid import UNITS
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound
 from electorate.theory.bounds import HINGE, LOSSES, Complexity, Counted, Drawn, Floats, Terms

@@ -14,15 +14,15 @@ from electorate.boosting.adaboost import AdaBoost
 from electorate.data.bins import Bins, find_bins
 from electorate.data.table import Table
 from electorate.data.weights import read_weights
-from electorate.engines.pool import Pool
+from electorate.engines.memory import Threads
 from electorate.engines.rows import Rows
 from electorate.engines.shard import Examples
-from electorate.engines.threads import Threads
 from electorate.estimators import inputs
 from electorate.estimators.classifiers import AdaBoostClassifier
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.theory.rademacher import Estimate, monte_carlo
+from electorate.threads import ThreadPool
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search
 from electorate.voters.union import is_exhaustive, right_weight
@@ -97,7 +97,7 @@ class Trial(NamedTuple):
 
 def _bins(table: Table, model: Any) -> Bins:
     categorical = inputs.category_columns(table, model.categorical_features, table.category_columns())
-    with Pool(1) as pool:
+    with ThreadPool(1) as pool:
         return find_bins(table, np.ones(table.n_rows, dtype=np.int64), categorical, model.max_bins, pool)
 
 
@@ -108,7 +108,7 @@ def _by_bins(model: Any, X: Any) -> Trial:
     def agreement(signs: NDArray[np.int64]) -> float:
         booster = AdaBoost(2)
         examples = Examples(table, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))
-        engine = Threads(examples, bins, Pool(1), 1)
+        engine = Threads(examples, bins, ThreadPool(1), 1)
         engine.start(booster)
         sums = engine.advance(booster, None, 0.0)
         voter = model._family().best(Search(sums, bins, engine.counts().sum(axis=0), engine))

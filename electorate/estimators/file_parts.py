@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import LONGEST
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
 from electorate.ensemble import ARRAYS, LEAF, SET_WIDTH, Ensemble
+from electorate.grid import LONGEST
 from electorate.modelfile import Contents, ModelFormatError, meta_value, require
 
 ARRAY_TYPES = {

@@ -15,10 +15,10 @@ from electorate.data.sparse_format import check_sparse
 from electorate.data.stack import Stack
 from electorate.data.table import Table, read_table
 from electorate.data.targets import check_targets
-from electorate.engines.pool import Pool
 from electorate.estimators import inputs
 from electorate.estimators.room import Given, Room
 from electorate.estimators.target_room import TargetRoom
+from electorate.threads import ThreadPool
 
 MOST_NAMED = 10  # columns in a message
 
@@ -80,7 +80,7 @@ def _like(X: Any) -> Any:
 def open_room(number: int, n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None) -> Room:
     """The room of a worker, from the partitions that live there; there may be none of one kind."""
     given, jobs = read_parts(n_threads, parts, like, n_jobs, _labels)
-    return Room(given[0], given[1] if len(given) > 1 else None, Pool(jobs), jobs, number)
+    return Room(given[0], given[1] if len(given) > 1 else None, ThreadPool(jobs), jobs, number)
 
 
 def open_target_room(
@@ -88,7 +88,7 @@ def open_target_room(
 ) -> TargetRoom:
     """The same, of rows whose labels are numbers."""
     given, jobs = read_parts(n_threads, parts, like, n_jobs, _targets)
-    return TargetRoom(given[0], given[1] if len(given) > 1 else None, Pool(jobs), jobs, number)
+    return TargetRoom(given[0], given[1] if len(given) > 1 else None, ThreadPool(jobs), jobs, number)
 
 
 def read_parts(

@@ -27,7 +27,6 @@ from electorate.data.agree import alone
 from electorate.data.bins import Bins, find_bins
 from electorate.data.weights import Weights
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
-from electorate.engines.pool import Pool, count_jobs
 from electorate.engines.shard import Examples
 from electorate.estimators import inputs
 from electorate.estimators.base import BoostedClassifier
@@ -35,6 +34,7 @@ from electorate.estimators.callbacks import Hooks
 from electorate.estimators.room import Plan, posing
 from electorate.estimators.seen import seen_of
 from electorate.estimators.words import column_names
+from electorate.threads import ThreadPool, count_jobs
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import Speech, Wrapped
@@ -386,7 +386,7 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
 
     def _solve_over_bins(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
         table = task.table
-        with Pool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
+        with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
             categorical = inputs.category_columns(table, self.categorical_features, table.category_columns())
             bins = find_bins(table, task.weights.whole, categorical, self.max_bins, pool)
         n_outputs = 1 if len(task.classes) == 2 else len(task.classes)

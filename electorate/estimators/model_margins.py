@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from electorate.boosting.grid import UNITS
 from electorate.boosting.medboost import GivenCost
 from electorate.ensemble import LEAF, Ensemble
 from electorate.estimators import inputs
@@ -23,6 +22,7 @@ from electorate.estimators.penalised import Penalised
 from electorate.estimators.quad_cv import QuadBoostClassifierCV
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.estimators.regressors import COSTS, MedBoostRegressor
+from electorate.grid import UNITS
 from electorate.theory.margins import KINDS, Graph, Margins, MarginTable, Proof, logistic, normalised
 
 Floats = NDArray[np.float64]

@@ -16,18 +16,18 @@ from sklearn.utils.validation import has_fit_parameter
 
 from electorate.boosting.afresh import AfreshRounds, Found, Move
 from electorate.boosting.booster import Step
-from electorate.boosting.grid import UNITS, on_grid
 from electorate.boosting.loop import ALMOST_NOTHING, Cast
 from electorate.boosting.residual import Residual
 from electorate.casting import casts_of, from_casts
 from electorate.council import Council
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
-from electorate.engines.messages import Change
-from electorate.engines.threads import Threads
+from electorate.engines.memory import Threads
 from electorate.estimators.quad_pools import NOBODY, Case, Listener, Past, error_of, mean_square
 from electorate.estimators.training import no_bins
 from electorate.estimators.words import column_names
+from electorate.grid import UNITS, on_grid
+from electorate.messages import Change
 from electorate.moves import in_units
 from electorate.voters import means
 from electorate.voters.by_rows import Always, Hearing, RowSearch

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import ALMOST_NOTHING
 from electorate.boosting.pool_rounds import PoolRounds
 from electorate.boosting.residual import Plain, Residual
 from electorate.boosting.theory_rounds import rounds_of
 from electorate.data.bins import Bins
-from electorate.engines.messages import ROOT, Change, Sums
 from electorate.estimators.quad_pools import Past, StumpPool, last_weights
+from electorate.grid import on_grid
+from electorate.messages import ROOT, Change, Sums
 from electorate.voters.pool import Candidates
 
 Floats = NDArray[np.float64]

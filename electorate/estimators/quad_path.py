@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from electorate.boosting.pool_rounds import PoolRounds, Rules
 from electorate.boosting.quadboost import PENALTIES
 from electorate.data.agree import alone
-from electorate.engines.pool import Pool as ThreadPool
-from electorate.engines.pool import count_jobs
 from electorate.estimators import training
 from electorate.estimators.quad_pools import ColumnPool, FinitePool, Said, StumpPool
 from electorate.estimators.room import Plan, Room
+from electorate.threads import ThreadPool, count_jobs
 from electorate.voters.columns import Columns
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.boosting.booster import Step
-from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import ALMOST_NOTHING, Cast
 from electorate.boosting.pool_rounds import PoolRounds, Run
 from electorate.boosting.theory_rounds import rounds_of
@@ -22,10 +21,11 @@ from electorate.council import Council
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.gram import Gram, PoolState
-from electorate.engines.messages import ROOT, Question
+from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples, counts_of, sort_by_label
-from electorate.engines.threads import Threads
 from electorate.estimators.training import no_bins
+from electorate.grid import UNITS
+from electorate.messages import ROOT, Question
 from electorate.moves import first_come, in_units
 from electorate.voters import means
 from electorate.voters.by_rows import Always, Hearing

@@ -21,7 +21,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from electorate import kernels
-from electorate.boosting.grid import UNITS
 from electorate.boosting.loop import OTHER_DATA
 from electorate.boosting.pool_rounds import Rules
 from electorate.boosting.quadboost import PENALTIES
@@ -29,11 +28,9 @@ from electorate.data.agree import alone
 from electorate.data.bins import finding_bins
 from electorate.data.split import candidates, draw, hash_rows
 from electorate.data.weights import Weights, read_weights
-from electorate.engines.pool import Pool as ThreadPool
-from electorate.engines.pool import count_jobs
+from electorate.engines.memory import Threads
 from electorate.engines.residuals import Residuals
 from electorate.engines.shard import Examples
-from electorate.engines.threads import Threads
 from electorate.estimators import inputs, quad_files, training
 from electorate.estimators.base import BoostedClassifier, Rows
 from electorate.estimators.certified import Certified
@@ -46,6 +43,8 @@ from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.estimators.room import Outline
 from electorate.estimators.seen import seen_of
 from electorate.estimators.undoing import Undoing
+from electorate.grid import UNITS
+from electorate.threads import ThreadPool, count_jobs
 from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
 from electorate.voters.instances import TakesInstances

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from electorate.boosting.afresh import AfreshRounds
 from electorate.boosting.booster import Step
-from electorate.boosting.grid import on_grid
 from electorate.boosting.loop import Cast
 from electorate.casting import casts_of, from_casts
 from electorate.data.bins import Bins
 from electorate.engines.residuals import Residuals
 from electorate.estimators.quad_afresh import RowSearcher, RowSet, Shown, key_of, weights_in_shards
 from electorate.estimators.quad_pools import Listener, Past
+from electorate.grid import on_grid
 from electorate.voters import means
 from electorate.voters.regression_trees import SquaresTrees
 from electorate.voters.trees import Search

@@ -16,20 +16,20 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.boosting.grid import UNITS
 from electorate.boosting.pool_rounds import Rules
 from electorate.boosting.quadboost import PENALTIES, theory_lam
 from electorate.boosting.theory_rounds import BOUNDS
 from electorate.council import Council
-from electorate.engines.pool import Pool as ThreadPool
 from electorate.estimators import quad_training
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.estimators.quad_path import Opened, Path, Point, largest_lam, path_of
 from electorate.estimators.quad_pools import Patience
 from electorate.estimators.room import Outline
+from electorate.grid import UNITS
 from electorate.modelfile import Contents, require
 from electorate.moves import Moves, in_units
 from electorate.theory.complexity import massart
+from electorate.threads import ThreadPool
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import RegressionTrees

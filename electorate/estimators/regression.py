@@ -22,8 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.data.bins import Bins, reader
 from electorate.data.table import Table
 from electorate.data.targets import check_targets
-from electorate.engines.messages import WorkerLostError
-from electorate.engines.pool import Pool, count_jobs
 from electorate.ensemble import Read
 from electorate.estimators import inputs, regression_training, training
 from electorate.estimators.base import MOST_ATTEMPTS, Rows
@@ -37,9 +35,11 @@ from electorate.estimators.seen import Seen, seen_of
 from electorate.estimators.target_room import TargetOutline, TargetPlan, TargetRoom, values_of
 from electorate.estimators.undoing import Undoing
 from electorate.median import Median, Stage, Votes
+from electorate.messages import WorkerLostError
+from electorate.threads import ThreadPool, count_jobs
 from electorate.voters.columns import Columns
 from electorate.voters.instances import TakesInstances
-from electorate.voters.pool import Pool as FinitePool
+from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import RegressionTrees
 
 Array = NDArray[np.float64]
@@ -135,7 +135,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
 
     def _fit(self, rows: Rows, heard: Rows) -> None:
         family = self._family()
-        if isinstance(family, RegressionTrees | FinitePool):
+        if isinstance(family, RegressionTrees | Pool):
             family._validate_params()
         context = self._init_callback_context(max_subtasks=None)
         self._refuse_checkpoints()
@@ -152,7 +152,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         given_val = None if heard is None else self._given(*heard, reset=False)
         jobs = count_jobs(self.n_jobs, len(given.labels) * self.n_features_in_)
         parts = [given.as_seen(rows[2])] + ([] if given_val is None or heard is None else [given_val.as_seen(heard[2])])
-        with Pool(jobs) as pool:
+        with ThreadPool(jobs) as pool:
             room = TargetRoom(given, given_val, pool, self._n_shards or jobs)
             room.X = {"train": rows[0] if self._is_native else given.table}
             if heard is not None and given_val is not None:
@@ -200,7 +200,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         depth = getattr(self._family(), "max_depth", None) or MOST_LEVELS
         n_histograms = 2 ** (min(depth, MOST_LEVELS) - 1) + 2  # one per node that is split again, one to sum into
         n_values = 0
-        if isinstance(self._family(), FinitePool):
+        if isinstance(self._family(), Pool):
             n_values = self._family().n_values
             n_histograms = n_values + 2
         plan = TargetPlan(by_edge, self.n_estimators, n_histograms, n_values)
@@ -230,7 +230,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
     @property
     def _is_native(self) -> bool:
         """Whether voters are trees over bins."""
-        return isinstance(self._family(), RegressionTrees | FinitePool)
+        return isinstance(self._family(), RegressionTrees | Pool)
 
     @property
     def _by_columns(self) -> bool:
@@ -335,7 +335,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         if not self.vote_.n_voters:
             return out
         parts: dict[int, Array] = {}
-        with Pool(count_jobs(self.n_jobs, n_rows * self.vote_.n_voters)) as pool:
+        with ThreadPool(count_jobs(self.n_jobs, n_rows * self.vote_.n_voters)) as pool:
             self.vote_.each_block(n_rows, say, pool, lambda low, high, votes: parts.update({low: answer(votes)}))
         return np.concatenate([parts[low] for low in sorted(parts)], axis=-1) if parts else out
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import modelfile
-from electorate.boosting.grid import LONGEST
 from electorate.ensemble import LEAF, Ensemble
 from electorate.estimators import file_parts as parts
 from electorate.estimators import files, seen
+from electorate.grid import LONGEST
 from electorate.median import Median
 from electorate.modelfile import Contents, meta_value, require
 from electorate.voters.confidence import Bump, Sure

@@ -14,10 +14,10 @@ from electorate.data.agree import Ask, Most, Steps, Union
 from electorate.data.bins import Bins, finding_bins
 from electorate.data.split import candidates, drawing, hashing
 from electorate.data.weights import Weights, reading
-from electorate.engines.pool import Pool
+from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples
-from electorate.engines.threads import Threads
 from electorate.estimators import inputs
+from electorate.threads import ThreadPool
 
 NO_ROWS = "Found array with 0 sample(s): X has no rows"
 NO_WEIGHT = "sample_weight is zero for every row (after class_weight): nothing is left to fit"
@@ -74,7 +74,7 @@ class Problem:
 class Room:
     """number: among other rooms. engines: of the rows to train on and, if any, of those to stop by."""
 
-    def __init__(self, given: Given, heard: Given | None, pool: Pool, n_shards: int, number: int = 0) -> None:
+    def __init__(self, given: Given, heard: Given | None, pool: ThreadPool, n_shards: int, number: int = 0) -> None:
         self.given: Given | None = given
         self.heard = heard
         self.pool = pool

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.boosting.grid import UNITS
-from electorate.engines.pool import Pool
 from electorate.ensemble import Ensemble
 from electorate.estimators import inputs
 from electorate.estimators.words import Words, monomial
+from electorate.grid import UNITS
+from electorate.threads import ThreadPool
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,6 @@ def _coverage(model: Any, alone: Ensemble, table: Any, weight: NDArray[np.float6
     """[node]: the share of the weight that ends there, found by a voter that says its leaf's number."""
     parts = {name: getattr(alone, name) for name in Ensemble.__dataclass_fields__}
     numbers = np.arange(len(alone.value), dtype=np.float64)[:, None] / len(alone.value)
-    votes = Ensemble(**{**parts, "value": numbers}).votes(table.n_rows, model._reader(table), Pool(1))[0]
+    votes = Ensemble(**{**parts, "value": numbers}).votes(table.n_rows, model._reader(table), ThreadPool(1))[0]
     leaf = np.rint(votes / UNITS * len(alone.value)).astype(np.int64)
     return np.bincount(leaf, weights=weight, minlength=len(alone.value)) / weight.sum()

@@ -14,8 +14,8 @@ from scipy.sparse import issparse
 
 from electorate import kernels
 from electorate.data.split import _hash, hash_rows
-from electorate.engines.pool import Pool
 from electorate.modelfile import Contents, require
+from electorate.threads import ThreadPool
 
 SEED = 1934
 MOST_CELLS = 2**27  # of a sparse matrix for voters of others: more are not looked at one by one
@@ -83,7 +83,7 @@ class Seen:
         return {"seen.facts": facts, "seen.marks": marks[:KEPT]}
 
 
-def seen_of(parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]], pool: Pool | None = None) -> Seen:
+def seen_of(parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]], pool: ThreadPool | None = None) -> Seen:
     """Of rows as fits read them: table (or array), labels or targets, weights or None. Weight 0: no part was taken."""
     kept, weighted = [], False
     for table, y, weight in parts:
@@ -98,7 +98,7 @@ def seen_of(parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]], p
     return Seen(together, weighted, len(together))
 
 
-def marks_of(table: Any, y: NDArray[Any], pool: Pool | None = None) -> Marks:
+def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None) -> Marks:
     """A mark per row."""
     if pool is not None and pool.n_jobs > 1 and isinstance(getattr(table, "array", None), np.ndarray):
         ends = [table.n_rows * k // pool.n_jobs for k in range(pool.n_jobs + 1)]

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.boosting.grid import UNITS
 from electorate.ensemble import LEAF, Ensemble, tables_of
 from electorate.estimators.deepboost import DeepBoostClassifier
 from electorate.estimators.words import column_names
+from electorate.grid import UNITS
 
 Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 65_536

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import comb
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.boosting.grid import UNITS
-from electorate.engines.pool import Pool
 from electorate.ensemble import LEAF, Ensemble
 from electorate.estimators.words import column_names
+from electorate.grid import UNITS
+from electorate.threads import ThreadPool
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -116,7 +116,7 @@ def _block(model: Any, X: Any) -> Floats:
 
 
 def _mean_votes(ensemble: Ensemble, n_rows: int, read: Any) -> Floats:
-    return np.asarray(ensemble.votes(n_rows, read, Pool(1)).mean(axis=1))
+    return np.asarray(ensemble.votes(n_rows, read, ThreadPool(1)).mean(axis=1))
 
 
 def _scale(model: Any, n_outputs: int) -> tuple[Floats, Floats]:

@@ -17,12 +17,12 @@ from electorate.data.split import candidates, drawing, hashing
 from electorate.data.targets import TARGET_BINS, binning, middling, spreading
 from electorate.data.weights import Weights, reading
 from electorate.engines.listening import ListeningShard
-from electorate.engines.pool import Pool
 from electorate.engines.shard import Examples
 from electorate.engines.targets import Targets, TargetThreads
 from electorate.estimators import inputs
 from electorate.estimators.room import NO_ROWS, Given
 from electorate.median import Kappas
+from electorate.threads import ThreadPool
 from electorate.voters.confidence import Given as Function
 
 Array = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Fitting:
 class TargetRoom:
     """number: among other rooms. X, X_heard: as they were given, for functions of the user's; None on a cluster."""
 
-    def __init__(self, given: Given, heard: Given | None, pool: Pool, n_shards: int, number: int = 0) -> None:
+    def __init__(self, given: Given, heard: Given | None, pool: ThreadPool, n_shards: int, number: int = 0) -> None:
         self.given: Given | None = given
         self.heard = heard
         self.pool = pool

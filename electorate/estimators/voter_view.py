@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.engines.pool import Pool
 from electorate.estimators import inputs
 from electorate.estimators.words import Words, column_names, monomial
+from electorate.threads import ThreadPool
 
 
 class Voter:
@@ -27,7 +27,7 @@ class Voter:
         """The class this voter alone votes for."""
         table = inputs.check_table(self._model, X, reset=False)
         alone = self._model.ensemble_.only(self._number)
-        votes = alone.votes(table.n_rows, self._model._reader(table), Pool(1))
+        votes = alone.votes(table.n_rows, self._model._reader(table), ThreadPool(1))
         best = votes[0] > 0 if len(votes) == 1 else np.argmax(votes, axis=0)
         return np.asarray(self._model.classes_.take(best))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.shown import literal
+from electorate.escape import literal
 
 Floats = NDArray[np.float64]
 # Colours that the colour-blind can tell apart, each with dashes of its own: in grey the dashes remain.

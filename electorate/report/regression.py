@@ -8,7 +8,7 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from electorate.boosting.grid import UNITS
+from electorate.grid import UNITS
 from electorate.median import Votes
 from electorate.report.drawing import Floats, axes, finish, plain, pyplot
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from electorate.shown import literal
+from electorate.escape import literal
 from electorate.tables.source import Source, pyarrow
 
 ROWS_AT_ONCE = 65_536

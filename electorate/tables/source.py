@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from electorate.shown import literal
+from electorate.escape import literal
 
 FORMATS = ("csv", "tsv", "parquet", "arrow")
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.shown import literal
+from electorate.escape import literal
 from electorate.tables import binary
 from electorate.tables.blocks import Block, numbered_blocks
 from electorate.tables.header import read_header

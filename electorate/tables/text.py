@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from electorate.shown import literal
+from electorate.escape import literal
 from electorate.tables.blocks import Block, numbered_blocks
 from electorate.tables.header import read_header
 from electorate.tables.source import Source, TableError, pyarrow

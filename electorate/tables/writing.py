@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from electorate.escape import FORMULA, NUMBER, cell
 from electorate.safe_write import writing
-from electorate.shown import FORMULA, NUMBER, cell
 from electorate.tables.columns import texts
 from electorate.tables.source import format_of, pyarrow
 

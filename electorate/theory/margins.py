@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
-from electorate.shown import literal
+from electorate.escape import literal
 
 Floats = NDArray[np.float64]
 KINDS = ("normalised", "logistic", "award")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.engines.messages import ROOT, Question
+from electorate.messages import ROOT, Question
 from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.columns import Columns, ColumnVoter
 from electorate.voters.cuts import Cuts, best_of

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.engines.messages import ROOT, Question
+from electorate.messages import ROOT, Question
 from electorate.voters.pool import Pool, candidates
 from electorate.voters.questions import Finder
 from electorate.voters.trees import Search, Voter

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
-from electorate.engines.messages import Question
+from electorate.messages import Question
 from electorate.voters.questions import ANY_ROWS, Found
 
 # Limits of the search of one node. They depend on the bins only, so that every engine and number of shards agrees.

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from electorate import kernels
 from electorate.data.bins import Bins
-from electorate.engines.messages import ROOT, Question
+from electorate.messages import ROOT, Question
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.cuts import Cuts, best_of

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 
 from electorate.data.bins import Bins
 from electorate.data.targets import TARGET_BINS
-from electorate.engines.messages import ROOT, Question
+from electorate.messages import ROOT, Question
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import label_outputs

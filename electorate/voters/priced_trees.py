@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.engines.messages import ROOT, Question
+from electorate.messages import ROOT, Question
 from electorate.voters.lookahead import Stuck, balanced, look_ahead
 from electorate.voters.questions import ANY_ROWS, Finder, Found
 from electorate.voters.trees import BYTES_AT_ONCE, Grown, Limits, Search, Voter, constant

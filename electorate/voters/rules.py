@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from electorate.engines.messages import ROOT, Question
+from electorate.messages import ROOT, Question
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.cuts import Cuts, Levels, best_of

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.data.bins import Bins
-from electorate.engines.messages import ROOT, Question, Sums
+from electorate.messages import ROOT, Question, Sums
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import leaf_outputs

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
-from electorate.engines.messages import Change, Question, Sums
 from electorate.engines.packing import Packing
-from electorate.engines.pool import Pool
 from electorate.engines.shard import Elementwise, Examples, build_shard
+from electorate.messages import Change, Question, Sums
+from electorate.threads import ThreadPool
 
 
 class Threads:
-    def __init__(self, examples: Examples, bins: Bins, pool: Pool, n_shards: int) -> None:
+    def __init__(self, examples: Examples, bins: Bins, pool: ThreadPool, n_shards: int) -> None:
         ends = [examples.table.n_rows * k // n_shards for k in range(n_shards + 1)]
         self.pool = pool
         self.n_labels = examples.n_labels

@@ -37,7 +37,7 @@ def cpus() -> int:
     return int(joblib.cpu_count())
 
 
-class Pool:
+class ThreadPool:
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs
         self._threads = ThreadPoolExecutor(n_jobs) if n_jobs > 1 else None
@@ -47,7 +47,7 @@ class Pool:
             return [task(item) for item in items]
         return list(self._threads.map(task, items))
 
-    def __enter__(self) -> "Pool":
+    def __enter__(self) -> "ThreadPool":
         return self
 
     def __exit__(
