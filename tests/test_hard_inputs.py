@@ -28,6 +28,8 @@ from sklearn.tree import DecisionTreeClassifier
 import electorate
 from electorate import AdaBoostClassifier, Resampled, Stumps, Trees, Union
 from electorate.data.sparse_format import check_sparse
+from electorate.engines.messages import Moments
+from electorate.theory import complexity
 
 SPARSE = [
     *(sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix, sparse.lil_matrix),
@@ -632,3 +634,100 @@ def test_a_class_instead_of_an_instance_is_refused(kind: Any) -> None:
     for estimator, words in nested:
         with pytest.raises((TypeError, ValueError), match=re.escape(words)):
             kind(estimator).fit(X, y)
+
+
+# ---------------------------------------------------------------- numbers beyond the types of the kernels
+
+BEYOND = 10**400  # a Python integer that float64 cannot hold
+
+
+def normal(n: int = 200) -> tuple[Any, Any]:
+    X = np.random.default_rng(0).normal(size=(n, 4))
+    return X, (X[:, 0] > 0).astype(np.int64)
+
+
+def test_integers_beyond_float64_are_refused_by_name() -> None:
+    X, y = normal()
+    large = X.astype(object)
+    large[3, 1] = BEYOND
+    targets = X[:, 0].astype(object)
+    targets[5] = BEYOND
+    model = fit(X, y)
+    for call in (lambda: fit(large, y), lambda: model.predict(large)):
+        with pytest.raises(ValueError, match="X has a number that is too large"):
+            call()
+    with pytest.raises(ValueError, match="sample_weight has a number that is too large"):
+        model.fit(X, y, targets)
+    with pytest.raises(ValueError, match="class_weight of 0 has a number that is too large"):
+        fit(X, y, class_weight={0: BEYOND})
+    for regressor in (electorate.MedBoostRegressor(), electorate.QuadBoostRegressor()):
+        with pytest.raises(ValueError, match="y holds a number that is too large"):
+            regressor.fit(X, targets)
+
+
+def test_quadboost_refuses_texts_as_targets_in_its_own_words() -> None:
+    X, _ = normal()
+    with pytest.raises(ValueError, match="y must hold numbers"):
+        electorate.QuadBoostRegressor().fit(X, np.array(["a", ""] * 100, dtype=object))
+
+
+@pytest.mark.parametrize("wanted", [[[0]], [[0], [1, 2]], np.array(2), np.eye(2), {0: 1}])
+def test_categorical_features_is_one_list(wanted: Any) -> None:
+    with pytest.raises(ValueError, match="categorical_features must be one list"):
+        fit(*normal(), categorical_features=wanted)
+
+
+@pytest.mark.parametrize("item", [object(), 1.5, float("inf"), float("nan"), None, 1j])
+def test_categorical_features_names_columns(item: Any) -> None:
+    with pytest.raises(ValueError, match="categorical_features names column"):
+        fit(*normal(), categorical_features=[item])
+
+
+def test_numpy_integers_count_threads() -> None:
+    X, y = normal()
+    assert fit(X, y, n_jobs=np.int8(3)).digest_ == fit(X, y, n_jobs=3).digest_
+
+
+@pytest.mark.parametrize("step", [[1], {}, 2, None])
+def test_step_is_search_or_one(step: Any) -> None:
+    with pytest.raises(ValueError, match="'step' parameter"):
+        electorate.RealAdaBoostClassifier(step=step).fit(*normal())
+
+
+@pytest.mark.parametrize("per_feature", [2**31, 2**62, 2**63])
+def test_a_pool_of_more_thresholds_than_bins_holds_all_bins(per_feature: int) -> None:
+    X, y = normal()
+    models = [fit(X, y, estimator=electorate.Pool(count)) for count in (per_feature, 300)]
+    assert models[0].digest_ == models[1].digest_
+
+
+@pytest.mark.parametrize("leaf", [2**62, 2**63, 2**70])
+def test_leaves_of_more_rows_than_there_are(leaf: int) -> None:
+    X, y = normal()
+    for family, booster in (
+        (electorate.RegressionTrees(2, min_samples_leaf=leaf), electorate.MedBoostRegressor),
+        (electorate.RegressionTrees(2, min_samples_leaf=leaf), electorate.AdaBoostRegressor),
+        (Trees(2, min_samples_leaf=leaf), AdaBoostClassifier),
+    ):
+        model = booster(family, n_estimators=2).fit(X, y)
+        assert len(np.unique(model.predict(X))) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_far_outside_training_give_no_warnings() -> None:
+    X, y = normal()
+    regressor = electorate.LocMedBoostRegressor(confidence_by="bumps", n_estimators=3).fit(X, X[:, 0])
+    assert np.all(np.isfinite(regressor.predict(X * 1e300)))
+    columns = electorate.RealAdaBoostClassifier(electorate.Columns(), n_estimators=3).fit(X * 1e-10, y)
+    assert np.all(np.isfinite(columns.decision_function(X * 1e300)))
+
+
+def test_published_complexities_of_huge_tables_and_depths_are_finite() -> None:
+    assert 0 <= complexity.published_paired_stumps(1e300, 5) < 1e-100
+    assert complexity.published_paired_stumps(1000, 5) == pytest.approx(np.sqrt(2 * np.log(2e6 * 20) / 1000))
+    assert np.isfinite(complexity.published_depth(100, 5, 10**6))
+
+
+def test_moments_without_weight_are_zero() -> None:
+    nothing = Moments(0, 0, 0, 1.0)
+    assert nothing.mean == nothing.variance == 0

@@ -318,6 +318,45 @@ def test_histories_must_fit_classes_and_voters(model: Any, tmp_path: Path) -> No
         forged(tmp_path, model, about=about)
 
 
+REGRESSORS = [
+    el.AdaBoostRegressor(n_estimators=4),
+    el.MedBoostRegressor(n_estimators=4),
+    el.MedBoostRegressor(el.Pool(3), n_estimators=4),
+    el.LocMedBoostRegressor(n_estimators=4),
+    el.QuadBoostRegressor(n_estimators=4),
+    el.QuadBoostRegressor(el.RegressionTrees(2), n_estimators=4),
+]
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=repr)
+def test_histories_of_regressors_must_fit_their_voters(model: Any, tmp_path: Path) -> None:
+    X = rows()[0]
+    model.fit(X, X[:, 0])
+    forged(tmp_path, model)
+    history = model.history_
+    quad = isinstance(model, el.QuadBoostRegressor)
+    changes: list[dict[str, Any]] = [{f"history__{name}": None} for name in history]
+    changes += [{"history__n_voters": history["n_voters"] + bad} for bad in (0.5, 10**6, -5)]
+    changes.append({f"history__{name}": column[:2] for name, column in history.items()})
+    if "train_error" in history:
+        changes.append({"history__train_error": np.where(np.arange(4) == 1, np.nan, history["train_error"])})
+    if not quad:
+        changes += [{"history__step": history["step"] * factor} for factor in (2.0, np.inf, np.nan)]
+    for change in changes:
+        with pytest.raises(ModelFormatError, match="history"):
+            forged(tmp_path, model, **change)
+
+
+def test_the_round_of_a_voter_that_decides_alone_is_checked(tmp_path: Path) -> None:
+    X = rows()[0]
+    model = el.MedBoostRegressor(n_estimators=4).fit(X, X[:, 0] > 0)
+    assert forged(tmp_path, model).digest_ == model.digest_
+    with pytest.raises(ModelFormatError, match="infinite steps"):
+        forged(tmp_path, model, history__step=model.history_["step"] * 0)
+    with pytest.raises(ModelFormatError, match="infinite steps"):
+        forged(tmp_path, model, {"decides": False})
+
+
 def test_steps_of_the_history_are_those_of_the_voters(tmp_path: Path) -> None:
     model = el.AdaBoostClassifier(n_estimators=4).fit(*rows())
     with pytest.raises(ModelFormatError, match="other steps"):

@@ -24,6 +24,7 @@ def count_jobs(n_jobs: int | None, cells: int) -> int:
             threading.current_thread() is not threading.main_thread() or multiprocessing.parent_process() is not None
         )
         return 1 if inside_worker or cells < SMALL_WORK else cpus()
+    n_jobs = int(n_jobs)  # NumPy's small integers overflow
     if n_jobs == 0:
         raise ValueError("n_jobs is 0: use a positive number of threads, -1 for all CPUs, or None")
     if n_jobs < 0:

@@ -3,12 +3,13 @@
 Each is its parameters, its booster, and how votes become decisions and probabilities.
 """
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.utils._param_validation import Options
+from sklearn.utils._param_validation import Options, StrOptions
 
 from electorate import decisions
 from electorate.boosting.adaboost import AdaBoost, AdaBoostR, RealAdaBoost
@@ -175,7 +176,7 @@ class RealAdaBoostClassifier(BoostedClassifier):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedClassifier._parameter_constraints,
-        "step": [Options(object, {"search", 1})],
+        "step": [StrOptions({"search"}), Options(Real, {1})],
     }
 
     def __init__(

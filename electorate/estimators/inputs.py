@@ -6,7 +6,8 @@ Errors name the column, the row or the option, and say what to do.
 import math
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from numbers import Real
 from typing import Any
 
@@ -46,17 +47,27 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         validate_data(estimator, native, reset=reset, skip_check_array=True)
         _refuse_empty(*frame.shape)
         return read_table(native)
-    checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=("csr", "csc"),
-        dtype="numeric",
-        ensure_all_finite=False,
-    )
+    with too_large_refused("X"):
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
     return read_table(checked)
+
+
+@contextmanager
+def too_large_refused(name: str) -> Iterator[None]:
+    """Turn the OverflowError of a Python integer beyond float64 into a ValueError that names the argument."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(f"{name} has a number that is too large for float64: divide it by a power of ten") from error
 
 
 def readable_container(X: Any) -> Any:
@@ -181,13 +192,14 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
     if sample_weight is None:
         return np.ones(n_rows)
     given = np.asarray(_to_array(sample_weight))
-    weight = check_array(
-        given if given.ndim else np.full(n_rows, given),
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_all_finite=False,
-        input_name="sample_weight",
-    )
+    with too_large_refused("sample_weight"):
+        weight = check_array(
+            given if given.ndim else np.full(n_rows, given),
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name="sample_weight",
+        )
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight per row of X")
     refuse_bad(weight)
@@ -241,7 +253,9 @@ def named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
     if unknown and any(label not in given for label in classes):
         raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {known!r}")
     for label, factor in given.items():
-        if not (isinstance(factor, Real) and math.isfinite(factor) and float(factor) >= 0):
+        with too_large_refused(f"class_weight of {label!r}"):
+            fits = isinstance(factor, Real) and 0 <= float(factor) < math.inf
+        if not fits:
             raise ValueError(f"class_weight of {label!r} is {factor!r}: it must be a finite number, not negative")
     return np.array([given.get(label, 1.0) for label in classes], dtype=np.float64)
 
@@ -262,7 +276,15 @@ def category_columns(table: Table, wanted: Any, by_type: list[int]) -> list[int]
 
 
 def _unmask(table: Table, wanted: Any) -> list[Any]:
-    items = np.asarray(wanted)
+    try:
+        items = np.asarray(list(wanted) if isinstance(wanted, set | frozenset) else wanted)
+    except ValueError:  # lists of different lengths
+        items = np.empty(0).reshape(0, 0)
+    if items.ndim != 1:
+        raise ValueError(
+            "categorical_features must be one list of column names, positions or booleans, or 'from_dtype', not "
+            f"{wanted!r}"
+        )
     if items.dtype != np.bool_:
         return list(items.tolist())
     if len(items) != table.n_columns:
@@ -275,7 +297,9 @@ def _column_number(table: Table, places: dict[str, int], item: Any) -> int:
         if item not in places:
             raise ValueError(f"categorical_features names {item!r}, which is not a column of X")
         return places[item]
-    if not 0 <= int(item) < table.n_columns:
+    if not isinstance(item, Real) or item != item // 1:
+        raise ValueError(f"categorical_features names column {item!r}: columns are named by their name or position")
+    if not 0 <= item < table.n_columns:
         raise ValueError(f"categorical_features names column {item!r}; X has the columns 0 to {table.n_columns - 1}")
     return int(item)
 
