@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import electorate as el
 from electorate import ModelFormatError, ensemble, modelfile
@@ -19,6 +22,7 @@ from electorate.commands import verify
 from electorate.data.bins import reader
 from electorate.data.table import read_table
 from electorate.engines.pool import Pool
+from electorate.estimators import base, certificates, inputs
 from electorate.estimators.words import leaf_paths, monomial
 from electorate.quick import read_quickly
 
@@ -319,6 +323,48 @@ def test_histories_must_fit_classes_and_voters(model: Any, tmp_path: Path) -> No
         forged(tmp_path, model, about=about)
 
 
+def test_predict_of_many_classes_holds_the_votes_of_a_block_of_rows(tmp_path: Path) -> None:
+    labels, n_rows = 2000, 8000
+    model = el.load(stumps(tmp_path, np.zeros(3, dtype=int), np.array([0.1, 0.5, 0.7]), labels))
+    model.ensemble_.value[:] = np.random.default_rng(0).normal(size=model.ensemble_.value.shape)
+    X = np.random.default_rng(1).random((n_rows, 1))
+    predicted: list[Any] = []
+    assert peak_of(lambda: predicted.append(model.predict(X))) < CONSTANT < 8 * labels * n_rows
+    parts = [np.argmax(model.decision_function(part), axis=1) for part in np.split(X, 20)]
+    np.testing.assert_array_equal(predicted[0], np.concatenate(parts))
+
+
+def test_predict_in_blocks_names_the_row_of_an_infinite_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "VOTES_AT_ONCE", 400)
+    model = el.load(stumps(tmp_path, np.zeros(1, dtype=int), np.array([0.5]), 200))
+    X = np.zeros((10, 1))
+    X[7] = np.inf
+    with pytest.raises(ValueError, match="row 7"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize(
+    "booster", [el.AdaBoostClassifier(), el.AdaBoostClassifier(DecisionTreeClassifier())], ids=repr
+)
+def test_too_many_classes_to_train_at_once_are_refused(booster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rows(n=600, labels=300)
+    monkeypatch.setattr(inputs, "free_memory", lambda: 2**20)
+    with pytest.raises(ValueError, match=r"300 classes.*AdaBoostRClassifier"):
+        booster.fit(X, y)
+
+
+def test_a_limit_of_address_space_counts_as_memory() -> None:
+    code = (
+        "import resource, sys; from electorate.estimators.inputs import free_memory;"
+        "import electorate.modelfile; most = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
+        "resource.setrlimit(resource.RLIMIT_AS, (most + 2**28,) * 2); sys.exit(not 0 < free_memory() <= 2**28)"
+    )
+    pytest.importorskip("resource")
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("the address space in use is read from /proc")
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 REGRESSORS = [
     el.AdaBoostRegressor(n_estimators=4),
     el.MedBoostRegressor(n_estimators=4),
@@ -410,3 +456,17 @@ def test_a_file_of_very_many_columns_is_read_quickly(tmp_path: Path) -> None:
     assert time.process_time() - began < 10
     assert wide.n_features_in_ == many
     assert wide.predict(np.zeros((2, many))).shape == (2,)
+
+
+def test_the_sum_over_very_many_classes_ends_where_it_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the whole sum, whose first classes alone are vacuous."""
+    X, y = rows(n=120, labels=12)
+    model = el.AdaBoostRClassifier(n_estimators=2).fit(X, y)
+    whole = model.certificate(train=(X, y))
+    monkeypatch.setattr(certificates, "CLASSES_SUMMED", 3)
+    part = model.certificate(train=(X, y))
+    for name in ("vote, hinge loss", "margins", "variance"):
+        assert 1 <= part[name].value < whole[name].value
+        assert part[name].status == whole[name].status
+        assert part[name].terms["at classes"] == 3
+    assert part.best.value >= 1

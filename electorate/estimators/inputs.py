@@ -314,8 +314,24 @@ def refuse_too_large(needed: int) -> None:
         )
 
 
+def refuse_many_labels(model: Any, n_labels: int) -> None:
+    """Raise ValueError if a booster of all classes at once cannot hold what one voter adds to each class.
+
+    That is a table [state, label, leaf], of two leaves at least, and a copy of it.
+    """
+    if model._one_vs_rest or n_labels <= 2:
+        return
+    needed, free = 2 * 8 * model._booster(n_labels).n_states * n_labels * 2, free_memory()
+    if free is not None and needed > free:
+        raise ValueError(
+            f"y has {n_labels} classes, for which {type(model).__name__} needs {needed / 2**30:.1f} GiB or more, and "
+            f"{free / 2**30:.1f} GiB are free: use AdaBoostRClassifier, which fits one class after the other, or merge "
+            "rare classes"
+        )
+
+
 def free_memory() -> int | None:
-    """Bytes this process may still take: what the machine has left, or its control group."""
+    """Bytes this process may still take: what the machine has left, its control group, or its own limit."""
     limits = []
     with suppress(OSError, ValueError), open("/proc/meminfo") as file:
         limits += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
@@ -323,7 +339,20 @@ def free_memory() -> int | None:
         limits.append(group_memory("/sys/fs/cgroup"))
     if not limits and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(ImportError, OSError, ValueError):
+        limits += address_space_left()
     return min(limits, default=None)
+
+
+def address_space_left() -> list[int]:
+    """Bytes of address space until the limit of this process (ulimit -v), if it has one."""
+    import resource  # not on Windows
+
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return []
+    with open("/proc/self/statm") as file:
+        return [max(0, most - int(file.read().split()[0]) * resource.getpagesize())]
 
 
 def group_memory(folder: str) -> int:
