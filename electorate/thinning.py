@@ -22,8 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from electorate import decisions, kernels
 from electorate.boosting.grid import on_grid
 from electorate.boosting.reweigh import Normal, Said, first_of_each, lasso, soft_margin, weigh_linear, weigh_quadratic
-from electorate.data.agree import alone
-from electorate.data.split import drawing, hash_rows
+from electorate.data.split import Candidates, draw, hash_rows
 from electorate.data.weights import read_weights
 from electorate.engines.gram import PoolState
 from electorate.engines.pool import Pool
@@ -240,7 +239,7 @@ def _set_aside(rows: Any, labels: NDArray[np.int64], part: float, seed: int) -> 
     kernels.fold(labels.astype(np.float64), hashes)
     distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
     once = np.ones(len(distinct), dtype=np.int64)
-    drawn = alone(drawing(distinct, once, labels[first], int(labels.max()) + 1, part))
+    drawn = draw(Candidates(distinct, once, labels[first], int(labels.max()) + 1), part)
     return np.asarray(drawn[place] > 0)
 
 

@@ -29,6 +29,7 @@ import electorate
 from electorate import AdaBoostClassifier, Resampled, Stumps, Trees, Union
 from electorate.data.sparse_format import check_sparse
 from electorate.engines.messages import Moments
+from electorate.engines.pool import count_shards
 from electorate.theory import complexity
 
 SPARSE = [
@@ -733,3 +734,24 @@ def test_published_complexities_of_huge_tables_and_depths_are_finite() -> None:
 def test_moments_without_weight_are_zero() -> None:
     nothing = Moments(0, 0, 0, 1.0)
     assert nothing.mean == nothing.variance == 0
+
+
+def test_shards_are_not_smaller_than_a_few_rows() -> None:
+    """Each has a histogram of all columns: 256 of them would take gigabytes for any small table."""
+    assert [count_shards(256, rows) for rows in (1, 15, 16, 80, 10**6)] == [1, 1, 1, 5, 256]
+    assert count_shards(2, 10**6) == 2
+
+
+def test_early_stopping_needs_no_memory_for_rounds_that_will_not_come() -> None:
+    X, _ = normal()
+    model = electorate.MedBoostRegressor(n_estimators=2**50, early_stopping=True, n_iter_no_change=2).fit(X, X[:, 0])
+    assert len(model.history_["step"]) < 1000
+
+
+def test_a_certificate_of_a_fit_without_voters() -> None:
+    """Rounds that left no voter, as a file may claim."""
+    X, y = normal(40)
+    model = fit(X, y)
+    model.ensemble_ = fit(np.zeros((40, 4)), np.arange(40) % 2).ensemble_
+    assert not len(model.estimators_)
+    assert "no voters" in str(model.certificate(train=(X, y)))

@@ -21,6 +21,7 @@ from electorate.boosting.grid import UNITS
 from electorate.commands import verify
 from electorate.data.bins import reader
 from electorate.data.table import read_table
+from electorate.engines import shard
 from electorate.engines.pool import Pool
 from electorate.estimators import base, certificates, inputs
 from electorate.estimators.words import leaf_paths, monomial
@@ -470,3 +471,31 @@ def test_the_sum_over_very_many_classes_ends_where_it_is_vacuous(monkeypatch: py
         assert part[name].status == whole[name].status
         assert part[name].terms["at classes"] == 3
     assert part.best.value >= 1
+
+
+def test_a_floor_that_no_round_had_cannot_be_resumed(tmp_path: Path) -> None:
+    X, y = rows()
+    model = el.EBBoostClassifier(n_estimators=3).fit(X, y)
+    for name in ("floor_of_squares", "floor"):
+        again = forged(tmp_path, model, **{f"history__{name}": model.history_[name] - 1e4})
+        with pytest.raises(ValueError, match=r"other data|other rows|was .* after the last round"):
+            again.set_params(warm_start=True, n_estimators=5).fit(X, y)
+
+
+def test_one_long_column_does_not_pad_the_codes_of_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards encode columns by groups of similar length, as prediction does: with the same codes."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(3000, 5)).astype(np.float64)
+    X[:, 2] = rng.normal(size=3000)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(X[:, 2]) + np.nan_to_num(X[:, 0]) > 1).astype(np.int64)
+    weight = rng.integers(0, 2, 3000)
+    models = []
+    for padding in (ensemble.MOST_PADDING, -(10**9)):
+        monkeypatch.setattr(ensemble, "MOST_PADDING", padding)
+        models.append(el.AdaBoostClassifier(el.Trees(2), n_estimators=5, max_bins="exact").fit(X, y, weight))
+    assert models[0].bins_.width > 256
+    assert models[0].digest_ == models[1].digest_
+    sizes = [edges.shape for edges, *_ in shard.edge_groups(models[0].bins_)]
+    assert len(sizes) > 1
+    assert sum(np.prod(size) for size in sizes) < 4 * sum(map(len, models[0].bins_.edges)) + 100

@@ -14,6 +14,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MOST_JOBS = 256  # more threads than this only cost memory
+ROWS_PER_SHARD = 16  # at least
 SMALL_WORK = 400_000  # cells under which a second thread costs more than it brings
 
 
@@ -30,6 +31,11 @@ def count_jobs(n_jobs: int | None, cells: int) -> int:
     if n_jobs < 0:
         return max(1, cpus() + 1 + n_jobs)
     return min(n_jobs, MOST_JOBS)
+
+
+def count_shards(n_jobs: int, n_rows: int) -> int:
+    """One shard per thread, but of several rows each: every shard has histograms of its own."""
+    return max(1, min(n_jobs, n_rows // ROWS_PER_SHARD))
 
 
 def cpus() -> int:

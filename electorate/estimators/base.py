@@ -23,7 +23,7 @@ from electorate.boosting.booster import Booster
 from electorate.data.bins import reader
 from electorate.data.table import Table
 from electorate.engines.messages import WorkerLostError
-from electorate.engines.pool import Pool, count_jobs
+from electorate.engines.pool import Pool, count_jobs, count_shards
 from electorate.ensemble import Read
 from electorate.estimators import files, inputs, training
 from electorate.estimators.certified import Certified
@@ -162,7 +162,7 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
         jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
         parts = [given.as_seen(rows[2])] + ([] if given_val is None or heard is None else [given_val.as_seen(heard[2])])
         with Pool(jobs) as pool:
-            rooms = [Room(given, given_val, pool, self._n_shards or jobs)]
+            rooms = [Room(given, given_val, pool, self._n_shards or count_shards(jobs, n_rows))]
             del given, given_val  # weights of 1 are not kept
             try:
                 self._fit_in(rooms.pop(), self._plan(going_on, heard is not None), rows, context)

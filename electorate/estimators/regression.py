@@ -23,7 +23,7 @@ from electorate.data.bins import Bins, reader
 from electorate.data.table import Table
 from electorate.data.targets import check_targets
 from electorate.engines.messages import WorkerLostError
-from electorate.engines.pool import Pool, count_jobs
+from electorate.engines.pool import Pool, count_jobs, count_shards
 from electorate.ensemble import Read
 from electorate.estimators import inputs, regression_training, training
 from electorate.estimators.base import MOST_ATTEMPTS, Rows
@@ -153,7 +153,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         jobs = count_jobs(self.n_jobs, len(given.labels) * self.n_features_in_)
         parts = [given.as_seen(rows[2])] + ([] if given_val is None or heard is None else [given_val.as_seen(heard[2])])
         with Pool(jobs) as pool:
-            room = TargetRoom(given, given_val, pool, self._n_shards or jobs)
+            room = TargetRoom(given, given_val, pool, self._n_shards or count_shards(jobs, len(given.labels)))
             room.X = {"train": rows[0] if self._is_native else given.table}
             if heard is not None and given_val is not None:
                 room.X["heard"] = heard[0] if self._is_native else given_val.table
