@@ -297,7 +297,8 @@ def _column_number(table: Table, places: dict[str, int], item: Any) -> int:
         if item not in places:
             raise ValueError(f"categorical_features names {item!r}, which is not a column of X")
         return places[item]
-    if not isinstance(item, Real) or item != item // 1:
+    whole = isinstance(item, int) or (isinstance(item, float) and item.is_integer())
+    if not whole:
         raise ValueError(f"categorical_features names column {item!r}: columns are named by their name or position")
     if not 0 <= item < table.n_columns:
         raise ValueError(f"categorical_features names column {item!r}; X has the columns 0 to {table.n_columns - 1}")
