@@ -755,3 +755,28 @@ def test_a_certificate_of_a_fit_without_voters() -> None:
     model.ensemble_ = fit(np.zeros((40, 4)), np.arange(40) % 2).ensemble_
     assert not len(model.estimators_)
     assert "no voters" in str(model.certificate(train=(X, y)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (AdaBoostClassifier, "learning_rate"),
+        (electorate.RealAdaBoostClassifier, "learning_rate"),
+        (electorate.AdaBoostRClassifier, "learning_rate"),
+        (electorate.VadaBoostClassifier, "learning_rate"),
+        (electorate.EBBoostClassifier, "learning_rate"),
+        (electorate.AdaBoostRegressor, "learning_rate"),
+        (electorate.MedBoostRegressor, "nu"),
+        (electorate.LocMedBoostRegressor, "nu"),
+    ],
+)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_parameters_of_small_numpy_types_train_in_full_precision(kind: Any, name: str) -> None:
+    """Half of a float16 is the same number, but what is computed from it must not have 11 bits."""
+    X = np.round(np.random.default_rng(0).normal(size=(80, 3)), 1)
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    y = y if "Regressor" in kind.__name__ else (y > 0).astype(np.int64)
+    digests = {
+        kind(n_estimators=3, **{name: number(0.25)}).fit(X, y).digest_ for number in (float, np.float16, np.float32)
+    }
+    assert len(digests) == 1

@@ -132,7 +132,7 @@ class AdaBoostClassifier(BoostedClassifier):
     _log_odds_factor = 1.0
 
     def _booster(self, n_labels: int) -> Booster:
-        return AdaBoost(n_labels, self.learning_rate)
+        return AdaBoost(n_labels, float(self.learning_rate))
 
     @property
     def estimator_weights_(self) -> NDArray[np.float64]:
@@ -228,7 +228,7 @@ class RealAdaBoostClassifier(BoostedClassifier):
             )
 
     def _booster(self, n_labels: int) -> Booster:
-        return RealAdaBoost(n_labels, self.learning_rate, self.step == "search")
+        return RealAdaBoost(n_labels, float(self.learning_rate), self.step == "search")
 
     def _default_family(self) -> Trees:
         return Trees(1, criterion="matsushita")
@@ -300,7 +300,7 @@ class AdaBoostRClassifier(BoostedClassifier):
         self.random_state = random_state
 
     def _booster(self, n_labels: int) -> Booster:
-        return AdaBoostR(self.learning_rate)
+        return AdaBoostR(float(self.learning_rate))
 
     def _default_family(self) -> Trees:
         return Trees(1, criterion="matsushita")
