@@ -111,10 +111,12 @@ class Moments:
 
     @property
     def mean(self) -> float:
-        return self.first / self.weight * self.most
+        return self.first / self.weight * self.most if self.weight else 0.0
 
     @property
     def variance(self) -> float:
+        if not self.weight:  # every weight was rounded to 0
+            return 0.0
         mean = self.first / self.weight
         return max(self.second / self.weight - mean * mean, 0.0) * self.most**2
 

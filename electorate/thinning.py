@@ -34,6 +34,7 @@ from electorate.estimators.seen import seen_of
 from electorate.grid import on_grid
 from electorate.threads import ThreadPool
 from electorate.voices import Picks, Voices, rows_of, voices_of
+from electorate.voters.instances import TakesInstances
 
 Floats = NDArray[np.float64]
 Strengths = Sequence[float]  # of regularisation, in (0, 1]
@@ -252,7 +253,7 @@ def _without_voters(model: Any) -> Any:
     return reader
 
 
-class ThinnedClassifier(Certified, ClassifierMixin, BaseEstimator):
+class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimator):
     """An ensemble of few voters: fits an ensemble, then re-weights its voters on other rows and drops most of them.
 
     Parameters

@@ -14,6 +14,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MOST_JOBS = 256  # more threads than this only cost memory
+ROWS_PER_SHARD = 16  # at least
 SMALL_WORK = 400_000  # cells under which a second thread costs more than it brings
 
 
@@ -24,11 +25,17 @@ def count_jobs(n_jobs: int | None, cells: int) -> int:
             threading.current_thread() is not threading.main_thread() or multiprocessing.parent_process() is not None
         )
         return 1 if inside_worker or cells < SMALL_WORK else cpus()
+    n_jobs = int(n_jobs)  # NumPy's small integers overflow
     if n_jobs == 0:
         raise ValueError("n_jobs is 0: use a positive number of threads, -1 for all CPUs, or None")
     if n_jobs < 0:
         return max(1, cpus() + 1 + n_jobs)
     return min(n_jobs, MOST_JOBS)
+
+
+def count_shards(n_jobs: int, n_rows: int) -> int:
+    """One shard per thread, but of several rows each: every shard has histograms of its own."""
+    return max(1, min(n_jobs, n_rows // ROWS_PER_SHARD))
 
 
 def cpus() -> int:

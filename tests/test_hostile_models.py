@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -11,12 +13,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import electorate as el
 from electorate import ModelFormatError, ensemble, modelfile
 from electorate.commands import verify
 from electorate.data.bins import reader
 from electorate.data.table import read_table
+from electorate.engines import shard
+from electorate.estimators import base, certificates, inputs
 from electorate.estimators.words import leaf_paths, monomial
 from electorate.grid import UNITS
 from electorate.quick import read_quickly
@@ -71,6 +76,7 @@ def stumps(folder: Path, column: Any, threshold: Any, n_outputs: int, categories
         "sets": sets,
         "edges": np.concatenate(each),
         "edge_offsets": np.concatenate([[0], np.cumsum(sizes)]),
+        "edges_hash": np.zeros(32, dtype=np.uint8),
         "n_bins": sizes + 1,
         "has_missing": np.zeros(n_columns, dtype=bool),
         **{
@@ -318,6 +324,87 @@ def test_histories_must_fit_classes_and_voters(model: Any, tmp_path: Path) -> No
         forged(tmp_path, model, about=about)
 
 
+def test_predict_of_many_classes_holds_the_votes_of_a_block_of_rows(tmp_path: Path) -> None:
+    labels, n_rows = 2000, 8000
+    model = el.load(stumps(tmp_path, np.zeros(3, dtype=int), np.array([0.1, 0.5, 0.7]), labels))
+    model.ensemble_.value[:] = np.random.default_rng(0).normal(size=model.ensemble_.value.shape)
+    X = np.random.default_rng(1).random((n_rows, 1))
+    predicted: list[Any] = []
+    assert peak_of(lambda: predicted.append(model.predict(X))) < CONSTANT < 8 * labels * n_rows
+    parts = [np.argmax(model.decision_function(part), axis=1) for part in np.split(X, 20)]
+    np.testing.assert_array_equal(predicted[0], np.concatenate(parts))
+
+
+def test_predict_in_blocks_names_the_row_of_an_infinite_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "VOTES_AT_ONCE", 400)
+    model = el.load(stumps(tmp_path, np.zeros(1, dtype=int), np.array([0.5]), 200))
+    X = np.zeros((10, 1))
+    X[7] = np.inf
+    with pytest.raises(ValueError, match="row 7"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize(
+    "booster", [el.AdaBoostClassifier(), el.AdaBoostClassifier(DecisionTreeClassifier())], ids=repr
+)
+def test_too_many_classes_to_train_at_once_are_refused(booster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rows(n=600, labels=300)
+    monkeypatch.setattr(inputs, "free_memory", lambda: 2**20)
+    with pytest.raises(ValueError, match=r"300 classes.*AdaBoostRClassifier"):
+        booster.fit(X, y)
+
+
+def test_a_limit_of_address_space_counts_as_memory() -> None:
+    code = (
+        "import resource, sys; from electorate.estimators.inputs import free_memory;"
+        "import electorate.modelfile; most = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
+        "resource.setrlimit(resource.RLIMIT_AS, (most + 2**28,) * 2); sys.exit(not 0 < free_memory() <= 2**28)"
+    )
+    pytest.importorskip("resource")
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("the address space in use is read from /proc")
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+REGRESSORS = [
+    el.AdaBoostRegressor(n_estimators=4),
+    el.MedBoostRegressor(n_estimators=4),
+    el.MedBoostRegressor(el.Pool(3), n_estimators=4),
+    el.LocMedBoostRegressor(n_estimators=4),
+    el.QuadBoostRegressor(n_estimators=4),
+    el.QuadBoostRegressor(el.RegressionTrees(2), n_estimators=4),
+]
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=repr)
+def test_histories_of_regressors_must_fit_their_voters(model: Any, tmp_path: Path) -> None:
+    X = rows()[0]
+    model.fit(X, X[:, 0])
+    forged(tmp_path, model)
+    history = model.history_
+    quad = isinstance(model, el.QuadBoostRegressor)
+    changes: list[dict[str, Any]] = [{f"history__{name}": None} for name in history]
+    changes += [{"history__n_voters": history["n_voters"] + bad} for bad in (0.5, 10**6, -5)]
+    changes.append({f"history__{name}": column[:2] for name, column in history.items()})
+    if "train_error" in history:
+        changes.append({"history__train_error": np.where(np.arange(4) == 1, np.nan, history["train_error"])})
+    if not quad:
+        changes += [{"history__step": history["step"] * factor} for factor in (2.0, np.inf, np.nan)]
+    for change in changes:
+        with pytest.raises(ModelFormatError, match="history"):
+            forged(tmp_path, model, **change)
+
+
+def test_the_round_of_a_voter_that_decides_alone_is_checked(tmp_path: Path) -> None:
+    X = rows()[0]
+    model = el.MedBoostRegressor(n_estimators=4).fit(X, X[:, 0] > 0)
+    assert forged(tmp_path, model).digest_ == model.digest_
+    with pytest.raises(ModelFormatError, match="infinite steps"):
+        forged(tmp_path, model, history__step=np.zeros(1))
+    with pytest.raises(ModelFormatError, match="infinite steps"):
+        forged(tmp_path, model, {"decides": False})
+
+
 def test_steps_of_the_history_are_those_of_the_voters(tmp_path: Path) -> None:
     model = el.AdaBoostClassifier(n_estimators=4).fit(*rows())
     with pytest.raises(ModelFormatError, match="other steps"):
@@ -358,7 +445,8 @@ def test_a_file_of_very_many_columns_is_read_quickly(tmp_path: Path) -> None:
     """Columns without edges cost a few bytes each."""
     model = el.AdaBoostClassifier(n_estimators=2).fit(*rows())
     many = 300_000
-    ends = np.concatenate([[0], np.cumsum([len(e) for e in model.bins_.edges])])
+    model.save(tmp_path / "narrow")
+    ends = modelfile.read(tmp_path / "narrow").arrays["edge_offsets"]
     bins = {
         "edge_offsets": np.concatenate([ends, np.full(many - 3, ends[-1])]),
         "n_bins": np.concatenate([model.bins_.n_bins, np.ones(many - 3, dtype=np.int64)]),
@@ -369,3 +457,45 @@ def test_a_file_of_very_many_columns_is_read_quickly(tmp_path: Path) -> None:
     assert time.process_time() - began < 10
     assert wide.n_features_in_ == many
     assert wide.predict(np.zeros((2, many))).shape == (2,)
+
+
+def test_the_sum_over_very_many_classes_ends_where_it_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the whole sum, whose first classes alone are vacuous."""
+    X, y = rows(n=120, labels=12)
+    model = el.AdaBoostRClassifier(n_estimators=2).fit(X, y)
+    whole = model.certificate(train=(X, y))
+    monkeypatch.setattr(certificates, "CLASSES_SUMMED", 3)
+    part = model.certificate(train=(X, y))
+    for name in ("vote, hinge loss", "margins", "variance"):
+        assert 1 <= part[name].value < whole[name].value
+        assert part[name].status == whole[name].status
+        assert part[name].terms["at classes"] == 3
+    assert part.best.value >= 1
+
+
+def test_a_floor_that_no_round_had_cannot_be_resumed(tmp_path: Path) -> None:
+    X, y = rows()
+    model = el.EBBoostClassifier(n_estimators=3).fit(X, y)
+    for name in ("floor_of_squares", "floor"):
+        again = forged(tmp_path, model, **{f"history__{name}": model.history_[name] - 1e4})
+        with pytest.raises(ValueError, match=r"other data|other rows|was .* after the last round"):
+            again.set_params(warm_start=True, n_estimators=5).fit(X, y)
+
+
+def test_one_long_column_does_not_pad_the_codes_of_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards encode columns by groups of similar length, as prediction does: with the same codes."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(3000, 5)).astype(np.float64)
+    X[:, 2] = rng.normal(size=3000)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(X[:, 2]) + np.nan_to_num(X[:, 0]) > 1).astype(np.int64)
+    weight = rng.integers(0, 2, 3000)
+    models = []
+    for padding in (ensemble.MOST_PADDING, -(10**9)):
+        monkeypatch.setattr(ensemble, "MOST_PADDING", padding)
+        models.append(el.AdaBoostClassifier(el.Trees(2), n_estimators=5, max_bins="exact").fit(X, y, weight))
+    assert models[0].bins_.width > 256
+    assert models[0].digest_ == models[1].digest_
+    sizes = [edges.shape for edges, *_ in shard.edge_groups(models[0].bins_)]
+    assert len(sizes) > 1
+    assert sum(np.prod(size) for size in sizes) < 4 * sum(map(len, models[0].bins_.edges)) + 100

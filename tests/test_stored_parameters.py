@@ -226,6 +226,10 @@ MODELS = {
     "C=inf": el.LPBoostClassifier(n_estimators=2, C=math.inf),
     "weights": el.AdaBoostClassifier(n_estimators=2, class_weight={0: np.float32(0.5), 1: 2}),
     "nested": el.DeepBoostClassifier(el.Union((el.Stumps(), el.Trees(2))), n_estimators=2),
+    "R2": el.AdaBoostRegressor(n_estimators=2, categorical_features=[2]),
+    "MedBoost": el.MedBoostRegressor(n_estimators=2, categorical_features=np.array([2]), eps=0.5, rho=-0.5),
+    "LocMedBoost": el.LocMedBoostRegressor(n_estimators=2, categorical_features=[False, False, True], eps=0.5),
+    "QuadBoost": el.QuadBoostRegressor(el.RegressionTrees(2), n_estimators=2, categorical_features=[2]),
 }
 
 

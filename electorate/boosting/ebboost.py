@@ -65,6 +65,8 @@ class EBBoost(AdaBoost):
     def spread(self, sums: Sums, one: float, floor: Any) -> float:
         """The mean of e^2 over the square of the mean of e: 1 where all are equal."""
         assert sums.more is not None
+        if sums.total == 0 or sums.more.total == 0:  # only on the grid of another fit, which cannot be resumed here
+            return math.inf
         logs = math.log(sums.more.total) - _squares(floor) - 2 * (math.log(sums.total) - float(floor)) + math.log(one)
         return math.exp(min(logs, 700.0))
 
@@ -75,7 +77,7 @@ class EBBoost(AdaBoost):
 
     def log_mean(self, sums: Sums, one: float, floor: Any) -> float:
         """The logarithm of the mean of e."""
-        return math.log(sums.total / one) - float(floor)
+        return math.log(sums.total / one) - float(floor) if sums.total else -math.inf
 
     def rank(self, right: Any, right_squares: Any, spread: float) -> Any:
         """Cost (3) of voters at their own best steps, relative to no step: from their shares of w and of w^2."""

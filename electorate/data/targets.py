@@ -33,6 +33,8 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
         targets = given.astype(np.float64) + 0.0  # -0.0 is 0.0
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must hold numbers: {error}") from None
+    except OverflowError:
+        raise ValueError("y holds a number that is too large for float64: divide it by a power of ten") from None
     if len(targets) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {len(targets)}"

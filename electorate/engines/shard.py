@@ -21,6 +21,7 @@ from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.kept import Kept
 from electorate.engines.packing import Packed, Packing
+from electorate.ensemble import similar_sizes
 from electorate.messages import ROOT, Change, Question, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
@@ -520,7 +521,8 @@ def encode_rows(
 
 def _encoder(bins: Bins) -> Callable[..., NDArray[Any]]:
     """Codes of a block [column, row]: at some places of what there is, or by themselves."""
-    edges, depths = pad_edges(bins.edges)
+    groups = edge_groups(bins)
+    edges, depths, _ = groups[0]
 
     def encode(
         block: NDArray[np.float64], places: NDArray[np.int64] | None = None, codes: NDArray[Any] | None = None
@@ -528,10 +530,31 @@ def _encoder(bins: Bins) -> Callable[..., NDArray[Any]]:
         n_columns, n_rows = block.shape
         places = np.arange(n_rows) if places is None else places
         codes = _no_codes(bins, n_columns, n_rows) if codes is None else codes
+        if len(groups) > 1:
+            return encode_by_group(block, places, codes)
         kernels.encode(block, edges, depths, bins.missing, places, codes, np.empty(n_rows, dtype=np.int32))
         return codes
 
+    def encode_by_group(block: NDArray[np.float64], places: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[Any]:
+        kept = np.flatnonzero(places >= 0)
+        for padded, deep, columns in groups:
+            part = np.ascontiguousarray(block[columns][:, kept])
+            found = _no_codes(bins, len(columns), len(kept))
+            room = np.empty(len(kept), dtype=np.int32)
+            kernels.encode(part, padded, deep, bins.missing, np.arange(len(kept)), found, room)
+            codes[columns[:, None], places[kept]] = found
+        return codes
+
     return encode
+
+
+def edge_groups(bins: Bins) -> list[tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Padded edges, their depths and their columns: all columns at once, unless padding would take far more memory.
+
+    That happens only with max_bins="exact", where one column may have thousands of edges and the others few.
+    """
+    columns = [np.arange(len(bins.edges))] if bins.code_type is np.uint8 else similar_sizes(bins.edges)
+    return [(*pad_edges([bins.edges[j] for j in group.tolist()]), group) for group in columns]
 
 
 def _no_codes(bins: Bins, n_columns: int, n_rows: int) -> NDArray[Any]:

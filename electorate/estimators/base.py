@@ -32,11 +32,13 @@ from electorate.estimators.undoing import Undoing
 from electorate.estimators.voter_view import RowVoter, Voters
 from electorate.messages import WorkerLostError
 from electorate.modelfile import Contents
-from electorate.threads import ThreadPool, count_jobs
+from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.voters.instances import TakesInstances
 from electorate.voters.trees import Stumps
 
 MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
+FEW_CLASSES = 100  # up to that many, predict holds the votes of all rows at once
+VOTES_AT_ONCE = 2**20
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
@@ -160,7 +162,7 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
         jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
         parts = [given.as_seen(rows[2])] + ([] if given_val is None or heard is None else [given_val.as_seen(heard[2])])
         with ThreadPool(jobs) as pool:
-            rooms = [Room(given, given_val, pool, self._n_shards or jobs)]
+            rooms = [Room(given, given_val, pool, self._n_shards or count_shards(jobs, n_rows))]
             del given, given_val  # weights of 1 are not kept
             try:
                 self._fit_in(rooms.pop(), self._plan(going_on, heard is not None), rows, context)
@@ -309,7 +311,7 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The votes: one number per row for two classes, positive for the second; else a column per class."""
         check_is_fitted(self)
-        return self._decision(self._votes(X), float(np.abs(self.steps_).sum()))
+        return self._decision(self._votes(X), self._total_step())
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""
@@ -318,12 +320,31 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
         for n_voters, votes in self._staged_votes(X):
             yield self._decision(votes, float(totals[n_voters - 1]))
 
+    def _total_step(self) -> float:
+        """The sum of all steps, by which decisions are divided where a booster does so."""
+        return float(np.abs(self.steps_).sum())
+
     def _votes(self, X: Any) -> NDArray[np.int64]:
         table = self._check_rows(X, reset=False)
         if not self._is_native:
             return self.ensemble_.votes(table)
         with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
             return self.ensemble_.votes(table.n_rows, self._reader(table), pool)
+
+    def _votes_in_blocks(self, X: Any) -> Iterator[NDArray[np.int64]]:
+        """Yield the votes of successive blocks of rows, of up to VOTES_AT_ONCE votes each."""
+        table = self._check_rows(X, reset=False)
+        native = self._is_native
+        n_rows = table.n_rows if native else table.shape[0]
+        at_once = max(1, VOTES_AT_ONCE // self.n_classes_)
+        jobs = count_jobs(self.n_jobs, n_rows * table.n_columns) if native else 1
+        with ThreadPool(jobs) as pool:
+            for low in range(0, n_rows, at_once):
+                high = min(low + at_once, n_rows)
+                if native:
+                    yield self.ensemble_.votes(high - low, _shifted(self._reader(table), low), pool)
+                else:
+                    yield self.ensemble_.votes(table[low:high])
 
     def _staged_votes(self, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
         table = self._check_rows(X, reset=False)
@@ -334,7 +355,12 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
     @row_by_row
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes; of equals, the first."""
-        return self._classes_of(self.decision_function(X))
+        check_is_fitted(self)
+        if self.n_classes_ <= FEW_CLASSES:
+            return self._classes_of(self.decision_function(X))
+        total = self._total_step()
+        blocks = [self._classes_of(self._decision(votes, total)) for votes in self._votes_in_blocks(X)]
+        return np.concatenate(blocks)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """The predictions after every round."""
@@ -381,6 +407,11 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self._family(), "takes_missing", True)
         return tags
+
+
+def _shifted(read: Read, by: int) -> Read:
+    """Return a reader of the rows after the first `by`."""
+    return lambda low, high: read(low + by, high + by)
 
 
 def _two_probabilities(second: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:

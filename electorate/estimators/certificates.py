@@ -42,6 +42,7 @@ MEDIAN = "LocMedBoost paper, Theorem 4, constants ours"
 CLOPPER = "Clopper and Pearson 1934"
 IID = "the training rows were drawn independently, each like the rows to come"
 IID_OUT = "the held-out rows were drawn independently, each like the rows to come, and took no part in fitting"
+CLASSES_SUMMED = 100  # at least, before the sum of their bounds may be cut short
 ROUNDING = 1e-9  # of a vote: one that is rho counts as no more
 FAR_MORE = 3  # times as many equal rows as the rows of the fit have among themselves, and so many more
 
@@ -305,10 +306,22 @@ def _bernstein_at(vote: Vote, part: float) -> Terms:
 
 
 def _summed(votes: list[Vote], at: Callable[[Vote, float], Terms]) -> Callable[[float], Terms]:
-    """An error is an error of at least one of the binary votes: their bounds add up, each with its part of delta."""
+    """An error is an error of at least one of the binary votes: their bounds add up, each with its part of delta.
+
+    Of very many classes the sum ends where it is vacuous; "at classes" then tells how many it is over.
+    """
 
     def summed(delta: float) -> Terms:
-        every = [at(vote, delta / len(votes)) for vote in votes]
+        every: list[Terms] = []
+        so_far = 0.0
+        for vote in votes:
+            if len(every) >= CLASSES_SUMMED and so_far >= 1:
+                return {**together(every), "at classes": float(len(every))}
+            every.append(at(vote, delta / len(votes)))
+            so_far += bounds.total(every[-1])
+        return together(every)
+
+    def together(every: list[Terms]) -> Terms:
         names = dict.fromkeys(name for terms in every for name in terms)
         if len(votes) > 1:
             names = {name: None for name in names if not name.startswith(("at ", "as "))}

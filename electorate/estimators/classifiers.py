@@ -3,12 +3,13 @@
 Each is its parameters, its booster, and how votes become decisions and probabilities.
 """
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.utils._param_validation import Options
+from sklearn.utils._param_validation import Options, StrOptions
 
 from electorate import decisions
 from electorate.boosting.adaboost import AdaBoost, AdaBoostR, RealAdaBoost
@@ -131,7 +132,7 @@ class AdaBoostClassifier(BoostedClassifier):
     _log_odds_factor = 1.0
 
     def _booster(self, n_labels: int) -> Booster:
-        return AdaBoost(n_labels, self.learning_rate)
+        return AdaBoost(n_labels, float(self.learning_rate))
 
     @property
     def estimator_weights_(self) -> NDArray[np.float64]:
@@ -175,7 +176,7 @@ class RealAdaBoostClassifier(BoostedClassifier):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedClassifier._parameter_constraints,
-        "step": [Options(object, {"search", 1})],
+        "step": [StrOptions({"search"}), Options(Real, {1})],
     }
 
     def __init__(
@@ -227,7 +228,7 @@ class RealAdaBoostClassifier(BoostedClassifier):
             )
 
     def _booster(self, n_labels: int) -> Booster:
-        return RealAdaBoost(n_labels, self.learning_rate, self.step == "search")
+        return RealAdaBoost(n_labels, float(self.learning_rate), self.step == "search")
 
     def _default_family(self) -> Trees:
         return Trees(1, criterion="matsushita")
@@ -299,7 +300,7 @@ class AdaBoostRClassifier(BoostedClassifier):
         self.random_state = random_state
 
     def _booster(self, n_labels: int) -> Booster:
-        return AdaBoostR(self.learning_rate)
+        return AdaBoostR(float(self.learning_rate))
 
     def _default_family(self) -> Trees:
         return Trees(1, criterion="matsushita")

@@ -20,7 +20,6 @@ from electorate.boosting.losses import NAMED, Exponential, log_slope
 from electorate.boosting.rivals import Rivals
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.estimators.family_complexity import shape_of
-from electorate.estimators.lazily import row_by_row
 from electorate.estimators.voter_view import RowVoter, Voters
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import ByRows
@@ -214,11 +213,9 @@ class DeepBoostClassifier(BoostedClassifier):
         for _, votes in self._staged_votes(X):
             yield self._decision(votes, 0.0)
 
-    @row_by_row
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The votes f: one number per row for two classes, positive for the second; else a column per class."""
-        check_is_fitted(self)
-        return self._decision(self._votes(X), 0.0)
+    def _total_step(self) -> float:
+        """Votes are f itself, whatever the steps."""
+        return 0.0
 
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.n_classes_ == 1:

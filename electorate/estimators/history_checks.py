@@ -1,4 +1,4 @@
-"""Checks the history of a classifier's file against its voters, classes and parameters, before anybody relies on it."""
+"""Checks the history of a model file against its voters, classes and parameters, before anything relies on it."""
 
 from typing import Any
 
@@ -32,13 +32,9 @@ def check_history(model: Any, contents: Contents) -> None:
     if rows:
         lacking = COLUMNS.get(kind, ROUND) - set(history)
         expect(not lacking, f"the history has no column {min(lacking, default='')!r}")
-    for name in WHOLE:
-        if name in history:
-            whole = np.isfinite(history[name]) & (history[name] == np.rint(history[name]))
-            expect(bool(np.all(whole & (history[name] >= 0))), f"the history has a {name!r} that is no whole number")
+    _check_whole(history)
     n_runs = runs_of(model)
     expect(("label" in history) == (n_runs > 1), "the labels of the history do not fit the classes")
-    expect(bool(np.all(history["n_voters"] <= max(rows, 1))), "the history counts more voters than rounds")
     label = history["label"] if n_runs > 1 else np.zeros(rows)
     expect(bool(np.all(label < n_runs)), "the history has a label that is no class")
     counted = np.bincount(label.astype(np.int64), minlength=n_runs)
@@ -56,6 +52,36 @@ def check_history(model: Any, contents: Contents) -> None:
         _check_steps(model, history, label, about)
     if kind == "DeepBoostClassifier" and rows:
         _check_numbers(model, label, about)
+
+
+def check_median_history(model: Any) -> None:
+    """Raise ValueError where the history of a weighted median's regressor cannot have led to its voters."""
+    history, vote = model.history_, model.vote_
+    _check_whole(history)
+    told = history["step"][: vote.n_voters]
+    alone = np.zeros(len(told), dtype=np.bool_)
+    alone[-1:] = vote.decides  # a voter that decides alone has an infinite step, which votes as 0
+    expect(np.array_equal(np.isposinf(told), alone), "the history has other voters of infinite steps")
+    expect(np.array_equal(np.where(alone, 0.0, told), vote.steps), "the history has other steps than the voters")
+
+
+def check_quad_history(model: Any) -> None:
+    """Raise ValueError where the history of QuadBoost's regressor cannot have led to its voters and moves."""
+    rows = len(model.history_["step"])
+    _check_whole(model.history_)
+    _check_voters(model, 1)
+    _check_moves(model, np.array([rows]))
+    check_errors(model, np.zeros(rows))
+
+
+def _check_whole(history: dict[str, Any]) -> None:
+    """Columns of counts hold whole numbers, and no round has more voters than there are rounds."""
+    for name in WHOLE:
+        if name in history:
+            whole = np.isfinite(history[name]) & (history[name] == np.rint(history[name]))
+            expect(bool(np.all(whole & (history[name] >= 0))), f"the history has a {name!r} that is no whole number")
+    rows = len(history["n_voters"])
+    expect(bool(np.all(history["n_voters"] <= max(rows, 1))), "the history counts more voters than rounds")
 
 
 def runs_of(model: Any) -> int:

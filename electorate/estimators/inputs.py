@@ -6,7 +6,8 @@ Errors name the column, the row or the option, and say what to do.
 import math
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from numbers import Real
 from typing import Any
 
@@ -46,17 +47,27 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         validate_data(estimator, native, reset=reset, skip_check_array=True)
         _refuse_empty(*frame.shape)
         return read_table(native)
-    checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=("csr", "csc"),
-        dtype="numeric",
-        ensure_all_finite=False,
-    )
+    with too_large_refused("X"):
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
     return read_table(checked)
+
+
+@contextmanager
+def too_large_refused(name: str) -> Iterator[None]:
+    """Turn the OverflowError of a Python integer beyond float64 into a ValueError that names the argument."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(f"{name} has a number that is too large for float64: divide it by a power of ten") from error
 
 
 def readable_container(X: Any) -> Any:
@@ -181,13 +192,14 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
     if sample_weight is None:
         return np.ones(n_rows)
     given = np.asarray(_to_array(sample_weight))
-    weight = check_array(
-        given if given.ndim else np.full(n_rows, given),
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_all_finite=False,
-        input_name="sample_weight",
-    )
+    with too_large_refused("sample_weight"):
+        weight = check_array(
+            given if given.ndim else np.full(n_rows, given),
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name="sample_weight",
+        )
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight per row of X")
     refuse_bad(weight)
@@ -241,7 +253,9 @@ def named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
     if unknown and any(label not in given for label in classes):
         raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {known!r}")
     for label, factor in given.items():
-        if not (isinstance(factor, Real) and math.isfinite(factor) and float(factor) >= 0):
+        with too_large_refused(f"class_weight of {label!r}"):
+            fits = isinstance(factor, Real) and 0 <= float(factor) < math.inf
+        if not fits:
             raise ValueError(f"class_weight of {label!r} is {factor!r}: it must be a finite number, not negative")
     return np.array([given.get(label, 1.0) for label in classes], dtype=np.float64)
 
@@ -262,7 +276,15 @@ def category_columns(table: Table, wanted: Any, by_type: list[int]) -> list[int]
 
 
 def _unmask(table: Table, wanted: Any) -> list[Any]:
-    items = np.asarray(wanted)
+    try:
+        items = np.asarray(list(wanted) if isinstance(wanted, set | frozenset) else wanted)
+    except ValueError:  # lists of different lengths
+        items = np.empty(0).reshape(0, 0)
+    if items.ndim != 1:
+        raise ValueError(
+            "categorical_features must be one list of column names, positions or booleans, or 'from_dtype', not "
+            f"{wanted!r}"
+        )
     if items.dtype != np.bool_:
         return list(items.tolist())
     if len(items) != table.n_columns:
@@ -275,7 +297,10 @@ def _column_number(table: Table, places: dict[str, int], item: Any) -> int:
         if item not in places:
             raise ValueError(f"categorical_features names {item!r}, which is not a column of X")
         return places[item]
-    if not 0 <= int(item) < table.n_columns:
+    whole = isinstance(item, int) or (isinstance(item, float) and item.is_integer())
+    if not whole:
+        raise ValueError(f"categorical_features names column {item!r}: columns are named by their name or position")
+    if not 0 <= item < table.n_columns:
         raise ValueError(f"categorical_features names column {item!r}; X has the columns 0 to {table.n_columns - 1}")
     return int(item)
 
@@ -290,8 +315,24 @@ def refuse_too_large(needed: int) -> None:
         )
 
 
+def refuse_many_labels(model: Any, n_labels: int) -> None:
+    """Raise ValueError if a booster of all classes at once cannot hold what one voter adds to each class.
+
+    That is a table [state, label, leaf], of two leaves at least, and a copy of it.
+    """
+    if model._one_vs_rest or n_labels <= 2:
+        return
+    needed, free = 2 * 8 * model._booster(n_labels).n_states * n_labels * 2, free_memory()
+    if free is not None and needed > free:
+        raise ValueError(
+            f"y has {n_labels} classes, for which {type(model).__name__} needs {needed / 2**30:.1f} GiB or more, and "
+            f"{free / 2**30:.1f} GiB are free: use AdaBoostRClassifier, which fits one class after the other, or merge "
+            "rare classes"
+        )
+
+
 def free_memory() -> int | None:
-    """Bytes this process may still take: what the machine has left, or its control group."""
+    """Bytes this process may still take: what the machine has left, its control group, or its own limit."""
     limits = []
     with suppress(OSError, ValueError), open("/proc/meminfo") as file:
         limits += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
@@ -299,7 +340,20 @@ def free_memory() -> int | None:
         limits.append(group_memory("/sys/fs/cgroup"))
     if not limits and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(ImportError, OSError, ValueError):
+        limits += address_space_left()
     return min(limits, default=None)
+
+
+def address_space_left() -> list[int]:
+    """Bytes of address space until the limit of this process (ulimit -v), if it has one."""
+    import resource  # not on Windows
+
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return []
+    with open("/proc/self/statm") as file:
+        return [max(0, most - int(file.read().split()[0]) * resource.getpagesize())]
 
 
 def group_memory(folder: str) -> int:

@@ -154,7 +154,7 @@ class VadaBoostClassifier(Penalised):
         self.random_state = random_state
 
     def _with_lam(self, lam: float, n_labels: int) -> Booster:
-        return VadaBoost(n_labels, self.learning_rate, lam)
+        return VadaBoost(n_labels, float(self.learning_rate), lam)
 
 
 class EBBoostClassifier(Penalised):
@@ -224,7 +224,7 @@ class EBBoostClassifier(Penalised):
         self.random_state = random_state
 
     def _with_lam(self, lam: float, n_labels: int) -> Booster:
-        return EBBoost(n_labels, self.learning_rate, lam)
+        return EBBoost(n_labels, float(self.learning_rate), lam)
 
     def _searching(self, bench: Any, booster: Any, past: Any) -> ByCost:
         return ByCost(bench.family, booster)

@@ -13,6 +13,7 @@ from electorate import modelfile
 from electorate.council import Council
 from electorate.estimators import file_parts as parts
 from electorate.estimators import files, seen
+from electorate.estimators.history_checks import check_quad_history
 from electorate.modelfile import Contents, meta_value, require
 from electorate.moves import Moves
 
@@ -55,6 +56,7 @@ def rebuild(contents: Contents, families: dict[str, type]) -> Any:
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     files._read_validation(contents, model)
     _read_frame(contents, model)
+    check_quad_history(model)
     seen.read_seen(contents, model)
     model.estimator_ = model._family()
     files._read_held_out(contents, model)

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, is_regress
 from sklearn.callback import CallbackSupportMixin
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from electorate import kernels
 from electorate.boosting.loop import OTHER_DATA
@@ -27,6 +27,7 @@ from electorate.boosting.quadboost import PENALTIES
 from electorate.data.agree import alone
 from electorate.data.bins import finding_bins
 from electorate.data.split import candidates, draw, hash_rows
+from electorate.data.targets import check_targets
 from electorate.data.weights import Weights, read_weights
 from electorate.engines.memory import Threads
 from electorate.engines.residuals import Residuals
@@ -298,7 +299,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
         X, y, sample_weight = rows
         table = self._check_rows(X, reset=reset)
         n_rows = table.n_rows if self._is_native else table.shape[0]
-        return table, check_target(self, y, n_rows), inputs.check_weight(sample_weight, n_rows)
+        return table, check_targets(self, y, n_rows), inputs.check_weight(sample_weight, n_rows)
 
     def _frame(self, given: Given) -> Frame:
         """Targets that count come to lie from -1 to 1; for voters searched afresh, around their mean."""
@@ -460,25 +461,6 @@ def set_aside(table: Any, y: Floats, weights: Weights, part: float, seed: int) -
     if not aside.any() or not np.any(weights.rows > aside):
         raise ValueError("too few rows to set some aside: early_stopping=True needs more than one sample")
     return aside
-
-
-def check_target(model: Any, y: Any, n_rows: int) -> Floats:
-    """y as finite numbers."""
-    if y is None:
-        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
-    target = np.asarray(column_or_1d(y, warn=True))
-    if target.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y holds complex numbers")
-    target = target.astype(np.float64)
-    if len(target) != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {len(target)}"
-        )
-    bad = np.flatnonzero(~np.isfinite(target))
-    if bad.size:
-        kind = "infinity" if np.isinf(target[bad[0]]) else "NaN"
-        raise ValueError(f"Input y contains {kind}: row {int(bad[0])}; drop such rows")
-    return target
 
 
 def mean_of(target: Floats, weights: Weights) -> float:

@@ -36,7 +36,7 @@ from electorate.estimators.target_room import TargetOutline, TargetPlan, TargetR
 from electorate.estimators.undoing import Undoing
 from electorate.median import Median, Stage, Votes
 from electorate.messages import WorkerLostError
-from electorate.threads import ThreadPool, count_jobs
+from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.voters.columns import Columns
 from electorate.voters.instances import TakesInstances
 from electorate.voters.pool import Pool
@@ -153,7 +153,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         jobs = count_jobs(self.n_jobs, len(given.labels) * self.n_features_in_)
         parts = [given.as_seen(rows[2])] + ([] if given_val is None or heard is None else [given_val.as_seen(heard[2])])
         with ThreadPool(jobs) as pool:
-            room = TargetRoom(given, given_val, pool, self._n_shards or jobs)
+            room = TargetRoom(given, given_val, pool, self._n_shards or count_shards(jobs, len(given.labels)))
             room.X = {"train": rows[0] if self._is_native else given.table}
             if heard is not None and given_val is not None:
                 room.X["heard"] = heard[0] if self._is_native else given_val.table

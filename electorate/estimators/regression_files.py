@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import modelfile
+from electorate.boosting.targets import COLUMNS
 from electorate.ensemble import LEAF, Ensemble
 from electorate.estimators import file_parts as parts
 from electorate.estimators import files, seen
+from electorate.estimators.history_checks import check_median_history
 from electorate.grid import LONGEST
 from electorate.median import Median
 from electorate.modelfile import Contents, meta_value, require
@@ -26,7 +28,7 @@ ESTIMATORS = {
     "LocMedBoostRegressor": "electorate.estimators.regressors",
     "MedBoostRegressor": "electorate.estimators.regressors",
 }
-NEEDED = frozenset({"step", "edge", "error", "rho", "log_z", "n_voters", "seconds"})
+NEEDED = frozenset(COLUMNS)  # of the history
 NUMBERS = ("eps_", "rho_")  # attributes, where a model has them
 
 
@@ -101,6 +103,7 @@ def rebuild(contents: Contents) -> Any:
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     files._read_validation(contents, model)
     _read_numbers(contents, model)
+    check_median_history(model)
     seen.read_seen(contents, model)
     model.estimator_ = model._family()
     files._read_held_out(contents, model)

@@ -126,7 +126,7 @@ class AdaBoostRegressor(BoostedRegressor):
         return "squared_error"
 
     def _tries(self, outline: TargetOutline) -> list[Try]:
-        return [Try(AdaBoostR2(R2(self.loss, self.learning_rate)))]
+        return [Try(AdaBoostR2(R2(self.loss, float(self.learning_rate))))]
 
 
 class MedBoostRegressor(BoostedRegressor):
@@ -293,7 +293,9 @@ class MedBoostRegressor(BoostedRegressor):
         self._refuse_tiny(eps)
         cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
         rule: Any = (
-            Constant(rho) if rho is not None else (LowestEdge if self.rho == "lowest_edge" else Adaptive)(self.nu)
+            Constant(rho)
+            if rho is not None
+            else (LowestEdge if self.rho == "lowest_edge" else Adaptive)(float(self.nu))
         )
         return Try(MedBoost(cost, rule), partial(self._earning, cost), {"eps_": eps, "rho_": rho})
 

@@ -21,6 +21,7 @@ from electorate.council import Council
 from electorate.data.agree import alone
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
+from electorate.estimators import inputs
 from electorate.estimators.callbacks import Checkpoint, Hooks
 from electorate.estimators.room import Outline, Room
 from electorate.estimators.words import column_names
@@ -70,6 +71,7 @@ def run(model: Any, place: Place, outline: Outline, context: Any, data: tuple[An
     """Fit the model by its family. Nothing of it changes before all is done."""
     before = _before(model)
     classes = outline.classes
+    inputs.refuse_many_labels(model, len(classes))
     bins: Bins = place.agree("find_bins", model.categorical_features, model.max_bins)
     if before is not None:
         _refuse_other_data(before, bins, classes)
@@ -96,6 +98,7 @@ def run_wrapped(model: Any, room: Room, outline: Outline, context: Any, data: tu
     before = _before(model)
     classes, examples, heard = outline.classes, room.examples["train"], room.examples.get("heard")
     X: Any = examples.table
+    inputs.refuse_many_labels(model, len(classes))
     speech: Any = _hearing(model, classes) if model._by_rows else _speech(model, outline)
     groups = _groups(model, classes)
     engine = Rows(examples, lambda voter: speech.of(voter, X))

@@ -108,6 +108,8 @@ def _margin_error(model: Any, theta: float, train: Any) -> Bound:
         return refused(name, ADABOOST_R, "it is about two classes")
     rows = _rows_of(model, None)
     mus = mus_of(model, rows, None)
+    if not len(mus):
+        return refused(name, ADABOOST_R, "there are no voters")
     why = broken_conditions(rows, mus)
     if why is not None:
         return refused(name, ADABOOST_R, why)

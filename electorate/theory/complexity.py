@@ -7,6 +7,8 @@ sqrt(2 log N / n) for the number N of ways in which a family can label n rows.
 import math
 from dataclasses import dataclass
 
+DEEPEST = 900  # 2^depth stays within float64; the complexity of such trees is far beyond 1 for any table
+
 # ---------------------------------------------------------------- what a table looks like
 
 
@@ -91,7 +93,7 @@ def published_paired_stumps(n: int, d: int) -> float:
     """Eq. 8, for two columns at least."""
     if d < 2:
         raise ValueError("paired stumps ask about two columns (eq. 8), and d is 1: use stumps")
-    return math.sqrt(2 * math.log(2 * n**2 * d * (d - 1)) / n)
+    return math.sqrt(2 * (2 * math.log(n) + math.log(2 * d * (d - 1))) / n)
 
 
 def published_trees(n: int, d: int, questions: int) -> float:
@@ -101,7 +103,7 @@ def published_trees(n: int, d: int, questions: int) -> float:
 
 def published_depth(n: int, d: int, depth: int) -> float:
     """Section 4: VC dimension at most (2^k + 1) log2(d + 1) for trees of depth k."""
-    return vc_complexity(n, (2**depth + 1) * math.log2(d + 1))
+    return vc_complexity(n, (2.0 ** min(depth, DEEPEST) + 1) * math.log2(d + 1))
 
 
 def vc_complexity(n: int, dimension: float) -> float:

@@ -33,7 +33,8 @@ class ColumnVoter:
     scale: float
 
     def outputs(self, X: Floats) -> Floats:
-        said = np.clip(X[:, self.column] / self.scale, -1.0, 1.0) * self.sign
+        with np.errstate(over="ignore"):  # infinity is clipped like any value beyond the scale
+            said = np.clip(X[:, self.column] / self.scale, -1.0, 1.0) * self.sign
         return np.where(np.isnan(said), 0.0, said)
 
     @property

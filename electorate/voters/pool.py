@@ -37,6 +37,7 @@ class Candidates:
     @classmethod
     def of(cls, bins: Bins, counts: NDArray[np.int64], per_feature: int) -> "Candidates":
         """The thresholds that part a column's sample weight most evenly; its heaviest categories; missing or not."""
+        per_feature = min(int(per_feature), int(bins.n_bins.max(initial=1)))  # more would only allocate memory
         parts = [_thresholds(bins, counts, per_feature), _levels(bins, counts, per_feature), _missing(bins)]
         columns = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
         order = np.lexsort((columns[2], columns[1], columns[0]))

@@ -13,6 +13,7 @@ from electorate import kernels
 from electorate.data.bins import Bins
 
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
+MOST_ROWS = 2**62
 ANY_ROWS = np.zeros((0, 0), dtype=np.int64)
 
 
@@ -227,6 +228,11 @@ def prefixes(order: NDArray[np.int64], width: int) -> list[NDArray[np.bool_]]:
         on_left[category] = True
         masks.append(on_left.copy())
     return masks
+
+
+def least_rows(wanted: int) -> int:
+    """Return min_samples_leaf as the kernels take it: a 64-bit integer, however large."""
+    return min(int(wanted), MOST_ROWS)
 
 
 def enough(rows: NDArray[np.int64], column: int, on_left: NDArray[np.bool_], min_rows: int) -> bool:

@@ -14,7 +14,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate import kernels
-from electorate.voters.questions import ANY_ROWS, Found, SquaresFinder, Tests, enough, in_order, prefixes, sides_of
+from electorate.voters.questions import (
+    ANY_ROWS,
+    Found,
+    SquaresFinder,
+    Tests,
+    enough,
+    in_order,
+    least_rows,
+    prefixes,
+    sides_of,
+)
 from electorate.voters.trees import Limits, Search, Voter, grow_by
 
 Array = NDArray[np.float64]
@@ -157,7 +167,7 @@ class RegressionTrees(BaseEstimator):
         self.criterion = criterion
 
     def limits(self) -> Limits:
-        return Limits(self.max_depth, self.min_samples_leaf)
+        return Limits(self.max_depth, least_rows(self.min_samples_leaf))
 
 
 @dataclass(frozen=True)
@@ -169,8 +179,9 @@ class EdgeTrees:
     by_histograms: ClassVar[bool] = True
 
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
-        finder = TargetFinder(search.bins, search.counts, self.earning, self.family.min_samples_leaf)
-        voter = grow_by(finder, search, self.family.limits())
+        limits = self.family.limits()
+        finder = TargetFinder(search.bins, search.counts, self.earning, limits.min_samples_leaf)
+        voter = grow_by(finder, search, limits)
         return voter, self._outputs(voter, search)
 
     def _outputs(self, voter: Voter, search: Search) -> Array:
@@ -216,8 +227,9 @@ class SquaresTrees:
     by_histograms: ClassVar[bool] = True
 
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
-        finder = SquaresFinder(search.bins, search.counts, self.family.min_samples_leaf)
-        voter = grow_by(finder, search, self.family.limits())
+        limits = self.family.limits()
+        finder = SquaresFinder(search.bins, search.counts, limits.min_samples_leaf)
+        voter = grow_by(finder, search, limits)
         sums = voter.sums.astype(np.float64)
         share = np.divide(sums[:, 1], sums[:, 0], out=np.zeros(len(sums)), where=sums[:, 0] > 0)
         value = self.low + np.clip(share, 0.0, 1.0) * (self.high - self.low)

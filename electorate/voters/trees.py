@@ -19,7 +19,7 @@ from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import leaf_outputs
 from electorate.voters.lookahead import Stuck, ties
-from electorate.voters.questions import ANY_ROWS, Finder, Found
+from electorate.voters.questions import ANY_ROWS, Finder, Found, least_rows
 
 MANY_LEVELS = 2**31
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
@@ -294,7 +294,7 @@ class Trees(BaseEstimator):
         self.smoothing = smoothing
 
     def best(self, search: Search) -> Voter:
-        limits = Limits(self.max_depth, self.min_samples_leaf, self.min_samples_split)
+        limits = Limits(self.max_depth, least_rows(self.min_samples_leaf), self.min_samples_split)
         return grow(search, self.criterion, limits)
 
     def constant(self, search: Search) -> Voter:

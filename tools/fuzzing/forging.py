@@ -202,7 +202,8 @@ def chain(rng: random.Random, made: Forgery, sound: list[Path]) -> None:
 def more_columns(rng: random.Random, made: Forgery, sound: list[Path]) -> None:
     """Add columns; sometimes one of them has as many edges as a column may have."""
     have = made.meta.get("n_features")
-    if not isinstance(have, int) or "edge_offsets" not in made.arrays or len(made.arrays["edge_offsets"]) != have + 1:
+    needed = {"edges", "edge_offsets", "n_bins", "has_missing"}
+    if not isinstance(have, int) or not needed <= set(made.arrays) or len(made.arrays["edge_offsets"]) != have + 1:
         return
     named = isinstance(made.meta.get("feature_names"), list)
     more = rng.choice([1, 10, 300] if named else [1, 10, 1000, 20_000])  # wide dataframes are slow by themselves

@@ -55,6 +55,8 @@ def attempt(where: str, call: Callable[[], Any], *, may_lack: bool = False) -> A
             raise Refused(f"{type(error).__name__}: {error}") from None
         raise Found(Finding(f"raw {type(error).__name__}", where, shown(error), _line(error))) from None
     except MemoryError as error:
+        if raised_by_us(error):  # an estimate before the work
+            raise Refused(f"MemoryError: {error}") from None
         raise Found(Finding("memory", where, shown(error), _line(error))) from None
     except Exception as error:
         raise Found(Finding(type(error).__name__, where, shown(error), _line(error))) from None
