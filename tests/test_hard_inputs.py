@@ -742,12 +742,6 @@ def test_shards_are_not_smaller_than_a_few_rows() -> None:
     assert count_shards(2, 10**6) == 2
 
 
-def test_early_stopping_needs_no_memory_for_rounds_that_will_not_come() -> None:
-    X, _ = normal()
-    model = electorate.MedBoostRegressor(n_estimators=2**50, early_stopping=True, n_iter_no_change=2).fit(X, X[:, 0])
-    assert len(model.history_["step"]) < 1000
-
-
 def test_a_certificate_of_a_fit_without_voters() -> None:
     """Rounds that left no voter, as a file may claim."""
     X, y = normal(40)

@@ -30,7 +30,6 @@ NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"
 TOO_FEW = (
     "too few rows to set some aside to choose by (one sample is not enough): give eps and rho as numbers, or X_val"
 )
-ROUNDS_EXPECTED = 1000  # where early stopping ends the fit, whatever n_estimators says
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class TargetRoom:
 
     def _refuse_too_large(self, max_bins: int | str, width: int) -> None:
         heard = self.fittings.get("heard")
-        votes = 16 * len(heard.y) * min(self.plan.n_estimators, ROUNDS_EXPECTED) if heard is not None else 0
+        votes = 16 * len(heard.y) * self.plan.n_estimators if heard is not None else 0
         n_histograms = self.n_shards * self.plan.n_histograms + (2 if self.n_shards > 1 else 0)
         inputs.refuse_too_large(bytes_needed(self.fittings["train"], max_bins, n_histograms, width) + votes)
 
