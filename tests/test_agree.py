@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from electorate.data.agree import Ask, Each, Least, Most, Union, alone, together
+from electorate.data.agree import Ask, Each, Least, Most, Union, together
 from electorate.data.bins import Sketch, find_bins, finding_bins
-from electorate.data.split import _shares, drawing
+from electorate.data.split import Candidates, _quotas, draw, drawing
 from electorate.data.stack import Stack
 from electorate.data.table import Categories, read_table
 from electorate.data.weights import read_weights, reading
@@ -73,10 +73,11 @@ def test_rows_drawn_in_parts(rng: np.random.Generator, equal: bool, crowded: boo
     hashes = hashes[rng.integers(0, max(1, n // 20), n)] if equal else hashes
     hashes = hashes >> np.uint64(50) if crowded else hashes
     times, labels = rng.integers(0, 4, n), rng.integers(0, n_labels, n)
-    drawn = alone(drawing(hashes, times, labels, n_labels, part))
+    drawn = draw(Candidates(hashes, times, labels, n_labels), part)
     assert np.all((drawn >= 0) & (drawn <= times))
     rows = cut(rng, n)
-    parts = in_parts([drawing(hashes[r], times[r], labels[r], n_labels, part, k) for k, r in enumerate(rows)])
+    each = [Candidates(hashes[r], times[r], labels[r], n_labels) for r in rows]
+    parts = in_parts([drawing(mine, part, k) for k, mine in enumerate(each)])
     elsewhere = np.concatenate(parts)
     for label in range(n_labels):
         mine = labels == label
@@ -88,7 +89,7 @@ def assert_drawn(hashes: np.ndarray, times: np.ndarray, chosen: np.ndarray, part
     total = int(times.sum())
     assert chosen.sum() == max(0, min(math.ceil(part * total), total - 1))
     bucket = (hashes >> np.uint64(52)).astype(int)
-    shares = _shares(np.bincount(bucket, weights=times, minlength=4096).astype(np.int64)[None], part)
+    shares = _quotas(np.bincount(bucket, weights=times, minlength=4096).astype(np.int64)[None], part)
     for place in np.unique(bucket):
         here = bucket == place
         smallest = np.sort(np.repeat(hashes[here], times[here]))[: shares[place]]
@@ -98,7 +99,7 @@ def assert_drawn(hashes: np.ndarray, times: np.ndarray, chosen: np.ndarray, part
 def test_shares_of_buckets() -> None:
     """The fractions are carried on: at most one from the exact part of what was passed."""
     counts = np.random.default_rng(0).integers(0, 9, 200)
-    shares = _shares(counts[None], 0.1)
+    shares = _quotas(counts[None], 0.1)
     assert shares.sum() == math.ceil(0.1 * counts.sum())
     assert np.all(shares <= counts)
     assert np.all(np.abs(np.cumsum(shares) - np.cumsum(counts) * shares.sum() / counts.sum()) < 1)

@@ -397,7 +397,7 @@ def test_a_family_of_ones_own_over_bins_has_files(tmp_path):
     model = AdaBoostClassifier(OneColumn(), n_estimators=3).fit(X, y)
     assert model.feature_importances_[0] == 1
     model.save(tmp_path / "model")
-    with pytest.raises(ModelFormatError, match=r"'OneColumn', which is not electorate's own.*families="):
+    with pytest.raises(ModelFormatError, match=r"'OneColumn', which is not part of electorate.*families="):
         load(tmp_path / "model")
     again = load(tmp_path / "model", families=[OneColumn])
     assert again.digest_ == model.digest_
