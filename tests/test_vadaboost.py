@@ -1,5 +1,6 @@
 """VadaBoost: cost (3) recomputed from outside, the paper's identities, bits, what goes wrong, lam="auto"."""
 
+import time
 import warnings
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from training_cases import noisy, plain
 
-from electorate import Checkpoint, Pool, Rules, Stumps, Trees, Union, VadaBoostClassifier, load
+from electorate import Checkpoint, Pool, Rules, Stumps, TimeLimit, Trees, Union, VadaBoostClassifier, load
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES
@@ -281,3 +282,13 @@ def test_lam_is_chosen_on_rows_set_aside(n_classes, early, tmp_path):
     chosen = warm.lam_.copy()
     warm.set_params(n_estimators=7).fit(X[:160], y[:160], X_val=X[160:], y_val=y[160:])
     np.testing.assert_array_equal(warm.lam_, chosen)
+
+
+def test_a_time_limit_holds_for_the_candidates_too():
+    X, y = noisy(2)
+    model = VadaBoostClassifier(lam="auto", n_estimators=2**62, random_state=0).set_callbacks(TimeLimit(0.5))
+    started = time.monotonic()
+    model.fit(X, y)
+    assert time.monotonic() - started < 20
+    assert model.stop_reason_ == "time_limit"
+    assert len(model.lam_) == 1

@@ -3,6 +3,7 @@
 `model.set_callbacks(ProgressBar(), TimeLimit(60), Checkpoint("model.ckpt"))`. scikit-learn's own callbacks work too.
 """
 
+import math
 import os
 import sys
 import time
@@ -145,7 +146,8 @@ class Callback:
 class TimeLimit(Callback):
     """Stop after the round in which `seconds` have passed; `stop_reason_` is then "time_limit".
 
-    Where classes are fitted one after another, each has an equal part of the time, and what those before it left.
+    Where classes are fitted one after another, each has an equal part of the time, and what those before it left. So
+    have the candidates of ``lam="auto"`` and the run with the chosen one.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -161,10 +163,29 @@ class TimeLimit(Callback):
         hooks = getattr(estimator, "_hooks", None)
         if hooks is None or context.max_subtasks != 0:
             return False
-        part = (len(hooks.finished) + 1) / hooks.n_runs
-        over = time.monotonic() - self._started >= self.seconds * part
+        over = self.left(hooks) <= 0
         self.stop_reason = "time_limit" if over else None
         return over
+
+    def left(self, hooks: Hooks) -> float:
+        """Seconds that this run still has."""
+        part = (len(hooks.finished) + 1) / hooks.n_runs
+        return self.seconds * part - (time.monotonic() - self._started)
+
+
+class TrialLimit:
+    """Ends the run of one candidate when its part of the time limit has passed; no limit without a TimeLimit."""
+
+    def __init__(self, model: Any, part: float) -> None:
+        limits = [callback for callback in getattr(model, "_skl_callbacks", []) if isinstance(callback, TimeLimit)]
+        left = min((limit.left(model._hooks) for limit in limits), default=math.inf)
+        self.end = time.monotonic() + part * left
+
+    def replay(self, outcome: Outcome) -> str | None:
+        return None
+
+    def after(self, change: Change, outcome: Outcome) -> str | None:
+        return "time_limit" if time.monotonic() >= self.end else None
 
 
 class ProgressBar(Callback):

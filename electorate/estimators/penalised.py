@@ -48,7 +48,8 @@ class Penalised(BoostedClassifier):
         before = training._before(self)
         if before is None or len(before.lam_) <= run:
             boosters = [self._with_lam(lam, n_labels) for lam in LAMS]
-            scores = [training.listen(bench, group, booster) for booster in boosters]
+            parts = [1 / (left + 1) for left in range(len(LAMS), 0, -1)]  # the run with the chosen one is the last
+            scores = [training.listen(bench, group, *each) for each in zip(boosters, parts, strict=True)]
             known = getattr(self, "lam_", np.empty(0)), getattr(self, "lam_scores_", np.empty((0, len(LAMS))))
             self.lam_ = np.append(known[0][:run], LAMS[int(np.argmin(scores))])
             self.lam_scores_ = np.vstack([known[1][:run], scores])

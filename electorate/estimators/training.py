@@ -22,7 +22,7 @@ from electorate.data.agree import alone
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
 from electorate.estimators import inputs
-from electorate.estimators.callbacks import Checkpoint, Hooks
+from electorate.estimators.callbacks import Checkpoint, Hooks, TrialLimit
 from electorate.estimators.room import Outline, Room
 from electorate.estimators.words import column_names
 from electorate.voters.by_rows import ByRows, Hearing
@@ -185,9 +185,9 @@ def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome, hooks
     return boost(setting, model.n_estimators, past, watchers)
 
 
-def listen(bench: Bench, group: NDArray[np.int64] | None, booster: Any) -> float:
+def listen(bench: Bench, group: NDArray[np.int64] | None, booster: Any, part: float) -> float:
     """The score of a run with this booster on the rows set aside: after its last round, or after the best if the model
-    stops by them. For choosing among boosters."""
+    stops by them. For choosing among boosters. part: of the time that is left, where there is a limit."""
     model, engine, judge = bench.model, bench.engine, bench.judge
     family = copy.copy(bench.family)
     if isinstance(family, Wrapped):
@@ -198,7 +198,7 @@ def listen(bench: Bench, group: NDArray[np.int64] | None, booster: Any) -> float
     patience = model.n_iter_no_change if model.early_stopping else model.n_estimators + 1
     validation = Validation(judge, booster, model.scoring, model.tol, patience)
     setting = Setting(engine, model._searching(bench, booster, Outcome()), booster, bench.bins)
-    outcome = boost(setting, model.n_estimators, None, [validation])
+    outcome = boost(setting, model.n_estimators, None, [validation, TrialLimit(model, part)])
     if not outcome.rows:
         return float("inf")
     return validation.best if model.early_stopping else outcome.rows[-1]["validation"]
