@@ -107,7 +107,7 @@ def test_the_parts_of_a_vote_are_the_vote(name):
         else:
             alone = model.ensemble_.only(voter)
             read = model._reader(model._check_rows(X, reset=False))
-            said = alone.votes(len(y), read, electorate.threads.Pool(1))[0] / 2.0**40
+            said = alone.votes(len(y), read, electorate.threads.ThreadPool(1))[0] / 2.0**40
             leaves = alone.value[alone.column < 0, 0]
             said = said / np.copysign(np.abs(leaves).max(), leaves[np.flatnonzero(leaves)[0]])
         assert np.abs(said).max() <= 1 + 1e-12
