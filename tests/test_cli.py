@@ -286,6 +286,13 @@ def test_a_reader_that_leaves_is_no_error(there):
     assert b"Traceback" not in done.stderr
 
 
+def test_verify_says_nothing_of_the_classes_of_a_regressor(there, capsys):
+    X = np.arange(20.0)[:, None]
+    electorate.MedBoostRegressor(n_estimators=2).fit(X, X[:, 0]).save("m")
+    assert main(["verify", "m"]) == 0
+    assert "classes" not in capsys.readouterr().out
+
+
 def test_verify_in_json_and_against_a_digest(there, capsys):
     model = electorate.load(fitted(there))
     capsys.readouterr()

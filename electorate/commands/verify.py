@@ -27,7 +27,9 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(said, indent=1))
     else:
-        print("\n".join(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in said.items()))
+        print(
+            "\n".join(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in said.items() if value is not None)
+        )
     if options.digest is not None and options.digest.lower() != said["digest"]:
         print(f"electorate verify: this is another model than {literal(options.digest)}", file=sys.stderr)
         return 1
