@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -281,6 +282,8 @@ def test_the_table_says_what_its_words_mean():
     assert report.meaning(tied, 1.5, {}, True)[0] == "baseline (median): absolute error 1.5000"
     assert report.meaning(tied, 1.5, {}, True)[2] == "tied with stumps: trees"
     assert [line.chance_of_best for line in tied.lines] == [0.5, 0.5]
+    three = replace(tied, lines=[*tied.lines, tied.lines[1]])
+    assert report.meaning(three, 1.5, {}, True)[2].startswith("tied with stumps: all others;")
 
 
 # ---------------------------------------------------------------- the whole

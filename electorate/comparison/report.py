@@ -192,5 +192,7 @@ def lead(ranking: Ranking) -> list[str]:
     ]
     if not ties:
         return [*lines, f"the lead of {name} over every other algorithm is real"]
+    if len(ties) == len(rest) > 1:
+        return [*lines, f"tied with {name}: all others; choose by size, speed or log loss"]
     shown = "; ".join(literal(line.algorithm.name, 40) for line in ties)
     return [*lines, f"tied with {name}: {shown}"]
