@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.linear_model import Lasso
 
 from electorate import Columns, QuadBoostClassifier
-from electorate.boosting.pool_rounds import PoolRounds, Rules
-from electorate.boosting.quadboost import Penalty
+from electorate.algorithms.quadboost import Penalty
 from electorate.data.weights import read_weights
 from electorate.engines.gram import PoolState
+from electorate.training.pool_rounds import PoolRounds, Rules
 from electorate.voters import means
 from electorate.voters.columns import SignColumns
 

@@ -13,34 +13,34 @@ if sys.version_info < (3, 11):  # noqa: UP036 (an old pip installs it all the sa
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AdaBoostClassifier": "electorate.estimators.classifiers",
-    "AdaBoostRClassifier": "electorate.estimators.classifiers",
-    "AdaBoostRegressor": "electorate.estimators.regressors",
+    "AdaBoostClassifier": "electorate.estimators.adaboost",
+    "AdaBoostRClassifier": "electorate.estimators.adaboost_r",
+    "AdaBoostRegressor": "electorate.estimators.adaboost_r2",
     "BoundDisplay": "electorate.report.round_displays",
-    "Checkpoint": "electorate.estimators.callbacks",
+    "Checkpoint": "electorate.training.callbacks",
     "Columns": "electorate.voters.columns",
     "CostDisplay": "electorate.report.round_displays",
     "CumulativeMarginsDisplay": "electorate.report.margin_displays",
     "DeepBoostClassifier": "electorate.estimators.deepboost",
-    "EBBoostClassifier": "electorate.estimators.penalised",
+    "EBBoostClassifier": "electorate.estimators.ebboost",
     "IntervalDisplay": "electorate.report.regression",
     "KernelSections": "electorate.voters.kernel_sections",
     "LPBoostClassifier": "electorate.estimators.lpboost",
-    "LocMedBoostRegressor": "electorate.estimators.regressors",
+    "LocMedBoostRegressor": "electorate.estimators.medboost",
     "MarginDisplay": "electorate.report.margin_displays",
-    "MedBoostRegressor": "electorate.estimators.regressors",
+    "MedBoostRegressor": "electorate.estimators.medboost",
     "ModelFormatError": "electorate.modelfile",
     "PairedStumps": "electorate.voters.paired_stumps",
     "PathDisplay": "electorate.report.path_display",
     "Pool": "electorate.voters.pool",
-    "ProgressBar": "electorate.estimators.callbacks",
+    "ProgressBar": "electorate.training.callbacks",
     "QuadBoostClassifier": "electorate.estimators.quadboost",
-    "RLPBoostClassifier": "electorate.estimators.rlpboost",
-    "RQPBoostClassifier": "electorate.estimators.rlpboost",
-    "QuadBoostClassifierCV": "electorate.estimators.quad_cv",
-    "QuadBoostRegressor": "electorate.estimators.quad_regressor",
+    "RLPBoostClassifier": "electorate.estimators.totally_corrective",
+    "RQPBoostClassifier": "electorate.estimators.totally_corrective",
+    "QuadBoostClassifierCV": "electorate.estimators.quadboost_cv",
+    "QuadBoostRegressor": "electorate.estimators.quadboost_regressor",
     "QuantilesDisplay": "electorate.report.regression",
-    "RealAdaBoostClassifier": "electorate.estimators.classifiers",
+    "RealAdaBoostClassifier": "electorate.estimators.real_adaboost",
     "RegressionTrees": "electorate.voters.regression_trees",
     "Resampled": "electorate.voters.wrapped",
     "RobustErrorDisplay": "electorate.report.robust_error",
@@ -48,25 +48,25 @@ _HOMES = {
     "ShapeDisplay": "electorate.report.shape_display",
     "Stumps": "electorate.voters.trees",
     "ThinnedClassifier": "electorate.thinning",
-    "TimeLimit": "electorate.estimators.callbacks",
+    "TimeLimit": "electorate.training.callbacks",
     "TreeSizesDisplay": "electorate.report.tree_sizes",
     "Trees": "electorate.voters.trees",
     "Union": "electorate.voters.union",
-    "VadaBoostClassifier": "electorate.estimators.penalised",
+    "VadaBoostClassifier": "electorate.estimators.vadaboost",
     "WorkerLostError": "electorate.messages",
-    "certificate": "electorate.estimators.certificates",
+    "certificate": "electorate.inspection.certificates",
     "compare": "electorate.comparison.compare",
     "compare_over": "electorate.comparison.over_tables",
-    "complexity_of": "electorate.estimators.family_complexity",
-    "contributions": "electorate.estimators.shapley",
-    "convergence": "electorate.estimators.convergence",
-    "empirical_rademacher": "electorate.estimators.family_complexity",
-    "load": "electorate.estimators.files",
-    "margin_table": "electorate.estimators.model_margins",
-    "margins": "electorate.estimators.model_margins",
-    "rule_table": "electorate.estimators.rule_table",
-    "shape_functions": "electorate.estimators.shapes",
-    "staged_margins": "electorate.estimators.model_margins",
+    "complexity_of": "electorate.inspection.family_complexity",
+    "contributions": "electorate.inspection.shapley",
+    "convergence": "electorate.inspection.convergence",
+    "empirical_rademacher": "electorate.inspection.family_complexity",
+    "load": "electorate.model.files",
+    "margin_table": "electorate.inspection.margins",
+    "margins": "electorate.inspection.margins",
+    "rule_table": "electorate.inspection.rule_table",
+    "shape_functions": "electorate.inspection.shapes",
+    "staged_margins": "electorate.inspection.margins",
     "thin": "electorate.thinning",
     "trusted_types": "electorate.skops_types",
 }
@@ -134,29 +134,28 @@ __all__ = [
 if TYPE_CHECKING:
     from electorate.comparison.compare import compare
     from electorate.comparison.over_tables import compare_over
-    from electorate.estimators.callbacks import Checkpoint, ProgressBar, TimeLimit
-    from electorate.estimators.certificates import certificate
-    from electorate.estimators.classifiers import (
-        AdaBoostClassifier,
-        AdaBoostRClassifier,
-        RealAdaBoostClassifier,
-    )
-    from electorate.estimators.convergence import convergence
+    from electorate.estimators.adaboost import AdaBoostClassifier
+    from electorate.estimators.adaboost_r import AdaBoostRClassifier
+    from electorate.estimators.adaboost_r2 import AdaBoostRegressor
     from electorate.estimators.deepboost import DeepBoostClassifier
-    from electorate.estimators.family_complexity import complexity_of, empirical_rademacher
-    from electorate.estimators.files import load
+    from electorate.estimators.ebboost import EBBoostClassifier
     from electorate.estimators.lpboost import LPBoostClassifier
-    from electorate.estimators.model_margins import margin_table, margins, staged_margins
-    from electorate.estimators.penalised import EBBoostClassifier, VadaBoostClassifier
-    from electorate.estimators.quad_cv import QuadBoostClassifierCV
-    from electorate.estimators.quad_regressor import QuadBoostRegressor
+    from electorate.estimators.medboost import LocMedBoostRegressor, MedBoostRegressor
     from electorate.estimators.quadboost import QuadBoostClassifier
-    from electorate.estimators.regressors import AdaBoostRegressor, LocMedBoostRegressor, MedBoostRegressor
-    from electorate.estimators.rlpboost import RLPBoostClassifier, RQPBoostClassifier
-    from electorate.estimators.rule_table import rule_table
-    from electorate.estimators.shapes import shape_functions
-    from electorate.estimators.shapley import contributions
+    from electorate.estimators.quadboost_cv import QuadBoostClassifierCV
+    from electorate.estimators.quadboost_regressor import QuadBoostRegressor
+    from electorate.estimators.real_adaboost import RealAdaBoostClassifier
+    from electorate.estimators.totally_corrective import RLPBoostClassifier, RQPBoostClassifier
+    from electorate.estimators.vadaboost import VadaBoostClassifier
+    from electorate.inspection.certificates import certificate
+    from electorate.inspection.convergence import convergence
+    from electorate.inspection.family_complexity import complexity_of, empirical_rademacher
+    from electorate.inspection.margins import margin_table, margins, staged_margins
+    from electorate.inspection.rule_table import rule_table
+    from electorate.inspection.shapes import shape_functions
+    from electorate.inspection.shapley import contributions
     from electorate.messages import WorkerLostError
+    from electorate.model.files import load
     from electorate.modelfile import ModelFormatError
     from electorate.report.margin_displays import CumulativeMarginsDisplay, MarginDisplay
     from electorate.report.path_display import PathDisplay
@@ -167,6 +166,7 @@ if TYPE_CHECKING:
     from electorate.report.tree_sizes import TreeSizesDisplay
     from electorate.skops_types import trusted_types
     from electorate.thinning import ThinnedClassifier, thin
+    from electorate.training.callbacks import Checkpoint, ProgressBar, TimeLimit
     from electorate.voters.columns import Columns
     from electorate.voters.kernel_sections import KernelSections
     from electorate.voters.paired_stumps import PairedStumps

@@ -19,21 +19,30 @@ from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from electorate import decisions, kernels
-from electorate.boosting.reweigh import Normal, Said, first_of_each, lasso, soft_margin, weigh_linear, weigh_quadratic
+from electorate import kernels
+from electorate.data import inputs
+from electorate.data.seen_rows import seen_of
 from electorate.data.split import Candidates, draw, hash_rows
 from electorate.data.weights import read_weights
 from electorate.engines.gram import PoolState
 from electorate.engines.shard import counts_of
-from electorate.ensemble import Ensemble
-from electorate.estimators import inputs
+from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
-from electorate.estimators.classifiers import AdaBoostClassifier
 from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
-from electorate.estimators.seen import seen_of
 from electorate.grid import on_grid
+from electorate.model import decisions
+from electorate.model.ensemble import Ensemble
+from electorate.model.voter_outputs import Picks, Voices, rows_of, voices_of
 from electorate.threads import ThreadPool
-from electorate.voices import Picks, Voices, rows_of, voices_of
+from electorate.training.totally_corrective import (
+    Normal,
+    Said,
+    first_of_each,
+    lasso,
+    soft_margin,
+    weigh_linear,
+    weigh_quadratic,
+)
 from electorate.voters.instances import TakesInstances
 
 Floats = NDArray[np.float64]

@@ -28,7 +28,7 @@ from electorate import (
     Trees,
     WorkerLostError,
 )
-from electorate.estimators.callbacks import Callback
+from electorate.training.callbacks import Callback
 
 IN_TIME = 10.0  # seconds from the fault to the error
 ROUNDS = 40

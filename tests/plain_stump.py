@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from electorate.boosting.booster import Step
-from electorate.boosting.loop import Cast
-from electorate.casting import from_casts
-from electorate.ensemble import Ensemble
+from electorate.algorithms.protocol import Step
 from electorate.messages import ROOT, Question
+from electorate.model.casting import from_casts
+from electorate.model.ensemble import Ensemble
+from electorate.model.outcome import Cast
 from electorate.voters.leaves import label_outputs
 from electorate.voters.trees import Voter
 

@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 
 from electorate import AdaBoostClassifier
-from electorate.estimators.words import comparison
+from electorate.model.text import comparison
 from tests.common.recompute import mean_exp, staged_margins, voted
 
 CLOSE = 1e-9
@@ -136,7 +136,7 @@ def test_bound_on_the_training_error(seed, rows, generic):
 @given(seed=seeds, labels=st.sampled_from([2, 3, 4, 6]), rows=st.integers(8, 40), generic=st.booleans())
 @properties
 def test_objective(seed, labels, rows, generic):
-    """SAMME's loss as in boosting/adaboost.py is the mean of exp(-margin), and a step minimises it."""
+    """SAMME's loss as in algorithms/adaboost.py is the mean of exp(-margin), and a step minimises it."""
     X, y, w = some_data(seed, labels, rows, generic)
     model = AdaBoostClassifier(n_estimators=15).fit(X, y, w)
     objective = model.history_["objective"]

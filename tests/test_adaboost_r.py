@@ -29,7 +29,8 @@ from electorate import (
     Trees,
     margins,
 )
-from electorate.boosting.adaboost import AdaBoostR, RealAdaBoost, least_exponential
+from electorate.algorithms.adaboost_r import AdaBoostR
+from electorate.algorithms.real_adaboost import RealAdaBoost, least_exponential
 from electorate.voters.leaves import leaf_outputs
 
 Array = NDArray[np.float64]

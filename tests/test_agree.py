@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from electorate.data.agree import Ask, Each, Least, Most, Union, together
+from electorate.data.all_reduce import Ask, Each, Least, Most, Union, together
 from electorate.data.bins import Sketch, find_bins, finding_bins
+from electorate.data.inputs import EXACT_BITS, exact_sums
 from electorate.data.split import Candidates, _quotas, draw, drawing
 from electorate.data.stack import Stack
 from electorate.data.table import Categories, read_table
 from electorate.data.weights import read_weights, reading
-from electorate.estimators.inputs import EXACT_BITS, exact_sums
 from electorate.threads import ThreadPool
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)

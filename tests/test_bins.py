@@ -15,7 +15,7 @@ from scipy import sparse
 
 from electorate import AdaBoostClassifier
 from electorate.data import bins as bins_module
-from electorate.data.agree import alone
+from electorate.data.all_reduce import alone
 from electorate.data.bins import (
     MOST_CATEGORIES,
     NO_LIMIT,

@@ -13,7 +13,8 @@ import pytest
 from samples import ROOT, noisy, run_python
 
 from electorate import AdaBoostClassifier
-from electorate.estimators import inputs, room
+from electorate.data import inputs
+from electorate.training import worker_data
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -184,7 +185,7 @@ def test_too_little_memory_is_said_before_the_work(monkeypatch: pytest.MonkeyPat
     def never(*_: Any) -> Any:
         raise AssertionError("the work has begun")
 
-    monkeypatch.setattr(room, "finding_bins", never)
+    monkeypatch.setattr(worker_data, "finding_bins", never)
     with pytest.raises(MemoryError, match=r"needs about .* GiB beside X, and .* GiB are free.*n_jobs"):
         AdaBoostClassifier().fit(X, y)
 

@@ -34,7 +34,7 @@ from electorate import (
     load,
 )
 from electorate.engines.memory import Threads
-from electorate.estimators import callbacks
+from electorate.training import callbacks
 
 
 def names_left(model: Any) -> set[str]:

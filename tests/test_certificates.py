@@ -47,10 +47,10 @@ from electorate import (
     thin,
 )
 from electorate.cli import main
-from electorate.estimators.median_bounds import tube_margins
-from electorate.estimators.rungs import PAIRS, STUMPS, TESTS, _rules, _trees
-from electorate.estimators.seen import KEPT, Seen, marks_of
-from electorate.estimators.vote_parts import parts_of
+from electorate.data.seen_rows import KEPT, Seen, marks_of
+from electorate.inspection.complexity_classes import PAIRS, STUMPS, TESTS, _rules, _trees
+from electorate.inspection.median_bounds import tube_margins
+from electorate.inspection.vote_parts import parts_of
 from electorate.theory.binomial import binomial_bound
 from electorate.theory.certificate import Certificate
 

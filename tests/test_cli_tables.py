@@ -14,7 +14,7 @@ import pytest
 
 import electorate
 from electorate.cli import main
-from electorate.estimators import inputs
+from electorate.data import inputs
 from electorate.tables import blocks
 from electorate.tables.reading import Wanted, read_table, read_training
 from electorate.tables.source import Source, TableError

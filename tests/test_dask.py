@@ -23,8 +23,8 @@ from training_cases import CLASSES, MODELS, ONE_OF_EACH, VALIDATED, few_distinct
 
 import electorate
 from electorate import AdaBoostClassifier, Checkpoint, Stumps, Trees
-from electorate.boosting.adaboost import AdaBoost
-from electorate.boosting.booster import Step
+from electorate.algorithms.adaboost import AdaBoost
+from electorate.algorithms.protocol import Step
 from electorate.engines import dask as dask_engine
 from electorate.engines.dask import Cluster
 

@@ -29,8 +29,8 @@ from electorate import (
     Union,
     load,
 )
-from electorate.boosting.deepboost import DeepBoost
-from electorate.boosting.losses import NAMED, Exponential, Logistic, SquaredHinge, log_slope
+from electorate.algorithms.deepboost import DeepBoost
+from electorate.algorithms.losses import NAMED, Exponential, Logistic, SquaredHinge, log_slope
 from electorate.theory import complexity
 from electorate.voters.priced_trees import _Offer, _worth
 from electorate.voters.questions import Found

@@ -44,7 +44,7 @@ from electorate import (
     shape_functions,
     staged_margins,
 )
-from electorate.estimators.shapes import shape_parts
+from electorate.inspection.shapes import shape_parts
 from electorate.report.drawing import LINES, named, plain
 from electorate.simulate import XD6, RingNorm
 

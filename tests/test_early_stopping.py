@@ -14,10 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, VALIDATED, few_distinct_rows, noisy, plain
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Trees
-from electorate.data.agree import alone
+from electorate.data.all_reduce import alone
 from electorate.data.split import Candidates, candidates, draw, hash_rows
 from electorate.data.weights import read_weights
-from electorate.estimators.room import Problem, setting_aside
+from electorate.training.worker_data import Problem, setting_aside
 
 
 def listening(name: str, **more: Any) -> Any:

@@ -24,8 +24,8 @@ from electorate import (
     VadaBoostClassifier,
     load,
 )
-from electorate.boosting.ebboost import EBBoost
-from electorate.voters.by_cost import extreme_sets
+from electorate.algorithms.ebboost import EBBoost
+from electorate.voters.ebboost_search import extreme_sets
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES

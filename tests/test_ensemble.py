@@ -13,8 +13,8 @@ from plain_stump import Stump, from_stumps
 
 from electorate.data.bins import Bins
 from electorate.data.table import Categories
-from electorate.ensemble import LEAF, Ensemble
 from electorate.grid import UNITS, on_grid
+from electorate.model.ensemble import LEAF, Ensemble
 from electorate.threads import ThreadPool
 
 properties = settings(max_examples=25, derandomize=True, deadline=None)

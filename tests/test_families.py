@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_stumps import category_tests, draw, label_weights, most_right, ordered_tests
 
 from electorate import AdaBoostClassifier, PairedStumps, Pool, Rules, Stumps, Trees, Union
-from electorate.boosting.adaboost import AdaBoost
+from electorate.algorithms.adaboost import AdaBoost
 from electorate.data.bins import find_bins
 from electorate.data.table import read_table
 from electorate.data.weights import read_weights

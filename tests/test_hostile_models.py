@@ -16,15 +16,18 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import electorate as el
-from electorate import ModelFormatError, ensemble, modelfile
+from electorate import ModelFormatError, modelfile
 from electorate.commands import verify
+from electorate.data import inputs
 from electorate.data.bins import reader
 from electorate.data.table import read_table
 from electorate.engines import shard
-from electorate.estimators import base, certificates, inputs
-from electorate.estimators.words import leaf_paths, monomial
+from electorate.estimators import base
 from electorate.grid import UNITS
-from electorate.quick import read_quickly
+from electorate.inspection import certificates
+from electorate.model import ensemble
+from electorate.model.predict_from_file import read_quickly
+from electorate.model.text import leaf_paths, monomial
 from electorate.threads import ThreadPool
 
 MIB = 1 << 20
@@ -356,7 +359,7 @@ def test_too_many_classes_to_train_at_once_are_refused(booster: Any, monkeypatch
 
 def test_a_limit_of_address_space_counts_as_memory() -> None:
     code = (
-        "import resource, sys; from electorate.estimators.inputs import free_memory;"
+        "import resource, sys; from electorate.data.inputs import free_memory;"
         "import electorate.modelfile; most = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
         "resource.setrlimit(resource.RLIMIT_AS, (most + 2**28,) * 2); sys.exit(not 0 < free_memory() <= 2**28)"
     )

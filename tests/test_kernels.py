@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from electorate.data.bins import Bins, pad_edges
 from electorate.engines.bundles import Bundles, plans
 from electorate.kernels import fast, reference
-from electorate.masks import Masks
+from electorate.model.masks import Masks
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from electorate.boosting import lpboost
-from electorate.boosting.lpboost import (
+from electorate.algorithms import programs
+from electorate.algorithms.programs import (
     Fresh,
     Live,
     Quadratic,
@@ -197,8 +197,8 @@ def test_rqp_kkt(seed: int) -> None:
 
 
 def test_no_solver_is_asked_for_what_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lpboost, "can_go_on", lambda: False)
+    monkeypatch.setattr(programs, "can_go_on", lambda: False)
     form = in_nu(np.ones(3), 0.5)
-    assert isinstance(lpboost.master_of(form, "auto"), Fresh)
+    assert isinstance(programs.master_of(form, "auto"), Fresh)
     with pytest.raises(ImportError, match=r"electorate\[lp\]"):
-        lpboost.master_of(form, "highspy")
+        programs.master_of(form, "highspy")

@@ -27,7 +27,8 @@ from electorate import (
     TimeLimit,
     load,
 )
-from electorate.estimators import callbacks, inputs
+from electorate.data import inputs
+from electorate.training import callbacks
 
 TREES = {
     "MedBoost": MedBoostRegressor(),

@@ -220,7 +220,7 @@ def test_early_stopping(family: str, way: str) -> None:
 def test_the_score_to_stop_by_is_that_of_the_rows_set_aside() -> None:
     """Recomputed: the rows are those that a model without them does not know; found by their number and score."""
     from electorate.data.weights import read_weights
-    from electorate.estimators.quad_regressor import set_aside
+    from electorate.estimators.quadboost_regressor import set_aside
 
     X, y = numbers(150)
     fitted = QuadBoostRegressor(

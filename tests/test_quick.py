@@ -24,10 +24,9 @@ from test_ensemble import hard_rows, some_ensemble
 from training_cases import noisy
 
 import electorate
-from electorate import byte_votes, quick
 from electorate.cli import main
 from electorate.data.bins import reader
-from electorate.estimators import files
+from electorate.model import byte_votes, files, predict_from_file
 from electorate.tables import blocks
 from electorate.tables.columns import column
 from electorate.tables.in_order import count_threads, in_order
@@ -73,7 +72,7 @@ def test_the_short_way_says_what_the_estimator_says(kind: str, n_classes: int, t
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y).save(tmp_path / "m")
-    again = quick.read_quickly(tmp_path / "m")
+    again = predict_from_file.read_quickly(tmp_path / "m")
     assert again is not None
     table = as_read(X)
     np.testing.assert_array_equal(again.decision_function(table), model.decision_function(X))
@@ -85,14 +84,14 @@ def test_the_short_way_says_what_the_estimator_says(kind: str, n_classes: int, t
 
 
 def test_all_classifiers_have_the_short_way() -> None:
-    assert {quick.SAMME, *quick.PLAIN} == set(files.ESTIMATORS)
+    assert {predict_from_file.SAMME, *predict_from_file.PLAIN} == set(files.ESTIMATORS)
 
 
 def test_one_class_and_no_voters(tmp_path: Path) -> None:
     X, _ = noisy(2)
     model = electorate.AdaBoostClassifier().fit(X, np.full(len(X), "always"))
     model.save(tmp_path / "m")
-    again = quick.read_quickly(tmp_path / "m")
+    again = predict_from_file.read_quickly(tmp_path / "m")
     assert again is not None
     np.testing.assert_array_equal(again.decision_function(as_read(X)), model.decision_function(X))
 
@@ -104,7 +103,7 @@ def test_number_categories_and_many_levels(tmp_path: Path) -> None:
     y = (frame["code"] % 3 == 0) ^ (rng.random(2000) < 0.1)
     model = electorate.AdaBoostClassifier(electorate.Trees(3), categorical_features=["code"]).fit(frame, y)
     model.save(tmp_path / "m")
-    again = quick.read_quickly(tmp_path / "m")
+    again = predict_from_file.read_quickly(tmp_path / "m")
     assert again is not None
     unseen = frame.assign(code=frame["code"] + 150)
     for rows in (frame, unseen):
@@ -117,11 +116,11 @@ def test_what_the_short_way_leaves_to_others(tmp_path: Path) -> None:
     electorate.MedBoostRegressor(n_estimators=3).fit(numbers, numbers["a"]).save(tmp_path / "median")
     rows = electorate.KernelSections()
     electorate.RealAdaBoostClassifier(rows, n_estimators=3).fit(numbers, y).save(tmp_path / "rows")
-    assert quick.read_quickly(tmp_path / "median") is None
-    assert quick.read_quickly(tmp_path / "rows") is None
+    assert predict_from_file.read_quickly(tmp_path / "median") is None
+    assert predict_from_file.read_quickly(tmp_path / "rows") is None
     (tmp_path / "damaged").write_bytes((tmp_path / "rows").read_bytes()[:-5])
     with pytest.raises(electorate.ModelFormatError, match="cut short"):
-        quick.read_quickly(tmp_path / "damaged")
+        predict_from_file.read_quickly(tmp_path / "damaged")
 
 
 @properties
@@ -134,7 +133,8 @@ def test_byte_votes_of_random_stumps(seed: int, labels: int) -> None:
     assert ensemble.masks is not None
     asked = zip(ensemble.cells.columns.tolist(), ensemble.cells.edges, strict=True)
     cells = [
-        quick._bytes(block[j]) if j in bins.categories else quick.count_below(edges, block[j]) for j, edges in asked
+        predict_from_file._bytes(block[j]) if j in bins.categories else predict_from_file.count_below(edges, block[j])
+        for j, edges in asked
     ]
     stacked = np.array(cells, dtype=np.uint8).reshape(-1, block.shape[1])
     for voting in (byte_votes.ColumnTables.of(ensemble), byte_votes.Crossing(ensemble, ensemble.masks, bins)):
@@ -151,20 +151,20 @@ def test_byte_votes_of_deep_trees(depth: int, tmp_path: Path, monkeypatch: pytes
     model.save(tmp_path / "m")
     expected = model.decision_function(X)
     for limit in (10**6, 0):
-        monkeypatch.setattr(quick, "FEW_NODES", limit)
-        again = quick.read_quickly(tmp_path / "m")
+        monkeypatch.setattr(predict_from_file, "FEW_NODES", limit)
+        again = predict_from_file.read_quickly(tmp_path / "m")
         assert again is not None
         assert (again._voting is None) == (limit == 0)
         np.testing.assert_array_equal(again.decision_function(as_read(X)), expected)
 
 
-@pytest.mark.parametrize("n_edges", [0, 1, quick.COUNTED, quick.COUNTED + 1, 254])
+@pytest.mark.parametrize("n_edges", [0, 1, predict_from_file.COUNTED, predict_from_file.COUNTED + 1, 254])
 def test_cells_by_counting_and_by_searching(n_edges: int) -> None:
     rng = np.random.default_rng(n_edges)
     edges = np.unique(rng.integers(-400, 400, n_edges) / 4)
     values = np.concatenate([rng.normal(0, 60, 500), edges, [np.nan, -1e308, 1e308]])
     expected = [255 if np.isnan(v) else sum(e < v for e in edges) for v in values]
-    assert quick.count_below(edges, values).tolist() == expected
+    assert predict_from_file.count_below(edges, values).tolist() == expected
 
 
 def test_parts_with_gaps_are_read_from_their_own_memory() -> None:

@@ -23,7 +23,7 @@ from electorate import (
     RQPBoostClassifier,
     Trees,
 )
-from electorate.boosting import reweigh
+from electorate.training import totally_corrective
 
 KINDS = {"lp": RLPBoostClassifier, "qp": RQPBoostClassifier}
 
@@ -129,13 +129,13 @@ def test_what_is_refused_or_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         RQPBoostClassifier(Trees(2), ensemble=base).fit(X, y)
     with pytest.raises(ValueError, match="features"):
         RQPBoostClassifier(ensemble=base).fit(X[:, :2], y)
-    solve = reweigh.solve_quadratic
+    solve = totally_corrective.solve_quadratic
 
     def early(*given: Any) -> Any:
         found = solve(*given)
         return type(found)(found.alpha, found.weights, found.objective, 0.1, 0.1, False)
 
-    monkeypatch.setattr(reweigh, "solve_quadratic", early)
+    monkeypatch.setattr(totally_corrective, "solve_quadratic", early)
     with pytest.warns(ConvergenceWarning, match="ended early.*gap of 0.1"):
         model = RQPBoostClassifier(n_estimators=5).fit(X, y)
     assert model.stop_reason_ == "solver"

@@ -22,7 +22,7 @@ from electorate import (
     Union,
     VadaBoostClassifier,
 )
-from electorate.boosting.losses import SquaredHinge
+from electorate.algorithms.losses import SquaredHinge
 
 FEW = {"n_estimators": 5}
 BOOSTERS = [AdaBoostClassifier(**FEW), RealAdaBoostClassifier(**FEW), AdaBoostRClassifier(**FEW)]

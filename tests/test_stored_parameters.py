@@ -25,8 +25,8 @@ from sklearn.utils._param_validation import (
 
 import electorate as el
 from electorate import modelfile
-from electorate.estimators import files, quad_files, regression_files
-from electorate.estimators.stored_parameters import FAMILIES, decode_parameters, encode_parameters
+from electorate.model import files, quad_files, regression_files
+from electorate.model.stored_parameters import FAMILIES, decode_parameters, encode_parameters
 from electorate.voters.confidence import Bump, Sure
 
 ESTIMATORS = sorted({*files.ESTIMATORS, *regression_files.ESTIMATORS, quad_files.KIND})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from plain_stump import of_voter
 
 from electorate import AdaBoostClassifier, Stumps
-from electorate.boosting.adaboost import AdaBoost
+from electorate.algorithms.adaboost import AdaBoost
 from electorate.data.bins import find_bins
 from electorate.data.table import read_table
 from electorate.data.weights import read_weights

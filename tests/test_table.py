@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from electorate.data import column_views
+from electorate.data.buffers import Reading
 from electorate.data.factors import factorise
-from electorate.data.room import Reading
 from electorate.data.stack import Stack
 from electorate.data.table import Block, Categories, Table, numeric_codes, read_table
 

@@ -29,9 +29,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import electorate
 from electorate import Columns, ThinnedClassifier, Trees, thin
-from electorate.boosting.reweigh import Normal, Said, lasso
 from electorate.engines.gram import PoolState
 from electorate.thinning import PROGRAMS
+from electorate.training.totally_corrective import Normal, Said, lasso
 
 ROOT = Path(__file__).parent.parent
 MODELS = {

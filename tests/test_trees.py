@@ -34,8 +34,8 @@ from electorate import (
     load,
 )
 from electorate.engines.memory import Threads
-from electorate.estimators.callbacks import Callback
 from electorate.messages import Question
+from electorate.training.callbacks import Callback
 from electorate.voters import trees
 from electorate.voters.lookahead import MOST_CANDIDATES, MOST_CELLS, most_candidates
 from electorate.voters.trees import Search, Voter

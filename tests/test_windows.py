@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from electorate.engines import windows
+from electorate.engines import densest_interval
 from electorate.kernels import fast, reference
 
 few_cases = settings(derandomize=True, max_examples=60, deadline=None)
@@ -29,25 +29,26 @@ class Places:
     """Rows dealt out to several places; how much was fetched."""
 
     def __init__(self, leaves: list[tuple[np.ndarray, np.ndarray]], n_places: int, rng: np.random.Generator) -> None:
-        self.held: list[list[windows.Held]] = []
+        self.held: list[list[densest_interval.Held]] = []
         self.fetched = 0
         for targets, weights in leaves:
             at = rng.integers(0, n_places, len(targets))
-            self.held.append([windows.Held.of(targets[at == k], weights[at == k]) for k in range(n_places)])
+            self.held.append([densest_interval.Held.of(targets[at == k], weights[at == k]) for k in range(n_places)])
 
     def mass(self, points: list[np.ndarray]) -> list[np.ndarray]:
         return [sum(one.mass(mine) for one in held) for held, mine in zip(self.held, points, strict=True)]  # type: ignore[misc]
 
     def between(self, ranges: list[np.ndarray]) -> list[Any]:
         found = [
-            windows.together([one.between(mine) for one in held]) for held, mine in zip(self.held, ranges, strict=True)
+            densest_interval.together([one.between(mine) for one in held])
+            for held, mine in zip(self.held, ranges, strict=True)
         ]
         self.fetched = max(len(one[0]) for one in found)
         return found
 
 
 def ends_of(places: Places, n_leaves: int, eps: float, low: float, high: float) -> list[Any]:
-    return windows.hunt(n_leaves, eps, low, high, places.mass, places.between)
+    return densest_interval.hunt(n_leaves, eps, low, high, places.mass, places.between)
 
 
 @few_cases
@@ -66,12 +67,12 @@ def test_it_is_the_window_of_all_rows(
     weights = np.array([0, 1, 1, 2, 9, 2**40])
     leaves = [(some_targets(rng, size, kind), rng.choice(weights, size)) for size in (n, max(1, n // 3))]
     low, high = min(t[0] for t, _ in leaves), max(t[-1] for t, _ in leaves)
-    before = windows.FEW, windows.CELLS, windows.MOST_CELLS
-    windows.FEW, windows.CELLS, windows.MOST_CELLS = few, cells, 16 * cells
+    before = densest_interval.FEW, densest_interval.CELLS, densest_interval.MOST_CELLS
+    densest_interval.FEW, densest_interval.CELLS, densest_interval.MOST_CELLS = few, cells, 16 * cells
     try:
         found = ends_of(Places(leaves, n_places, rng), 2, eps, low, high)
     finally:
-        windows.FEW, windows.CELLS, windows.MOST_CELLS = before
+        densest_interval.FEW, densest_interval.CELLS, densest_interval.MOST_CELLS = before
     for (targets, weights), ends in zip(leaves, found, strict=True):
         first, last = reference.best_window(targets, weights, eps)
         assert ends == (targets[first], targets[last])
@@ -92,13 +93,13 @@ def test_it_is_the_median_of_all_rows(
     weights = np.array([0, 1, 1, 2, 9, 2**40])
     leaves = [(some_targets(rng, size, kind), rng.choice(weights, size)) for size in (n, max(1, n // 3), 0)]
     low, high = min(t[0] for t, _ in leaves[:2]), max(t[-1] for t, _ in leaves[:2])
-    before = windows.FEW, windows.CELLS
-    windows.FEW, windows.CELLS = few, cells
+    before = densest_interval.FEW, densest_interval.CELLS
+    densest_interval.FEW, densest_interval.CELLS = few, cells
     try:
         places = Places(leaves, n_places, rng)
-        found = windows.medians(3, low, high, places.mass, places.between)
+        found = densest_interval.medians(3, low, high, places.mass, places.between)
     finally:
-        windows.FEW, windows.CELLS = before
+        densest_interval.FEW, densest_interval.CELLS = before
     for (targets, weight), median in zip(leaves[:2], found, strict=False):
         so_far = np.cumsum(weight)
         assert median == targets[np.searchsorted(so_far, so_far[-1] / 2)]
@@ -121,6 +122,6 @@ def test_few_rows_travel(kind: str) -> None:
     found = ends_of(places, 1, 0.3, targets[0], targets[-1])
     first, last = fast.best_window(targets, weights, 0.3)
     assert found == [(targets[first], targets[last])]
-    assert places.fetched <= windows.FEW
-    windows.medians(1, targets[0], targets[-1], places.mass, places.between)
-    assert places.fetched <= windows.FEW
+    assert places.fetched <= densest_interval.FEW
+    densest_interval.medians(1, targets[0], targets[-1], places.mass, places.between)
+    assert places.fetched <= densest_interval.FEW

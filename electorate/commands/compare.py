@@ -41,7 +41,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if len(options.tables) > 1:
-        from electorate.commands.several import run_all
+        from electorate.commands.compare_many import run_all
 
         return run_all(options)
     one = with_target(options, options.tables[0] if options.tables else None)

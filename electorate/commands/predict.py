@@ -81,7 +81,7 @@ def _tried(model: Any, stream: Any, part: Any, names: list[str], options: argpar
 
 def _model(options: argparse.Namespace) -> Any:
     """For labels alone a model is read without its estimator, where that is all it takes."""
-    from electorate.quick import read_quickly
+    from electorate.model.predict_from_file import read_quickly
 
     model = None if options.proba else read_quickly(options.model)
     if model is None:

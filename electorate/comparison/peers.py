@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from electorate.comparison.algorithms import Algorithm, Facts, Setting
 from electorate.comparison.rows import as_table, read_matrix
+from electorate.data.inputs import category_columns
 from electorate.data.table import Categories
-from electorate.estimators.inputs import category_columns
 
 
 class Coded:

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from electorate.comparison.algorithms import BINARY, MULTICLASS, REGRESSION
 from electorate.data.bins import read_block
+from electorate.data.inputs import category_columns, check_labels
 from electorate.data.table import ArrayTable, Categories, SparseTable, Table, numeric_codes, read_table, refuse_infinite
-from electorate.estimators.inputs import category_columns, check_labels
 
 MOST_WHOLE_LABELS = 20  # whole numbers of more distinct values are taken for a quantity
 

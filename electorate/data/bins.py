@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.agree import Ask, Most, Steps, Union, alone
-from electorate.data.room import Reading
+from electorate.data.all_reduce import Ask, Most, Steps, Union, alone
+from electorate.data.buffers import Reading
 from electorate.data.table import Block, Categories, Table, refuse_infinite
 from electorate.threads import ThreadPool
 
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
+MOST_PADDING = 1 << 20  # numbers that padding may add before columns are grouped by their length
 EXACT_VALUES = 65_534  # "exact" mode: distinct values of a column that 16 bits can tell apart
 SKETCH_VALUES = 2**15
 ROWS_PER_BLOCK = 1000  # a block of 50 columns stays in the second-level cache; 2048 rows cost half as much again
@@ -437,3 +438,15 @@ def reader(table: Table, categories: dict[int, Categories]) -> Callable[[int, in
 def block_rows(n_columns: int) -> int:
     """Rows to read at once: a block of 50 columns then stays in the second-level cache, a wide one in memory."""
     return max(1, min(ROWS_PER_BLOCK, CELLS_PER_CALL // max(1, n_columns)))
+
+
+def similar_sizes(edges: list[NDArray[np.float64]]) -> list[NDArray[np.int64]]:
+    """Return groups of places whose edges can be padded to one length without taking far more memory than they have.
+
+    One group where that is so for all of them; else one per power of two, so that padding at most doubles them.
+    """
+    depths = np.array([len(e).bit_length() for e in edges], dtype=np.int64)
+    padded = len(edges) << int(depths.max(initial=0))
+    if padded <= MOST_PADDING + 4 * sum(map(len, edges)):
+        return [np.arange(len(edges))]
+    return [np.flatnonzero(depths == depth) for depth in np.unique(depths)]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.agree import Ask, Each, Least, Most, Steps, Union, alone
+from electorate.data.all_reduce import Ask, Each, Least, Most, Steps, Union, alone
 from electorate.data.bins import block_rows
 from electorate.data.table import Categories, Table, read_table
 from electorate.data.weights import Weights

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.data.agree import Union
+from electorate.data.all_reduce import Union
 from electorate.data.table import Block, Categories, Table
 
 

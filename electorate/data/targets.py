@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from electorate import kernels
-from electorate.data.agree import Ask, Most, Steps
+from electorate.data.all_reduce import Ask, Most, Steps
 from electorate.data.bins import SKETCH_VALUES, Sketch
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.data.agree import Ask, Least, Most, Steps, alone
+from electorate.data.all_reduce import Ask, Least, Most, Steps, alone
 
 MOST_BITS = 44  # more would not help: a float64 weight has 53, and sums of 2^18 rows must fit 62
 LEAST = 2.0**-960  # of a real weight: a channel grows up to the number of rows over it, and must stay finite

@@ -27,7 +27,7 @@ from distributed.protocol import pickle
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 from numpy.typing import NDArray
 
-from electorate.data.agree import together
+from electorate.data.all_reduce import together
 from electorate.data.bins import Bins
 from electorate.engines.packing import Packing
 from electorate.engines.shard import Elementwise

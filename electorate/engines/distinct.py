@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.data.alike import group_rows, keys_of, keys_of_table, mass_of
 from electorate.data.bins import Bins
+from electorate.data.distinct_rows import group_rows, keys_of, keys_of_table, mass_of
 from electorate.data.weights import Weights
 from electorate.engines.rows import Rows
 from electorate.engines.shard import NOTHING, Examples, Shard, build_plain_shard, counts_of

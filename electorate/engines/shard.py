@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.bins import Bins, block_rows, pad_edges, read_block
-from electorate.data.room import Reading
+from electorate.data.bins import Bins, block_rows, pad_edges, read_block, similar_sizes
+from electorate.data.buffers import Reading
 from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
-from electorate.engines.kept import Kept
 from electorate.engines.packing import Packed, Packing
-from electorate.ensemble import similar_sizes
+from electorate.engines.vote_bits import Kept
 from electorate.messages import ROOT, Change, Question, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls

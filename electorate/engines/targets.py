@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
+from electorate.engines.densest_interval import Fetched, Held, Window, hunt, medians, together
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
-from electorate.engines.windows import Fetched, Held, Window, hunt, medians, together
 from electorate.messages import ROOT, Heard, Moments, Question, Sums
 from electorate.threads import ThreadPool
 

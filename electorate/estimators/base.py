@@ -18,21 +18,22 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate import decisions
-from electorate.boosting.booster import Booster
+from electorate.algorithms.protocol import Booster
+from electorate.data import inputs
 from electorate.data.bins import reader
+from electorate.data.seen_rows import Seen, seen_of
 from electorate.data.table import Table
-from electorate.ensemble import Read
-from electorate.estimators import files, inputs, training
 from electorate.estimators.certified import Certified
-from electorate.estimators.lazily import is_dask, open_cluster, row_by_row
-from electorate.estimators.room import Given, Outline, Plan, Room
-from electorate.estimators.seen import Seen, seen_of
-from electorate.estimators.undoing import Undoing
-from electorate.estimators.voter_view import RowVoter, Voters
 from electorate.messages import WorkerLostError
+from electorate.model import decisions, files
+from electorate.model.ensemble import Read
+from electorate.model.voter_view import RowVoter, Voters
 from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
+from electorate.training import classification
+from electorate.training.dask_inputs import is_dask, open_cluster, row_by_row
+from electorate.training.rollback import Undoing
+from electorate.training.worker_data import Given, Outline, Plan, Room
 from electorate.voters.instances import TakesInstances
 from electorate.voters.trees import Stumps
 
@@ -170,7 +171,7 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
                 self.seen_ = seen_of(parts, pool).after(self if going_on else None)
 
     def _fit_in(self, room: Room, plan: Plan, rows: Rows, context: Any) -> None:
-        place = training.Here(room)
+        place = classification.Here(room)
         outline = self._begin(place, plan, rows, context)
         self._train(place, outline, context, rows[:2])
 
@@ -185,20 +186,20 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
                     self._train(place, outline, context, rows[:2])
                 return
             except WorkerLostError as lost:
-                if attempt == MOST_ATTEMPTS or not training.resume(self, context):
+                if attempt == MOST_ATTEMPTS or not classification.resume(self, context):
                     raise
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
         if self._is_native:
-            training.run(self, place, outline, context, data)
+            classification.run(self, place, outline, context, data)
         else:
-            training.run_wrapped(self, place.room, outline, context, data)
+            classification.run_wrapped(self, place.room, outline, context, data)
 
-    def _begin(self, place: training.Place, plan: Plan, rows: Rows, context: Any) -> Outline:
+    def _begin(self, place: classification.Place, plan: Plan, rows: Rows, context: Any) -> Outline:
         outline: Outline = place.agree("prepare", plan)
         if context is not None:
-            context.max_subtasks = self.n_estimators * training.count_runs(self, outline)
+            context.max_subtasks = self.n_estimators * classification.count_runs(self, outline)
             context.call_on_fit_task_begin(estimator=self, X=rows[0], y=rows[1])
         return outline
 
@@ -246,7 +247,7 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
         classes = self.classes_ if going_on else None
         if not self._needs_validation or heard:
             return Plan(self.class_weight, classes)
-        return Plan(self.class_weight, classes, self.validation_fraction, training.validation_seed(self))
+        return Plan(self.class_weight, classes, self.validation_fraction, classification.validation_seed(self))
 
     _n_shards: int | None = None  # for tests: the model must not depend on it
 
@@ -429,3 +430,10 @@ def _keep_winner(proba: NDArray[np.float64], decision: NDArray[np.float64]) -> N
     lost = np.flatnonzero(np.argmax(proba, axis=1) != winner)
     proba[lost, winner[lost]] = np.nextafter(proba[lost].max(axis=1, initial=0.0), 2.0)
     return proba
+
+
+def one_vs_rest_probabilities(decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / (1 + exp(-2 f)) of each class, divided by their sum; for two classes the sum is 1."""
+    alone = expit(2 * decision)
+    total = alone.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(alone, total, out=np.full_like(alone, 1 / alone.shape[1]), where=total > 0))

@@ -20,15 +20,17 @@ class Certified:
         draws: int = 0,
     ) -> Any:
         """What can be proved of this model: see :func:`electorate.certificate`."""
-        from electorate.estimators.certificates import certificate
+        import electorate  # its public functions import the estimators
 
-        return certificate(self, train=train, heldout=heldout, delta=delta, eps=eps, equal_rows=equal_rows, draws=draws)
+        return electorate.certificate(
+            self, train=train, heldout=heldout, delta=delta, eps=eps, equal_rows=equal_rows, draws=draws
+        )
 
     def convergence(self) -> Any:
         """What was predicted of training, and what was observed, round by round: see :func:`electorate.convergence`."""
-        from electorate.estimators.convergence import convergence
+        import electorate
 
-        return convergence(self)
+        return electorate.convergence(self)
 
 
 def refuse_others(model: Any, what: str) -> None:

@@ -14,16 +14,15 @@ from scipy.special import expit
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.boosting.booster import Booster
-from electorate.boosting.deepboost import DeepBoost, DeepBoostOf
-from electorate.boosting.losses import NAMED, Exponential, log_slope
-from electorate.boosting.rivals import Rivals
+from electorate.algorithms.deepboost import DeepBoost, DeepBoostOf
+from electorate.algorithms.losses import NAMED, Exponential, log_slope
+from electorate.algorithms.protocol import Booster
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
-from electorate.estimators.family_complexity import shape_of
-from electorate.estimators.voter_view import RowVoter, Voters
+from electorate.model.voter_view import RowVoter, Voters
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import ByRows
-from electorate.voters.prices import Prices
+from electorate.voters.deepboost_search import Rivals
+from electorate.voters.prices import Prices, shape_of
 from electorate.voters.trees import Trees
 
 
@@ -47,7 +46,7 @@ class DeepBoostClassifier(BoostedClassifier):
         The price of weight as such.
     loss : {"exponential", "logistic"} or a loss, default="exponential"
         Phi of v = 1 - y f: exp(v), or log2(1 + exp(v)). Or an object with ``value(v)`` and ``slope(v)``, smooth, convex
-        and never falling, as :class:`electorate.boosting.losses.SquaredHinge`: its steps are searched for.
+        and never falling, as :class:`electorate.algorithms.losses.SquaredHinge`: its steps are searched for.
     complexity : {"published", "provable"}, default="published"
         The paper's r (eq. 7 to 9; trees by their questions), or the bound that can be proved for this table.
 

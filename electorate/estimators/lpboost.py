@@ -16,25 +16,25 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from electorate.boosting.booster import Booster
-from electorate.boosting.generation import Candidate, Generation
-from electorate.boosting.loop import Outcome, history_of
-from electorate.boosting.lpboost import Margin, Normalised, hard, in_c, in_nu, master_of
-from electorate.casting import from_casts
-from electorate.committee import Committee
-from electorate.council import Council
-from electorate.data.agree import alone
+from electorate.algorithms.programs import Margin, Normalised, hard, in_c, in_nu, master_of
+from electorate.algorithms.protocol import Booster
+from electorate.data import inputs
+from electorate.data.all_reduce import alone
 from electorate.data.bins import Bins, find_bins
+from electorate.data.seen_rows import seen_of
 from electorate.data.weights import Weights
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
 from electorate.engines.shard import Examples
-from electorate.estimators import inputs
 from electorate.estimators.base import BoostedClassifier
-from electorate.estimators.callbacks import Hooks
-from electorate.estimators.room import Plan, posing
-from electorate.estimators.seen import seen_of
-from electorate.estimators.words import column_names
+from electorate.model.casting import from_casts
+from electorate.model.foreign_ensemble import Committee
+from electorate.model.outcome import Outcome, history_of
+from electorate.model.row_ensemble import Council
+from electorate.model.text import column_names
 from electorate.threads import ThreadPool, count_jobs
+from electorate.training.callbacks import Hooks
+from electorate.training.column_generation import Candidate, Generation
+from electorate.training.worker_data import Plan, posing
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import Speech, Wrapped

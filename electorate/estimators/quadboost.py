@@ -16,20 +16,20 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.boosting.pool_rounds import Rules
-from electorate.boosting.quadboost import PENALTIES, theory_lam
-from electorate.boosting.theory_rounds import BOUNDS
-from electorate.council import Council
-from electorate.estimators import quad_training
+from electorate.algorithms.quadboost import PENALTIES, theory_lam
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
-from electorate.estimators.quad_path import Opened, Path, Point, largest_lam, path_of
-from electorate.estimators.quad_pools import Patience
-from electorate.estimators.room import Outline
 from electorate.grid import UNITS
+from electorate.model.moves import Moves, in_units
+from electorate.model.row_ensemble import Council
 from electorate.modelfile import Contents, require
-from electorate.moves import Moves, in_units
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
+from electorate.training import quadratic
+from electorate.training.pool_rounds import Rules
+from electorate.training.quad_path import Opened, Path, Point, largest_lam, path_of
+from electorate.training.quad_pools import Patience
+from electorate.training.theory_rounds import BOUNDS
+from electorate.training.worker_data import Outline
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import RegressionTrees
@@ -185,7 +185,7 @@ n_jobs, random_state
         return theory_lam(massart(n, math.log(2 * max(n_voters, 1))))
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
-        quad_training.run(self, place, outline, context, data)
+        quadratic.run(self, place, outline, context, data)
         if self.lam == "theory" and not len(self.steps_):
             warnings.warn(
                 "lam='theory' leaves the model without voters: the bound of Theorem 1 is loose below some ten thousand "

@@ -19,24 +19,26 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data import inputs
 from electorate.data.bins import Bins, reader
+from electorate.data.seen_rows import Seen, seen_of
 from electorate.data.table import Table
 from electorate.data.targets import check_targets
-from electorate.ensemble import Read
-from electorate.estimators import inputs, regression_training, training
+from electorate.engines.running_median import Stage
 from electorate.estimators.base import MOST_ATTEMPTS, Rows
-from electorate.estimators.callbacks import Checkpoint
 from electorate.estimators.certified import Certified
-from electorate.estimators.lazily import is_dask, open_cluster, open_target_room, row_by_row
-from electorate.estimators.regression_training import Try
-from electorate.estimators.regression_voters import RegressionVoters
-from electorate.estimators.room import Given
-from electorate.estimators.seen import Seen, seen_of
-from electorate.estimators.target_room import TargetOutline, TargetPlan, TargetRoom, values_of
-from electorate.estimators.undoing import Undoing
-from electorate.median import Median, Stage, Votes
 from electorate.messages import WorkerLostError
+from electorate.model.ensemble import Read
+from electorate.model.median import Median, Votes
+from electorate.model.regression_voters import RegressionVoters
 from electorate.threads import ThreadPool, count_jobs, count_shards
+from electorate.training import classification, regression
+from electorate.training.callbacks import Checkpoint
+from electorate.training.dask_inputs import is_dask, open_cluster, open_target_room, row_by_row
+from electorate.training.regression import Try
+from electorate.training.rollback import Undoing
+from electorate.training.target_worker_data import TargetOutline, TargetPlan, TargetRoom, values_of
+from electorate.training.worker_data import Given
 from electorate.voters.columns import Columns
 from electorate.voters.instances import TakesInstances
 from electorate.voters.pool import Pool
@@ -158,7 +160,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
             if heard is not None and given_val is not None:
                 room.X["heard"] = heard[0] if self._is_native else given_val.table
             try:
-                self._train(training.Here(room), rows, heard is not None, context)  # type: ignore[arg-type]
+                self._train(classification.Here(room), rows, heard is not None, context)  # type: ignore[arg-type]
             finally:  # also of rounds that were saved
                 self.seen_ = seen_of(parts, pool).after(self if going_on else None)
 
@@ -178,7 +180,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
                     self._train(place, rows, heard is not None, context, begin=attempt == 1)
                 return
             except WorkerLostError as lost:
-                if attempt == MOST_ATTEMPTS or not training.resume(self, context):
+                if attempt == MOST_ATTEMPTS or not classification.resume(self, context):
                     raise
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
 
@@ -187,7 +189,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         if begin:
             context.max_subtasks = self.n_estimators * len(self._tries(outline))
             context.call_on_fit_task_begin(estimator=self, X=rows[0], y=rows[1])
-        regression_training.run(self, place, outline, context, rows[:2])
+        regression.run(self, place, outline, context, rows[:2])
 
     def _given(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Given:
         table = self._check_rows(X, reset=reset)
@@ -206,7 +208,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         plan = TargetPlan(by_edge, self.n_estimators, n_histograms, n_values)
         if not self._needs_validation or heard:
             return plan
-        return replace(plan, part=self.validation_fraction, seed=regression_training.validation_seed(self))
+        return replace(plan, part=self.validation_fraction, seed=regression.validation_seed(self))
 
     def _refuse_checkpoints(self) -> None:
         if any(isinstance(callback, Checkpoint) for callback in getattr(self, "_skl_callbacks", [])):
@@ -285,14 +287,14 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
     @property
     def digest_(self) -> str:
         """SHA-256 of the model: equal digests are equal models."""
-        from electorate.estimators import regression_files
+        from electorate.model import regression_files
 
         check_is_fitted(self)
         return regression_files.digest(self)
 
     def save(self, path: Any) -> None:
         """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
-        from electorate.estimators import regression_files
+        from electorate.model import regression_files
 
         check_is_fitted(self)
         regression_files.save(self, path)

@@ -1056,7 +1056,7 @@ def cross_out(cells, first, last, tests, planes, leaf):
 
 @kernel
 def vote(cells, offsets, leaves, tests, units, votes, planes, leaf):
-    """votes[output, row] += the units of the leaf that a row reaches in every tree (see electorate/masks.py).
+    """votes[output, row] += the units of the leaf that a row reaches in every tree (see electorate/model/masks.py).
 
     cells[place, row]: bytes, 255 where missing; units[output, leaf] with the leaves of tree t from leaves[t] on.
     """

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from electorate.estimators.model_margins import margins
+from electorate.inspection.margins import margins
 from electorate.report.drawing import SHADES, Floats, axes, finish, lines, named, plain, pyplot
 from electorate.theory.margins import Graph, Margins
 

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from electorate.grid import UNITS
-from electorate.median import Votes
+from electorate.model.median import Votes
 from electorate.report.drawing import Floats, axes, finish, plain, pyplot
 
 POINTS = 200  # along a feature

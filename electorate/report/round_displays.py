@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from electorate.estimators.model_margins import log_mean
+from electorate.inspection.margins import log_mean
 from electorate.report.drawing import Floats, axes, finish, lines, named, plain
 
 Rounds = Mapping[str, Any]  # name -> one number per round

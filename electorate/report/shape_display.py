@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from electorate.estimators.shapes import Shape, deciles_of, shape_functions, shape_parts
+from electorate.inspection.shapes import Shape, deciles_of, shape_functions, shape_parts
 from electorate.report.drawing import SHADES, finish, plain, pyplot
 
 WIDTH = 14  # characters of a category

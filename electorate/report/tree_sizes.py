@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from electorate.estimators.shapes import tree_sizes
+from electorate.inspection.shapes import tree_sizes
 from electorate.report.drawing import HATCHES, SHADES, axes, finish, named
 
 MANY = 14  # sizes; beyond, not every one is named on the axis

@@ -10,7 +10,7 @@ class MemoryWatch:
     """Adds up what was read of a source, and compares it with the memory that was free at the beginning."""
 
     def __init__(self, source: Source, opened: Opened | None = None) -> None:
-        from electorate.estimators.inputs import free_memory
+        from electorate.data.inputs import free_memory
 
         self.source = source
         self.opened = opened

@@ -6,6 +6,9 @@ For trees r depends on the number of their questions (eq. 9); for other families
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from electorate.data.bins import Bins
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.paired_stumps import PairedStumps
@@ -43,3 +46,13 @@ class Prices:
         if self.kind == "published":
             return float(family.published(n, self.d))
         return complexity.massart(n, family.log_count(n, self.shape))
+
+
+def shape_of(bins: Bins) -> Shape:
+    """A column of categories with missing values has one level more; one without any value is no column."""
+    there = bins.n_bins > 0
+    levels = tuple(int(bins.n_bins[j] + bins.has_missing[j]) for j in sorted(bins.categories) if there[j])
+    ordered = bins.ordered & there
+    return Shape(
+        int(np.count_nonzero(ordered & ~bins.has_missing)), int(np.count_nonzero(ordered & bins.has_missing)), levels
+    )

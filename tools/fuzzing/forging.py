@@ -14,7 +14,7 @@ import fuzz_modelfile as damage
 import numpy as np
 
 from electorate import modelfile
-from electorate.estimators import files, regression_files
+from electorate.model import files, regression_files
 
 KINDS = [*files.ESTIMATORS, *regression_files.ESTIMATORS, "QuadBoostRegressor", "ThinnedClassifier", "object"]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0**-40, 5e-324, 1e-300, 1e16, 1e300, np.inf, -np.inf, np.nan]

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import electorate as el
-from electorate.estimators import files
+from electorate.model import files
 from electorate.voters.confidence import Bump, Sure
 from fuzzing.outcomes import Refused, attempt, require
 from fuzzing.questions import ask, predict, questions_for

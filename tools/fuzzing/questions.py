@@ -16,7 +16,7 @@ from sklearn.base import clone, is_classifier
 
 import electorate as el
 from electorate.commands import verify
-from electorate.quick import read_quickly
+from electorate.model.predict_from_file import read_quickly
 from fuzzing.outcomes import Refused, attempt, require
 from fuzzing.samples import Rows
 

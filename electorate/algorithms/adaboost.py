@@ -1,0 +1,96 @@
+"""AdaBoost: discrete (SAMME for more than two labels), real (SAMME.R), and AdaBoost_R.
+
+Papers: Nock and Nielsen, "A Real generalization of discrete AdaBoost" (equation numbers below); Schapire and
+Singer 1999; Zhu, Zou, Rosset and Hastie 2009 for more than two labels. Steps are the papers' alpha. For two labels
+a voter has one output h, positive for label 1; for K > 2 it has one per label.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.algorithms.protocol import Floating, Step
+from electorate.grid import on_grid
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Exponential(Floating):
+    """Weights exp(-margin): state[0] is the margin y f, and for K > 2 labels state[1:] are the votes f.
+
+    The objective, the mean of exp(-margin), bounds the training error for two labels.
+    """
+
+    n_labels: int
+    learning_rate: float = 1.0
+    margin_row: ClassVar[int] = 0
+
+    @property
+    def n_states(self) -> int:
+        return 1 if self.n_labels == 2 else 1 + self.n_labels
+
+    def spoken(self, outputs: Array) -> Array:
+        return outputs
+
+    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
+        """A tie is the first label."""
+        if self.n_labels == 2:
+            return np.asarray(state[0] < 0 if label == 0 else state[0] <= 0)
+        return np.asarray(np.argmax(state[1:], axis=0) != label)
+
+    def _with_votes(self, award: Array, size: float, outputs: Array) -> Array:
+        """[state, label, leaf] from step x award[label, leaf] and, for K > 2, step x output."""
+        if self.n_labels == 2:
+            return award[None]
+        votes: Array = on_grid(size * outputs.T)[:, None, :]
+        return np.concatenate([award[None], np.broadcast_to(votes, (len(votes), *award.shape))])
+
+
+@dataclass(frozen=True)
+class AdaBoost(Exponential):
+    """Discrete AdaBoost; SAMME for K > 2. Voters vote for one label: h = +-1, or 1 for one of K.
+
+    Step: (1/2) log((1-e)/e) + (1/2) log(K-1), eq. 3 for K = 2. The award of a voter is 2(K-1)/K where it is
+    right and -2/K where it is wrong, +1 and -1 for two labels.
+    """
+
+    leaves: ClassVar[str] = "label"
+
+    def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
+        """A perfect voter gets the step that scikit-learn gives it."""
+        labels, rows = self.n_labels, sums.tolist()
+        total = sum(map(sum, rows))
+        right = sum(row[vote] for row, vote in zip(rows, self._votes(outputs), strict=True))
+        wrong = total - right
+        if wrong == 0:
+            return Step(0.5, 2 * (labels - 1) / labels, 0.0, "perfect_voter")
+        edge = 2 * ((labels - 1) * right - wrong) / (labels * total)
+        odds = (labels - 1) * right / wrong
+        size = float(on_grid(self.learning_rate * 0.5 * math.log(odds))) if odds > 1 else 0.0
+        return Step(size, edge, wrong / total, None if size > 0 else "no_edge")
+
+    def perfect(self, step: Step) -> bool:
+        return step.error == 0
+
+    def gains(self, step: Step, outputs: Array) -> Array:
+        labels = self.n_labels
+        right, wrong = on_grid(step.size * 2 * (labels - 1) / labels), on_grid(step.size * -2 / labels)
+        votes = self._votes(outputs)
+        award = np.array([[right if vote == label else wrong for vote in votes] for label in range(labels)])
+        return self._with_votes(award, step.size, outputs)
+
+    def _votes(self, outputs: Array) -> list[int]:
+        if self.n_labels == 2:
+            return [1 if h > 0 else 0 for (h,) in outputs.tolist()]
+        return [int(vote) for vote in np.argmax(outputs, axis=1)]
+
+
+def awards(outputs: Array, n_labels: int) -> Array:
+    """[label, leaf]: y h for two labels, h_y / (K-1) for more."""
+    if n_labels == 2:
+        return np.stack([-outputs[:, 0], outputs[:, 0]])
+    return np.ascontiguousarray(outputs.T) / (n_labels - 1)

@@ -1,0 +1,49 @@
+"""AdaBoost.R2 (Drucker 1997): losses, and the step from their weighted mean.
+
+The arithmetic is scikit-learn's. A voter earns 1 - loss on an example, and its weight falls by the step times that.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.algorithms.medboost import MedStep
+from electorate.grid import on_grid
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Award:
+    """1 less the loss of a distance, as a share of the largest one."""
+
+    loss: str
+    largest: float
+
+    def __call__(self, said: Array, y: Array) -> Array:
+        share = np.abs(said - y) / self.largest
+        if self.loss == "linear":
+            return 1.0 - share
+        return 1.0 - (share * share if self.loss == "square" else 1.0 - np.exp(-share))
+
+
+@dataclass(frozen=True)
+class R2:
+    loss: str
+    learning_rate: float
+
+    def award(self, farthest: float) -> Award:
+        return Award(self.loss, farthest if farthest > 0 else 1.0)
+
+    def step(self, engine: Any) -> MedStep:
+        """From the awards of the voter that was heard."""
+        error = 1.0 - engine.moments(0.0, 1.0).mean
+        if error <= 0:
+            return MedStep(1.0, 1.0, 0.0, 0.0, "perfect_voter")
+        if error >= 0.5:
+            return MedStep(0.0, 1 - 2 * error, 0.0, 0.0, "no_edge")
+        size = float(on_grid(self.learning_rate * math.log((1.0 - error) / error)))
+        return MedStep(size, 1 - 2 * error, 0.0, math.nan, None if size > 0 else "no_edge")

@@ -1,0 +1,92 @@
+"""Real AdaBoost: the step minimises the exponential loss along a real-valued voter."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.algorithms.adaboost import Exponential, awards
+from electorate.algorithms.protocol import Step
+from electorate.grid import on_grid
+
+Array = NDArray[np.float64]
+FARTHEST = 64.0  # nats that one searched step may move an example: e^-64 of a weight is nothing
+
+
+FARTHEST = 64.0  # nats that one searched step may move an example: e^-64 of a weight is nothing
+
+
+@dataclass(frozen=True)
+class RealAdaBoost(Exponential):
+    """Real AdaBoost (Schapire and Singer): the step minimises the exponential loss along the voter, eq. 5.
+
+    With `search` off every step is the learning rate: with log-odds leaves that is SAMME.R. The award of an
+    example is y h for two labels and h_y / (K-1) for more, the exponential loss of Zhu et al.
+    """
+
+    search: bool = True
+    leaves: ClassVar[str] = "log_odds"
+
+    def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
+        if not np.all(np.isfinite(outputs)):
+            raise ValueError("a leaf says infinity, which has no best step: give the family a smoothing above 0")
+        award = awards(outputs, self.n_labels).T
+        weight = sums / int(sums.sum())
+        edge = float(np.sum(weight * award))
+        error = float(weight[award < 0].sum())
+        if not np.any(award[sums > 0]):
+            return Step(0.0, 0.0, error, "no_edge")
+        if not self.search:
+            return Step(float(on_grid(self.learning_rate)), edge, error)
+        if np.all(award[sums > 0] >= 0):
+            return Step(float(on_grid(self.learning_rate)), edge, error, "perfect_voter")
+        if np.all(award[sums > 0] <= 0):
+            return Step(-float(on_grid(self.learning_rate)), edge, 1.0, "perfect_voter")
+        far = FARTHEST / float(np.abs(award).max())
+        best = min(max(least_exponential(weight.ravel(), award.ravel()), -far), far)
+        size = float(on_grid(self.learning_rate * best))
+        return Step(size, edge, error, None if size != 0 else "no_edge")
+
+    def perfect(self, step: Step) -> bool:
+        return self.search and step.error in (0, 1)
+
+    def gains(self, step: Step, outputs: Array) -> Array:
+        return self._with_votes(on_grid(step.size * awards(outputs, self.n_labels)), step.size, outputs)
+
+
+def least_exponential(weight: Array, award: Array) -> float:
+    """The alpha that minimises sum weight exp(-alpha award), some awards being positive and some negative.
+
+    Newton steps inside a bracket of the root of the derivative, by bisection where a step would leave it.
+    """
+    used = (weight > 0) & (award != 0)
+    weight, award = weight[used], award[used]
+    low, high = _bracket(weight, award)
+    alpha = 0.5 * (low + high)
+    for _ in range(100):
+        slope, curve = _slope(weight, award, alpha)
+        low, high = (alpha, high) if slope > 0 else (low, alpha)
+        there = alpha + slope / curve if curve > 0 else low  # squares of tiny awards may underflow
+        if not low < there < high:
+            there = 0.5 * (low + high)
+        if abs(there - alpha) <= 1e-15 * abs(there):
+            return float(there)
+        alpha = there
+    return float(alpha)
+
+
+def _slope(weight: Array, award: Array, alpha: float) -> tuple[float, float]:
+    """Minus the first and the second derivative, up to a common positive factor."""
+    power = -alpha * award
+    term = weight * np.exp(power - power.max())
+    return float(np.sum(term * award)), float(np.sum(term * award * award))
+
+
+def _bracket(weight: Array, award: Array) -> tuple[float, float]:
+    sign = math.copysign(1.0, _slope(weight, award, 0.0)[0])
+    far = sign / float(np.abs(award).max())
+    while _slope(weight, award, far)[0] * sign > 0 and abs(far) < 1e300:
+        far *= 2
+    return (0.0, far) if sign > 0 else (far, 0.0)

@@ -1,0 +1,367 @@
+"""What users hand in, checked once: X as a table, y as labels 0..K-1, weights as exact multiplicities.
+
+Errors name the column, the row or the option, and say what to do.
+"""
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from numbers import Real
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+from electorate import kernels
+from electorate.data.all_reduce import Ask, Steps
+from electorate.data.factors import is_missing
+from electorate.data.sparse_format import check_sparse
+from electorate.data.table import Table, read_table, refuse_infinite
+from electorate.data.weights import refuse_bad
+
+MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
+EXACT_BITS = 1074 + 52
+
+ROWS_TURNED = 64
+
+Weight = NDArray[np.float64]
+
+
+def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
+    """X as a table; in training (reset) its columns are remembered, afterwards compared."""
+    X = readable_container(X)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X has several columns of one name: {error}") from error
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        native = frame.to_native()
+        validate_data(estimator, native, reset=reset, skip_check_array=True)
+        _refuse_empty(*frame.shape)
+        return read_table(native)
+    with too_large_refused("X"):
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
+    if checked.dtype.kind not in "fiub":
+        raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
+    return read_table(checked)
+
+
+@contextmanager
+def too_large_refused(name: str) -> Iterator[None]:
+    """Turn the OverflowError of a Python integer beyond float64 into a ValueError that names the argument."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(f"{name} has a number that is too large for float64: divide it by a power of ten") from error
+
+
+def readable_container(X: Any) -> Any:
+    """X with checked indices if it is sparse, and a pyarrow record batch as the table that it is."""
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
+        return pyarrow.Table.from_batches([X])
+    return check_sparse(X)
+
+
+def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
+    """X as numbers [row, column], NaN where missing, for families that look at whole rows."""
+    table = check_table(estimator, X, reset=reset)
+    texts = category_columns(table, estimator.categorical_features, table.category_columns())
+    if texts:
+        name = repr(table.names[texts[0]]) if table.names else str(texts[0])
+        raise ValueError(
+            f"column {name} holds categories, and {type(estimator._family()).__name__} needs numbers: encode it first, "
+            "with scikit-learn's OneHotEncoder say"
+        )
+    refuse_too_large(24 * table.n_rows * table.n_columns)
+    block = _all_numbers(table)
+    column, row = kernels.first_infinite(block)
+    refuse_infinite(table, column, row)
+    return block.T
+
+
+def _all_numbers(table: Table) -> NDArray[np.float64]:
+    """[column, row]. Arrays lie row by row: turned in small blocks they stay in the cache."""
+    if table.names:
+        return table.numbers(0, table.n_rows, range(table.n_columns))
+    block = np.empty((table.n_columns, table.n_rows))
+    for low in range(0, table.n_rows, ROWS_TURNED):
+        high = min(low + ROWS_TURNED, table.n_rows)
+        block[:, low:high] = table.numbers(low, high, range(table.n_columns))
+    return block
+
+
+def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    """X for a wrapped estimator: an array or sparse matrix, missing values left for the estimator to judge."""
+    return validate_data(
+        estimator,
+        readable_container(X),
+        reset=reset,
+        accept_sparse=["csr", "csc"],
+        allow_nd=True,
+        dtype=None,
+        ensure_all_finite="allow-nan",
+    )
+
+
+def _refuse_empty(rows: int, columns: int) -> None:
+    if rows == 0:
+        raise ValueError("Found array with 0 sample(s): X has no rows")
+    if columns == 0:
+        raise ValueError(f"0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required: X has no columns")
+
+
+def check_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
+    """y as one column of class labels."""
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    labels = _readable(column_or_1d(_to_array(y), warn=True))
+    if len(labels) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {len(labels)}"
+        )
+    _refuse_missing_labels(labels)
+    _refuse_objects(labels)
+    check_classification_targets(labels)
+    return labels
+
+
+def _to_array(y: Any) -> Any:
+    series = nw.from_native(y, pass_through=True, allow_series=True)
+    return series.to_numpy() if isinstance(series, nw.Series | nw.DataFrame) else y
+
+
+def _readable(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of a type that a model file can hold, in the byte order of this machine."""
+    if labels.dtype.kind == "T":
+        return labels.astype(object)
+    if labels.dtype.kind == "S":
+        raise ValueError(f"y has the type {labels.dtype}, which are bytes: use np.char.decode(y), which gives texts")
+    if labels.dtype.kind not in "OUbiufc" or (labels.dtype.kind == "f" and labels.dtype.itemsize > 8):
+        raise ValueError(f"y has the type {labels.dtype}: labels must be texts, booleans or numbers of up to 64 bits")
+    labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
+    return np.asarray(labels + 0.0 if labels.dtype.kind == "f" else labels)  # -0.0 is 0.0
+
+
+def _refuse_missing_labels(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(labels))
+    elif labels.dtype == object:
+        bad = np.flatnonzero([is_missing(value) for value in labels.tolist()])
+    else:
+        return
+    if bad.size:
+        row = int(bad[0])
+        kind = "infinity" if labels.dtype.kind == "f" and np.isinf(labels[row]) else "NaN"
+        raise ValueError(f"Input y contains {kind}: row {row} has the label {labels[row]}; drop such rows")
+
+
+def _refuse_objects(labels: NDArray[Any]) -> None:
+    """An array of objects must hold texts; others may have no order, and scikit-learn's scores refuse them."""
+    if labels.dtype == object:
+        bad = next((row for row, value in enumerate(labels.tolist()) if not isinstance(value, str)), None)
+        if bad is not None:
+            raise ValueError(
+                f"Unknown label type: y is an array of objects and row {bad} holds {labels[bad]!r}, not a text: "
+                "convert y, with y.astype(int), astype(bool) or astype(str)"
+            )
+
+
+def refuse_many(classes: NDArray[Any]) -> None:
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(f"y has {len(classes)} classes, more than {MOST_CLASSES}: is it a regression target?")
+
+
+def check_weight(sample_weight: Any, n_rows: int) -> Weight:
+    """Sample weights as float64; 1 each where none are given."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    given = np.asarray(_to_array(sample_weight))
+    with too_large_refused("sample_weight"):
+        weight = check_array(
+            given if given.ndim else np.full(n_rows, given),
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name="sample_weight",
+        )
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight per row of X")
+    refuse_bad(weight)
+    return np.array(weight)
+
+
+def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, name: str) -> NDArray[np.int64]:
+    """Labels as positions in `classes`; a row of weight 0 may have any label."""
+    codes = np.minimum(np.searchsorted(classes, given), len(classes) - 1).astype(np.int64)
+    unknown = np.flatnonzero((classes[codes] != given) & (weight > 0))
+    if unknown.size:
+        row = int(unknown[0])
+        label = given[row : row + 1].tolist()[0]
+        raise ValueError(f"{name} has the label {label!r} in row {row}, which is not one of {classes.tolist()!r}")
+    return codes
+
+
+def balancing(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], most: float) -> Steps[Weight]:
+    """Factors that give every class the same total, from exact sums of weights divided by a power of two."""
+    share = np.ldexp(weight[weight > 0], -int(np.frexp(most)[1]))
+    codes = np.searchsorted(classes, labels[weight > 0])
+    (exact,) = yield Ask((exact_sums(share, codes, len(classes)),))
+    totals = np.array([number / 2**EXACT_BITS for number in exact.tolist()])  # rounded once
+    with np.errstate(divide="ignore", over="ignore"):
+        factors = np.asarray(math.fsum(totals) / (len(classes) * totals))
+    if not np.all(np.isfinite(factors)):
+        raise ValueError("class_weight='balanced' cannot balance classes whose weights differ by more than 1e300")
+    return factors
+
+
+def exact_sums(values: Weight, codes: NDArray[np.int64], n_codes: int) -> NDArray[Any]:
+    """Sums of non-negative numbers by code, as Python integers in units of 2^-1126: in any order the same."""
+    mantissa, power = np.frexp(values)
+    digits = np.ldexp(mantissa, 53).astype(np.int64)
+    keys, place = np.unique(codes * 4096 + (power + 2048), return_inverse=True)
+    halves = np.zeros((2, len(keys)), dtype=np.int64)
+    np.add.at(halves[0], place, digits >> 27)
+    np.add.at(halves[1], place, digits & (2**27 - 1))
+    sums = np.zeros(n_codes, dtype=object)
+    for key, high, low in zip(keys.tolist(), *halves.tolist(), strict=True):
+        sums[key // 4096] += ((high << 27) + low) << (key % 4096 - 2048 - 53 + EXACT_BITS)
+    return sums
+
+
+def named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
+    """Of every class; 1 where none is given. A name that is no label is refused if some class has no name.
+
+    known: all labels, also those of rows without weight.
+    """
+    unknown = [label for label in given if label not in known]
+    if unknown and any(label not in given for label in classes):
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {known!r}")
+    for label, factor in given.items():
+        with too_large_refused(f"class_weight of {label!r}"):
+            fits = isinstance(factor, Real) and 0 <= float(factor) < math.inf
+        if not fits:
+            raise ValueError(f"class_weight of {label!r} is {factor!r}: it must be a finite number, not negative")
+    return np.array([given.get(label, 1.0) for label in classes], dtype=np.float64)
+
+
+def category_columns(table: Table, wanted: Any, by_type: list[int]) -> list[int]:
+    """The columns to treat as categories: by type, or those the user names by position, name or mask."""
+    if isinstance(wanted, str) and wanted == "from_dtype":
+        return by_type
+    places = {name: place for place, name in enumerate(table.names)}
+    columns = [] if wanted is None else [_column_number(table, places, item) for item in _unmask(table, wanted)]
+    left_out = sorted(set(by_type) - set(columns))
+    if left_out:
+        raise ValueError(
+            f"column {table.names[left_out[0]]!r} holds texts or categories, but categorical_features does not "
+            "name it: name it too, or use categorical_features='from_dtype'"
+        )
+    return sorted(set(columns))
+
+
+def _unmask(table: Table, wanted: Any) -> list[Any]:
+    try:
+        items = np.asarray(list(wanted) if isinstance(wanted, set | frozenset) else wanted)
+    except ValueError:  # lists of different lengths
+        items = np.empty(0).reshape(0, 0)
+    if items.ndim != 1:
+        raise ValueError(
+            "categorical_features must be one list of column names, positions or booleans, or 'from_dtype', not "
+            f"{wanted!r}"
+        )
+    if items.dtype != np.bool_:
+        return list(items.tolist())
+    if len(items) != table.n_columns:
+        raise ValueError(f"categorical_features is a mask of {len(items)} entries for {table.n_columns} columns")
+    return list(np.flatnonzero(items).tolist())
+
+
+def _column_number(table: Table, places: dict[str, int], item: Any) -> int:
+    if isinstance(item, str):
+        if item not in places:
+            raise ValueError(f"categorical_features names {item!r}, which is not a column of X")
+        return places[item]
+    whole = isinstance(item, int) or (isinstance(item, float) and item.is_integer())
+    if not whole:
+        raise ValueError(f"categorical_features names column {item!r}: columns are named by their name or position")
+    if not 0 <= item < table.n_columns:
+        raise ValueError(f"categorical_features names column {item!r}; X has the columns 0 to {table.n_columns - 1}")
+    return int(item)
+
+
+def refuse_too_large(needed: int) -> None:
+    """An error before the work if it cannot fit in the memory that is free."""
+    free = free_memory()
+    if free is not None and needed > free:
+        raise MemoryError(
+            f"this fit needs about {needed / 2**30:.1f} GiB beside X, and {free / 2**30:.1f} GiB are free: "
+            "use fewer rows or columns, max_bins=255 instead of 'exact', or a smaller n_jobs"
+        )
+
+
+def refuse_many_labels(model: Any, n_labels: int) -> None:
+    """Raise ValueError if a booster of all classes at once cannot hold what one voter adds to each class.
+
+    That is a table [state, label, leaf], of two leaves at least, and a copy of it.
+    """
+    if model._one_vs_rest or n_labels <= 2:
+        return
+    needed, free = 2 * 8 * model._booster(n_labels).n_states * n_labels * 2, free_memory()
+    if free is not None and needed > free:
+        raise ValueError(
+            f"y has {n_labels} classes, for which {type(model).__name__} needs {needed / 2**30:.1f} GiB or more, and "
+            f"{free / 2**30:.1f} GiB are free: use AdaBoostRClassifier, which fits one class after the other, or merge "
+            "rare classes"
+        )
+
+
+def free_memory() -> int | None:
+    """Bytes this process may still take: what the machine has left, its control group, or its own limit."""
+    limits = []
+    with suppress(OSError, ValueError), open("/proc/meminfo") as file:
+        limits += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
+    with suppress(OSError, ValueError):
+        limits.append(group_memory("/sys/fs/cgroup"))
+    if not limits and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
+        limits.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(ImportError, OSError, ValueError):
+        limits += address_space_left()
+    return min(limits, default=None)
+
+
+def address_space_left() -> list[int]:
+    """Bytes of address space until the limit of this process (ulimit -v), if it has one."""
+    import resource  # not on Windows
+
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return []
+    with open("/proc/self/statm") as file:
+        return [max(0, most - int(file.read().split()[0]) * resource.getpagesize())]
+
+
+def group_memory(folder: str) -> int:
+    """Bytes that a control group has left; pages of files count as free, since they make room when asked."""
+    with (
+        open(f"{folder}/memory.max") as most,
+        open(f"{folder}/memory.current") as now,
+        open(f"{folder}/memory.stat") as stat,
+    ):
+        files = [int(line.split()[1]) for line in stat if line.startswith(("active_file ", "inactive_file "))]
+        return int(most.read()) - int(now.read()) + sum(files)

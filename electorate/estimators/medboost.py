@@ -1,0 +1,461 @@
+"""MedBoost and LocMedBoost: boosting whose vote is the weighted median."""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.algorithms.medboost import Adaptive, Constant, GivenCost, Linear, LowestEdge, ZeroOne
+from electorate.data import inputs
+from electorate.data.bins import Bins
+from electorate.data.seen_rows import seen_of
+from electorate.data.targets import check_targets
+from electorate.data.weights import read_weights
+from electorate.estimators.regression import BoostedRegressor
+from electorate.model.median import Votes, conformal_rank
+from electorate.training.dask_inputs import is_dask, row_by_row
+from electorate.training.regression import Try
+from electorate.training.stagewise_targets import MedBoost
+from electorate.training.target_worker_data import TargetOutline
+from electorate.voters.columns import Columns
+from electorate.voters.confidence import Given, bumps
+from electorate.voters.pool import Pool
+from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW, Earning, RegressionTrees, windows
+
+Array = NDArray[np.float64]
+EPS_SHARE = 0.5  # of the spread of the targets
+EPS_SHARE_ABSTAINING = 1.0  # with less, most leaves would lose more than they win, and say nothing
+SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
+SMALLEST_DIVISOR = float(np.finfo(np.float64).tiny)  # 2 divided by a smaller number may be infinite
+HALVINGS = 10  # of an "auto" eps, at most
+EPS_TRIED = (0.125, 0.25, 0.5, 1.0)  # shares of the spread, when eps is chosen by validation
+RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1)
+COSTS = {"zero_one": ZeroOne, "linear": Linear}
+
+
+class MedBoostRegressor(BoostedRegressor):
+    """MedBoost (Kegl): boosting whose vote is the weighted median, with intervals.
+
+    A voter is right on a row if it is within eps of the target. Figure 1 of "Generalization error and algorithmic
+    convergence of median boosting", with every confidence 1.
+
+    Parameters
+    ----------
+    estimator : RegressionTrees, Pool, Columns, a scikit-learn regressor with sample_weight, or None, default=None
+        What votes. None means ``RegressionTrees(3)``, grown by the edge of eq. 1. ``Pool`` and ``Columns`` are finite
+        sets, searched exhaustively: Corollary 2 of the paper holds for them. The columns of ``Columns`` are
+        predictions.
+    n_estimators : int, default=100
+        The largest number of rounds.
+    cost : {"zero_one", "linear"} or callable, default="zero_one"
+        C_eps of eq. 2: 1 beyond eps and 0 within; abs(h - y) / eps; or cost(h, y, eps) for arrays, 1 or more beyond.
+        The linear cost has no bound and can chase outliers.
+    eps : float, "auto" or "validate", default="auto"
+        How near is right. "auto": half the median distance of the targets from their median (all of it where leaves
+        may abstain), halved again while the first voter is right about every row. "validate": the one of four shares
+        of that distance with the least mean absolute error on rows set aside.
+    rho : "adaptive", "lowest_edge", "validate" or float, default="adaptive"
+        The margin aimed at: the edge of each round minus nu; the lowest edge so far minus nu; the best of five
+        constants on rows set aside, with the number of rounds; or a constant. Edges are often negative, so 0 may end in
+        an empty model.
+    nu : float, default=0.1
+        See ``rho``. Where it is not less than the edge minus the lowest award, half of that is used.
+    early_stopping : bool, default=False
+        Keep the rounds up to the best on rows set aside, by mean absolute error.
+    validation_fraction, n_iter_no_change, tol : float, default=0.1, int, default=50, and float, default=0
+        The part of the rows to set aside, and how long to go on without a better score.
+    warm_start : bool, default=False
+        Go on from the rounds there are: 50 and then 100 are 100, digest for digest. Where eps or rho are chosen, every
+        try is run again, since which one is best can only be said of all rounds.
+    max_bins, categorical_features, n_jobs, random_state
+        As in :class:`AdaBoostClassifier`.
+
+    Attributes
+    ----------
+    eps_ : float
+        The eps that was used.
+    steps_ : ndarray
+        alpha, one per voter. A last step that is infinite means that this voter decides alone (line 8 of Figure 1).
+    fallback_ : float
+        The weighted median of the training targets: predicted where no voter is sure of anything.
+    history_ : dict of ndarray
+        Per round: step, edge, error ((1 - edge) / 2), rho, log_z, objective (the product of the E_rho of the rounds),
+        min_margin, target_margin, margin_error (the share of rows with a margin of at most 0), n_voters, seconds, and
+        validation if rows were set aside.
+    stop_reason_ : str
+        ``n_estimators``, ``no_edge`` (line 10), ``perfect_voter`` (line 8) or ``validation``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from electorate import MedBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = MedBoostRegressor(n_estimators=20).fit(X, y)
+    >>> low, high = model.predict_interval(X, rho=0.2)
+    >>> bool((low <= model.predict(X)).all() and (model.predict(X) <= high).all())
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **BoostedRegressor._parameter_constraints,
+        "estimator": [HasMethods(["fit", "predict"]), RegressionTrees, Pool, Columns, None],
+        "cost": [StrOptions({"zero_one", "linear"}), callable],
+        "eps": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "validate"})],
+        "rho": [Interval(Real, None, None, closed="neither"), StrOptions({"adaptive", "lowest_edge", "validate"})],
+        "nu": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 100,
+        cost: str | Callable[[Array, Array, float], Array] = "zero_one",
+        eps: float | str = "auto",
+        rho: float | str = "adaptive",
+        nu: float = 0.1,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 50,
+        tol: float = 0.0,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.cost = cost
+        self.eps = eps
+        self.rho = rho
+        self.nu = nu
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ------------------------------------------------------------ fitting
+
+    def _criterion(self) -> str:
+        family = self._family()
+        if isinstance(family, Pool):
+            return "values"
+        return "edge" if family.criterion == "auto" else str(family.criterion)
+
+    @property
+    def _needs_validation(self) -> bool:
+        return self.early_stopping or "validate" in (self.eps, self.rho)
+
+    @property
+    def _functions(self) -> str | None:
+        return None if isinstance(self.cost, str) else "cost"
+
+    def _abstains(self) -> bool:
+        return False
+
+    def _refuse_checkpoint(self) -> None:
+        super()._refuse_checkpoint()
+        if "validate" in (self.eps, self.rho):
+            raise ValueError(
+                "eps or rho is 'validate': a Checkpoint keeps one run, and several are tried; give numbers, or fit "
+                "without it"
+            )
+
+    def _tries(self, outline: TargetOutline) -> list[Try]:
+        """One, or all that are to be judged by the rows set aside."""
+        return [self._try(eps, rho) for eps, rho in product(self._eps_tried(outline.spread), self._rho_tried())]
+
+    def _eps_tried(self, scale: float) -> list[float]:
+        if self.eps == "validate":
+            return [scale * share or scale for share in EPS_TRIED]  # a share of a denormal number can round to 0
+        share = EPS_SHARE_ABSTAINING if self._abstains() else EPS_SHARE
+        return [(scale * share or scale) if isinstance(self.eps, str) else float(self.eps)]
+
+    def _as_before(self, one: Try, before: Any) -> Try:
+        return self._try(before.eps_, one.said["rho_"]) if self.eps == "auto" else one
+
+    def _finer(self, one: Try) -> Iterator[Try]:
+        """An "auto" eps at which the first voter is right about every row says nothing: half of it."""
+        for halvings in range(1, HALVINGS + 1) if self.eps == "auto" else ():
+            eps = one.said["eps_"] / 2**halvings
+            if eps < self._smallest_eps:
+                return
+            yield self._try(eps, one.said["rho_"])
+
+    def _rho_tried(self) -> list[float | None]:
+        if self.rho == "validate":
+            return list(RHO_TRIED)
+        return [None if isinstance(self.rho, str) else float(self.rho)]
+
+    def _try(self, eps: float, rho: float | None) -> Try:
+        self._refuse_tiny(eps)
+        cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
+        rule: Any = (
+            Constant(rho)
+            if rho is not None
+            else (LowestEdge if self.rho == "lowest_edge" else Adaptive)(float(self.nu))
+        )
+        return Try(MedBoost(cost, rule), partial(self._earning, cost), {"eps_": eps, "rho_": rho})
+
+    @property
+    def _smallest_eps(self) -> float:
+        return SMALLEST_DIVISOR if self.cost == "linear" else SMALLEST
+
+    def _refuse_tiny(self, eps: float) -> None:
+        if eps < self._smallest_eps:
+            whose = f"eps={eps:g}" if self.eps == eps else f"y varies so little that eps would be {eps:g}, which"
+            raise ValueError(
+                f"{whose} is too small: |h - y| / eps would be outside the range of float64. Multiply y (and eps, if "
+                "given) by a large number, or use cost='zero_one'"
+            )
+
+    def _earning(self, cost: Any, targets: Array) -> Earning:
+        reach, abstains = windows(targets, cost.eps), self._abstains()
+        if isinstance(cost, ZeroOne):
+            return Earning(WINDOW, cost.eps, targets, reach, 0.0, NO_TABLE, abstains)
+        if isinstance(cost, Linear):
+            return Earning(DISTANCE, cost.eps, targets, reach, 2.0 / cost.eps, NO_TABLE, abstains)
+        said, y = np.repeat(targets, len(targets)), np.tile(targets, len(targets))
+        table = np.ascontiguousarray(cost.award(said, y).reshape(len(targets), len(targets)))
+        return Earning(TABLE, cost.eps, targets, reach, 0.0, table, abstains)
+
+    # ------------------------------------------------------------ what the vote says of itself
+
+    @row_by_row
+    def confidence(self, X: Any) -> Array:
+        """The average confidence c(x) of eq. 6, from 0 to 1; 0 for a model without voters."""
+        check_is_fitted(self)
+        if not self.vote_.n_voters:
+            return np.zeros(self._say(X)[0])
+        return self._ask(X, lambda votes: votes.mass / votes.reach)
+
+    def predict_interval(
+        self, X: Any, *, rho: float | None = None, coverage: float | None = None
+    ) -> tuple[Array, Array]:
+        """The lower and the upper end of an interval for every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe
+        rho : float, at least 0
+            The quantiles f_rho- and f_rho+ of the vote, eq. 7 and 8: the lower and upper (1 - rho / c(x)) / 2 of the
+            voters are left out. They are quantiles of the vote, not of the target, and infinite where rho >= c(x).
+        coverage : float between 0 and 1
+            An interval that holds the target of a new row with at least this probability, whatever the model, if the
+            rows given to `calibrate` and the new one are exchangeable (split conformal prediction).
+        """
+        if is_dask(X):
+            raise TypeError("predict_interval takes rows in memory, and X is a Dask collection: map it over partitions")
+        if (rho is None) == (coverage is None):
+            raise ValueError("give either rho, for quantiles of the vote, or coverage, for a conformal interval")
+        if rho is not None:
+            if not (math.isfinite(rho) and rho >= 0):
+                raise ValueError(f"rho={rho!r}: it must be a finite number, not negative, or the ends would cross")
+            ends = self._ask(X, lambda votes: np.stack([votes.quantiles(float(rho), up) for up in (False, True)]))
+            return self._ends(ends, rho)
+        if coverage is None or not 0 < coverage < 1:
+            raise ValueError(f"coverage={coverage!r}: it must lie between 0 and 1")
+        if not hasattr(self, "calibration_"):
+            raise ValueError("coverage needs calibration: call calibrate(X, y) with rows that were not used to fit")
+        rank = conformal_rank(len(self.calibration_), coverage)
+        score = self.calibration_[rank - 1] if rank <= len(self.calibration_) else math.inf
+        said, scale = self._said_and_scale(X)
+        return said - score * scale, said + score * scale
+
+    def _ends(self, ends: Array, rho: float) -> tuple[Array, Array]:
+        """A model without voters says nothing for sure."""
+        if not self.vote_.n_voters:
+            infinite = np.full(ends.shape[-1], np.inf)
+            return -infinite, infinite
+        return ends[0], ends[1]
+
+    def calibrate(self, X: Any, y: Any) -> Self:
+        """Learn from rows that were used for nothing else how wide intervals of some coverage must be.
+
+        The score of a row is its distance from the prediction, in units of eps plus half the width of the middle
+        half of the vote there: intervals are wider where the voters disagree.
+        """
+        said, scale = self._said_and_scale(X)
+        targets = check_targets(self, y, len(said))
+        self.calibration_ = np.sort(np.abs(targets - said) / scale)
+        if getattr(self, "seen_", None) is not None:
+            here = seen_of([(self._check_rows(X, reset=False), targets, np.ones(len(targets)))])
+            self.seen_ = self.seen_.and_also(here)
+        return self
+
+    def _said_and_scale(self, X: Any) -> tuple[Array, Array]:
+        def answer(votes: Votes) -> Array:
+            rho = 0.5 * votes.mass / votes.reach
+            low, high = votes.quantiles(rho, False), votes.quantiles(rho, True)
+            width = np.where(np.isfinite(high) & np.isfinite(low), high - low, 0.0)
+            return np.stack([self._median(votes.quantiles(0, True)), self.eps_ + width / 2])
+
+        found = self._ask(X, answer)
+        if found.ndim == 1:
+            return found, np.full(len(found), self.eps_)
+        return found[0], found[1]
+
+    def staged_predict_interval(self, X: Any, *, rho: float) -> Iterator[tuple[Array, Array]]:
+        """`predict_interval` by rho, after every round."""
+        for stage in self._stages(X):
+            yield stage.quantiles(rho, False), stage.quantiles(rho, True)
+
+    def staged_confidence(self, X: Any) -> Iterator[Array]:
+        """`confidence`, after every round."""
+        for stage in self._stages(X):
+            if stage.alone is not None:
+                before = stage.mass / np.maximum(stage.reach, 1)
+                yield np.where(stage.alone[1] > 0, stage.alone[1], before)
+            else:
+                yield stage.mass / stage.reach
+
+    # ------------------------------------------------------------ diagnostics
+
+    def robust_error(self, X: Any, y: Any, rho: float = 0.0, sample_weight: Any = None) -> float:
+        """L^(rho) of eq. 9: the share of rows on which the vote is not rho-robust eps-precise."""
+        check_is_fitted(self)
+        wrong = self._ask(X, lambda votes: np.stack([votes.quantiles(float(rho), up) for up in (False, True)]))
+        low, high = (
+            wrong if self.vote_.n_voters else (np.full(wrong.shape[-1], -np.inf), np.full(wrong.shape[-1], np.inf))
+        )
+        return self._share_wrong(low, high, check_targets(self, y, len(low)), sample_weight)
+
+    def staged_robust_error(self, X: Any, y: Any, rho: float = 0.0, sample_weight: Any = None) -> Iterator[float]:
+        """`robust_error` after every round."""
+        for stage in self._stages(X):
+            low, high = stage.quantiles(float(rho), False), stage.quantiles(float(rho), True)
+            yield self._share_wrong(low, high, check_targets(self, y, len(low)), sample_weight)
+
+    def _share_wrong(self, low: Array, high: Array, y: Array, sample_weight: Any) -> float:
+        weight = read_weights(inputs.check_weight(sample_weight, len(y))).whole
+        missed = (high > y + self.eps_) | (low < y - self.eps_)
+        return float(weight[missed].sum() / weight.sum())
+
+    def error_bounds(self, rho: Any = 0.0) -> Array:
+        """prod E_rho of Theorem 1 after every round: `staged_robust_error` on the training rows is never larger.
+
+        rho: a number, or an array, which gives [rho, round]. After an infinite step the bound is 1 where it says
+        anything at all: see line 8.
+        """
+        check_is_fitted(self)
+        n = self.vote_.n_voters
+        steps, log_z = self.history_["step"][:n], self.history_["log_z"][:n]
+        finite = np.where(np.isfinite(steps), steps, 0.0)
+        powers = np.multiply.outer(np.asarray(rho, dtype=np.float64), np.cumsum(finite)) + np.cumsum(log_z)
+        bounds = np.exp(np.minimum(powers, 700.0))
+        if self.vote_.decides:
+            bounds[..., -1] = np.where(np.asarray(rho) <= self.history_["rho"][n - 1], 1.0, np.inf)
+        return np.asarray(bounds)
+
+
+class LocMedBoostRegressor(MedBoostRegressor):
+    """LocMedBoost (Kegl): MedBoost whose voters say how sure they are, and may abstain.
+
+    A voter h comes with a confidence kappa(x) from 0 to 1; both are chosen together by eq. 1. The vote is the weighted
+    median with the weights alpha kappa(x); `confidence` is their mean c(x), eq. 6. Where c(x) = 0 the prediction is
+    ``fallback_``, the weighted median of the training targets.
+
+    The other parameters, the methods and the attributes are those of :class:`MedBoostRegressor`.
+
+    Parameters
+    ----------
+    confidence_by : {"abstain", "bumps", "constant"}, callable or list of callables, default="abstain"
+        "abstain": a leaf that would lose more weight than it wins says nothing, for stumps a half-space; for Pool and
+        RegressionTrees grown by the edge. Columns abstain where they are missing. "bumps": smooth bumps over one
+        column, bounded below, besides the constant. A function of X gives one number from 0 to 1 per row; of several
+        the best is taken in every round.
+    n_bumps : int, default=8
+        How many bumps are tried in every round; each costs a search. They are drawn by ``random_state``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from electorate import LocMedBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> LocMedBoostRegressor(n_estimators=20).fit(X, y).confidence(X).shape
+    (442,)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **MedBoostRegressor._parameter_constraints,
+        "confidence_by": [StrOptions({"abstain", "bumps", "constant"}), callable, list],
+        "n_bumps": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        confidence_by: Any = "abstain",
+        n_bumps: int = 8,
+        n_estimators: int = 100,
+        cost: str | Callable[[Array, Array, float], Array] = "zero_one",
+        eps: float | str = "auto",
+        rho: float | str = "adaptive",
+        nu: float = 0.1,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 50,
+        tol: float = 0.0,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_estimators=n_estimators,
+            cost=cost,
+            eps=eps,
+            rho=rho,
+            nu=nu,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.confidence_by = confidence_by
+        self.n_bumps = n_bumps
+
+    @property
+    def _functions(self) -> str | None:
+        return super()._functions if isinstance(self.confidence_by, str) else "confidence_by"
+
+    def _abstains(self) -> bool:
+        return isinstance(self.confidence_by, str) and self.confidence_by == "abstain"
+
+    def _choose_confidences(self, bins: Bins) -> list[Any] | None:
+        how = self.confidence_by
+        if isinstance(how, str):
+            if how == "bumps" and not self._is_native:
+                raise ValueError("confidence_by='bumps' needs RegressionTrees or Pool: give functions of X instead")
+            by_edge = self._by_columns or (self._is_native and self._criterion() != "squared_error")
+            if how == "abstain" and not by_edge:
+                raise ValueError(
+                    "confidence_by='abstain' needs Pool, Columns, or RegressionTrees grown by the edge: use 'constant'"
+                )
+            return bumps(bins, self.n_bumps, check_random_state(self.random_state)) if how == "bumps" else None
+        functions = how if isinstance(how, list) else [how]
+        if not functions or not all(callable(function) for function in functions):
+            raise ValueError("confidence_by must be functions of X, at least one")
+        return [Given(function) for function in functions]

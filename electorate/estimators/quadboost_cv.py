@@ -1,0 +1,303 @@
+"""QuadBoost with its penalty and number of rounds chosen by cross-validation, as the paper does.
+
+In a fold one run gives every number of rounds; on a finite pool all penalties share bins, voters and the Gram matrix.
+"""
+
+import math
+import warnings
+from collections.abc import Generator
+from itertools import groupby, islice
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.estimators.base import Rows
+from electorate.estimators.certified import Certified
+from electorate.estimators.quadboost import QuadBoostClassifier
+from electorate.training.callbacks import Callback
+from electorate.training.dask_inputs import refuse_dask
+from electorate.training.quad_path import Opened, Point
+from electorate.training.worker_data import NO_WEIGHT
+from electorate.voters.columns import Columns
+from electorate.voters.instances import TakesInstances
+from electorate.voters.pool import Pool
+
+LAMS = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10)}
+ALPHAS = np.logspace(-4, -1, 10)
+ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf": (0, 5)}  # powers of ten
+MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the family
+
+
+class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
+    """QuadBoost with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
+
+    Parameters
+    ----------
+    estimator, penalty, reweight, max_voters, tol, class_weight, max_bins, categorical_features, random_state
+        As in :class:`QuadBoostClassifier`. On ``Pool`` and ``Columns`` a fold shares its work between all values; any
+        other family is fitted once per value and fold.
+    values : array-like or None, default=None
+        Values of lam (L1, L2) or of alpha_max (Linf); None: the paper's, ten from 1e-4 to 1 (L1), from 1 to 1e3 (L2),
+        from 1e-4 to 0.1 (Linf).
+    rounds : array-like of int or None, default=None
+        Numbers of rounds; None: the paper's, ten from 1 to 1e3 (no penalty), from 10 to 1e5 (L2), from 1 to 1e5 (Linf).
+        L1 ends by itself: up to 1e5 rounds. At most 1,000 where the family is searched every round, that is for any
+        estimator other than ``Pool`` and ``Columns``.
+    cv : int or splitter, default=5
+    n_jobs : int or None, default=None
+        Folds at a time, in threads. Never changes the result.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        lam, alpha_max and n_estimators of the least error; of equals, the first: the strongest penalty, the fewest
+        rounds.
+    cv_results_ : dict of ndarray
+        Of every point: lam, alpha_max, n_estimators, the errors of the folds, and their mean.
+    best_estimator_ : QuadBoostClassifier
+        Fitted anew to all rows.
+    stop_reason_ : str
+        ``folds``: all were done; ``time_limit`` or ``callback``: the choice is by those that were.
+
+    Notes
+    -----
+    Callbacks are told of every fold: ``model.set_callbacks(ProgressBar())`` shows how many are done, and a
+    ``TimeLimit`` ends the choice after the fold in which the time has passed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import QuadBoostClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> sorted(QuadBoostClassifierCV(rounds=[10, 100]).fit(X, y).best_params_)
+    ['alpha_max', 'lam', 'n_estimators']
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **{
+            name: QuadBoostClassifier._parameter_constraints[name]
+            for name in (
+                *("estimator", "penalty", "reweight", "max_voters", "tol", "class_weight", "max_bins"),
+                *("categorical_features", "n_jobs", "random_state"),
+            )
+        },
+        "values": ["array-like", None],
+        "rounds": ["array-like", None],
+        "cv": ["cv_object"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        penalty: str | None = None,
+        reweight: str = "never",
+        values: Any = None,
+        rounds: Any = None,
+        cv: Any = 5,
+        max_voters: int | None = None,
+        tol: float = 1e-6,
+        class_weight: Any = None,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.penalty = penalty
+        self.reweight = reweight
+        self.values = values
+        self.rounds = rounds
+        self.cv = cv
+        self.max_voters = max_voters
+        self.tol = tol
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose by cross-validation, then fit to all rows."""
+        refuse_dask(self, X)
+        whole = self._model()
+        given = whole._given(X, y, sample_weight, reset=True)  # errors speak of all rows
+        labels, weight = given.labels, given.weight
+        if not np.any(weight > 0):
+            raise ValueError(NO_WEIGHT)
+        rows = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+        points = self._points()
+        splits = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
+        context = self._init_callback_context(max_subtasks=len(splits))
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        jobs = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        tasks = jobs(joblib.delayed(self._fold)(rows, labels, weight, split, points) for split in splits)
+        with Folds(self, context, (X, y), len(splits)) as folds:
+            errors = np.array(folds.listen(tasks)).T
+        self.stop_reason_ = folds.stop_reason
+        mean = errors.mean(axis=1)
+        best = points[int(np.argmin(mean))]
+        self.cv_results_ = {
+            "lam": np.array([point.lam for point in points]),
+            "alpha_max": np.array([np.inf if point.alpha_max is None else point.alpha_max for point in points]),
+            "n_estimators": np.array([point.n_estimators for point in points]),
+            "errors": errors,
+            "mean_error": mean,
+        }
+        chosen = {"lam": best.lam, "alpha_max": best.alpha_max, "n_estimators": best.n_estimators}
+        self.best_params_ = chosen
+        self.best_estimator_ = whole.set_params(**chosen).fit(X, y, sample_weight)
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _model(self) -> QuadBoostClassifier:
+        names = set(QuadBoostClassifier().get_params(deep=False)) & set(self.get_params(deep=False)) - {"n_jobs"}
+        model = QuadBoostClassifier(**{name: getattr(self, name) for name in names}, n_jobs=1)
+        model._validate_family()
+        return model
+
+    def _points(self) -> list[Point]:
+        """The strongest penalty and the fewest rounds first: of equals that is the best."""
+        rounds = self._rounds()
+        if self.penalty is None:
+            return [Point(0.0, None, t) for t in rounds]
+        if self.penalty == "linf":
+            values = ALPHAS if self.values is None else np.asarray(self.values, dtype=np.float64)
+            return [Point(0.0, value, t) for value in np.sort(values).tolist() for t in rounds]
+        values = LAMS[self.penalty] if self.values is None else np.asarray(self.values, dtype=np.float64)
+        return [Point(value, None, t) for value in np.sort(values)[::-1].tolist() for t in rounds]
+
+    def _rounds(self) -> list[int]:
+        if self.rounds is not None:
+            return sorted({int(t) for t in np.asarray(self.rounds).tolist()})
+        finite = isinstance(self._model()._family(), Pool | Columns)
+        low, high = ROUNDS.get(self.penalty, (5, 5))
+        if not finite:
+            high = min(high, round(math.log10(MOST_SEARCHES)))
+            low = min(low, high)
+        return list(np.unique(np.rint(np.logspace(low, high, 10)).astype(np.int64)).tolist())
+
+    def _fold(self, X: Any, labels: Any, weight: Any, split: Any, points: list[Point]) -> Any:
+        """The weighted error of every point on the rows of one fold."""
+        train, test = split
+        parts = [(_safe_indexing(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
+        finite = isinstance(self._model()._family(), Pool | Columns)
+        predict = self._on_pool if finite else self._searched
+        wrong = predict(parts[0], parts[1][0], points) != parts[1][1]
+        total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)
+        return (wrong * parts[1][2]).sum(axis=1) / total
+
+    def _on_pool(self, rows: Rows, X: Any, points: list[Point]) -> NDArray[Any]:
+        """Return [point, row]: the predicted labels of X, from one walk over all points."""
+        n_rows = X.shape[0]
+        # the rows that listen get one label and one weight, so that they stay in their order
+        some = rows[1][rows[2] > 0][:1].repeat(n_rows)
+        opened = Opened(self._model(), rows, (X, some, None))
+        if len(opened.classes) == 1:
+            chosen = np.zeros((len(points), n_rows), dtype=np.int64)
+        else:
+            f = opened.decisions(points)
+            chosen = (f[:, :, 0] > 0).astype(np.int64) if f.shape[2] == 1 else np.argmax(f, axis=2)
+        return opened.classes[chosen]
+
+    def _searched(self, rows: Rows, X: Any, points: list[Point]) -> NDArray[Any]:
+        """Return [point, row]: the predicted labels of X. One fit per penalty gives every number of rounds."""
+        found: dict[Point, NDArray[Any]] = {}
+        for (lam, alpha_max), group in groupby(points, key=lambda point: (point.lam, point.alpha_max)):
+            wanted = list(group)
+            most = max(point.n_estimators for point in wanted)
+            model = self._model().set_params(lam=lam, alpha_max=alpha_max, n_estimators=most)
+            stages = model.fit(*rows).staged_predict(X)
+            said = np.repeat(model.classes_[:1], X.shape[0])  # without voters: a tie, the first class
+            done = 0
+            for point in wanted:
+                *_, said = [said, *islice(stages, point.n_estimators - done)]
+                done = point.n_estimators
+                found[point] = said
+        return np.array([found[point] for point in points])
+
+    # ------------------------------------------------------------ the chosen model
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class Folds:
+    """What callbacks get to see of a cross-validation: a row per fold that is done."""
+
+    n_runs = 1
+    finished: tuple[Any, ...] = ()
+
+    def __init__(self, model: Any, context: Any, data: tuple[Any, Any], total: int) -> None:
+        self.model, self.context, self.data, self.total = model, context, data, total
+        self.rows: list[dict[str, float]] = []
+        self.stop_reason = "folds"
+
+    @property
+    def callbacks(self) -> list[Any]:
+        return getattr(self.model, "_skl_callbacks", [])
+
+    def listen(self, tasks: Generator[Any]) -> list[Any]:
+        """The errors of the folds, as they come, until all are done or a callback says stop."""
+        errors = []
+        for found in tasks:
+            errors.append(found)
+            self.rows.append({"validation": float(np.mean(errors, axis=0).min())})
+            if self._told_to_stop():
+                reasons = (getattr(callback, "stop_reason", None) for callback in self.callbacks)
+                self.stop_reason = next(filter(None, reasons), "callback")
+                break
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of folds that nobody waits for any more
+            tasks.close()
+        return errors
+
+    def _told_to_stop(self) -> bool:
+        X, y = self.data
+        task = self.context.subcontext(task_name="fold")
+        task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
+        return bool(task.call_on_fit_task_end(estimator=self.model, X=X, y=y)) and len(self.rows) < self.total
+
+    def line(self, passed: float) -> str:
+        """For a progress bar."""
+        done = len(self.rows)
+        left = passed / done * (self.total - done)
+        bar = "#" * (24 * done // self.total)
+        return f"[{bar:.<24}] fold {done}/{self.total}  error {self.rows[-1]['validation']:.4f}  {left:.0f} s left "
+
+    def __enter__(self) -> "Folds":
+        self.model._hooks = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for callback in self.callbacks:
+            if isinstance(callback, Callback):
+                callback.leave(self)  # type: ignore[arg-type]
+        self.model.__dict__.pop("_hooks", None)

@@ -1,0 +1,292 @@
+"""RLPBoost and RQPBoost behind scikit-learn faces: the voters of an ensemble, weighed anew by one program.
+
+Raetsch, Onoda and Mueller 2001, as the VadaBoost paper compares with them: on the voters that AdaBoost found.
+"""
+
+import time
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.engines.shard import counts_of
+from electorate.estimators.adaboost import AdaBoostClassifier
+from electorate.estimators.lpboost import DEFAULT_NU, Task, TotallyCorrectiveClassifier, joined_history
+from electorate.model.outcome import Outcome
+from electorate.model.voter_outputs import Picks, rows_of, voices_of
+from electorate.training.totally_corrective import (
+    Said,
+    Weighed,
+    first_of_each,
+    rlp,
+    soft_margin,
+    weigh_linear,
+    weigh_quadratic,
+)
+
+
+class ReweighedClassifier(TotallyCorrectiveClassifier):
+    """Subclasses define `_weigh(said)`."""
+
+    ensemble: Any
+    _program = ""
+
+    def _weigh(self, said: Said) -> Weighed:
+        raise NotImplementedError
+
+    def _family(self) -> Any:
+        given = getattr(self, "ensemble", None)
+        return super()._family() if given is None else given._family()
+
+    def _kept_parameters(self) -> dict[str, Any]:
+        """A file holds the voters, not the ensemble they came from: their family takes its place."""
+        kept = super()._kept_parameters()
+        return kept if self.ensemble is None else {**kept, "ensemble": None, "estimator": self._family()}
+
+    def _validate_family(self) -> None:
+        if self.ensemble is not None:
+            check_is_fitted(self.ensemble)
+            if self.estimator is not None:
+                raise ValueError("estimator is what AdaBoost would boost, and ensemble has voters already: give one")
+        super()._validate_family()
+
+    def _solve(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
+        base = self._base(task, *data)
+        voices, rows = voices_of(base), rows_of(base, data[0])
+        used = np.flatnonzero(task.weights.times)
+        counts = counts_of(task.weights)
+        counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
+        picks: Picks = []
+        outcomes = []
+        failed = ""
+        for run, group in enumerate(task.groups if base.ensemble_.n_voters else []):
+            started = time.perf_counter()
+            second = group[task.labels[used]] > 0
+            mine = np.flatnonzero(voices.current(run) > 0)
+            heard = voices.said(rows, run)[np.ix_(mine, used)]
+            distinct = first_of_each(heard) if len(mine) else mine
+            mine, heard = mine[distinct], heard[distinct]
+            said = Said.of(heard, second, counts, task.weights.given)
+            found = self._weigh(said) if len(mine) else Weighed(np.empty(0), 0.0, 0.0)
+            picks.append([(int(mine[t]), float(found.alpha[t])) for t in np.flatnonzero(found.alpha)])
+            outcomes.append(_outcome(found, said, time.perf_counter() - started))
+            failed = found.failed or failed
+        self._failed, self._of = failed, base.ensemble_.n_voters
+        picks = picks or [[] for _ in range(voices.n_runs)]
+        self.ensemble_ = voices.chosen(picks)
+        self.classes_, self.n_classes_ = task.classes, len(task.classes)
+        self.estimator_ = self._family()
+        if hasattr(base, "bins_"):
+            self.bins_ = base.bins_
+        self.history_ = joined_history(outcomes or [Outcome()])
+        solved = "solver" if failed else "converged"
+        self.stop_reason_ = solved if self.ensemble_.n_voters else "no_edge"
+
+    def _base(self, task: Task, X: Any, y: Any) -> Any:
+        """The ensemble whose voters are weighed."""
+        if self.ensemble is None:
+            return AdaBoostClassifier(
+                self.estimator,
+                n_estimators=self.n_estimators,
+                class_weight=self.class_weight,
+                max_bins=self.max_bins,
+                categorical_features=self.categorical_features,
+                n_jobs=self.n_jobs,
+                random_state=self.random_state,
+            ).fit(X, y, sample_weight=task.given)
+        if not np.array_equal(self.ensemble.classes_, task.classes):
+            raise ValueError(
+                f"the ensemble tells the classes {self.ensemble.classes_.tolist()!r} apart, and y has "
+                f"{task.classes.tolist()!r}: weigh its voters on rows of the same classes"
+            )
+        return self.ensemble
+
+    def _warn(self) -> None:
+        if self._failed:
+            said = f"{self._failed}; the model has a duality gap of {self.gap_:.3g}"
+            warnings.warn(f"{type(self).__name__}: {said}", ConvergenceWarning, stacklevel=4)
+
+    @property
+    def certificate_(self) -> str:
+        if not self.ensemble_.n_voters:
+            return "no voters: there was nothing to weigh"
+        return f"{self._program} is within {self.gap_:.3g} of its optimum over the voters of the ensemble"
+
+
+def _outcome(found: Weighed, said: Said, seconds: float) -> Outcome:
+    """A row of history for every voter that has a weight."""
+    kept = np.flatnonzero(found.alpha)
+    margins = found.alpha @ said.awards if len(kept) else np.zeros(len(said.mass))
+    wrong = np.where(said.signs > 0, margins <= 0, margins < 0)
+    share = said.mass / said.mass.sum()
+    rows = []
+    for number, t in enumerate(kept, start=1):
+        award = said.awards[t]
+        rows.append(
+            {
+                "step": float(found.alpha[t]),
+                "edge": float(np.sum(share * award)),
+                "error": float(np.sum(share[award < 0])),
+                "objective": found.objective,
+                "gap": found.gap,
+                "residual": found.residual,
+                "train_error": float(share[wrong].sum()),
+                "n_voters": number,
+                "seconds": seconds,
+                "kept": 1.0,
+            }
+        )
+    return Outcome(rows=rows, stop_reason="converged", done=True)
+
+
+class RLPBoostClassifier(ReweighedClassifier):
+    """RLPBoost: the largest soft margin over the voters of an ensemble, by a linear program.
+
+    max rho - C sum(xi), y f >= rho - xi, sum(alpha) = 1, alpha >= 0 (Raetsch, Onoda and Mueller 2001).
+
+    Parameters
+    ----------
+    estimator : a family, a scikit-learn classifier or None, default=None
+        What AdaBoost boosts to find the voters. None means :class:`Stumps`.
+    ensemble : a fitted model of electorate's or None, default=None
+        Weigh its voters instead.
+    C : float or None, default=None
+        What a row pays for each unit short of the margin; at least 1 / n, where n is the sum of the weights. None:
+        1 / (nu n), which does not depend on the scale of the weights.
+    nu : float from 0 to 1, default=0.2
+        LPBoost's: at most about this share of the rows may fall short of the margin. Not used with ``C``.
+    n_estimators : int, default=100
+        AdaBoost's rounds.
+    solver : {"auto", "scipy", "highspy"}, default="auto"
+    tol : float, default=1e-9
+        Of the duality gap.
+    class_weight, max_bins, categorical_features, n_jobs, random_state
+        As in :class:`AdaBoostClassifier`.
+
+    Attributes
+    ----------
+    steps_, gap_, certificate_, estimators_
+        As in :class:`LPBoostClassifier`. ``history_`` has a row for every voter that has a weight; its edge and error
+        are under the sample weights. Of voters that say the same of every row only the first is weighed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import RLPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> RLPBoostClassifier(n_estimators=50).fit(X, y).gap_ < 1e-8
+    True
+    """
+
+    _program = "RLPBoost's objective"
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **TotallyCorrectiveClassifier._parameter_constraints,
+        "ensemble": [HasMethods(["_check_rows", "_family"]), None],
+        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "nu": [Interval(Real, 0, 1, closed="right")],
+        "solver": [StrOptions({"auto", "scipy", "highspy"})],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        ensemble: Any = None,
+        C: float | None = None,
+        nu: float = DEFAULT_NU,
+        n_estimators: int = 100,
+        solver: str = "auto",
+        tol: float = 1e-9,
+        class_weight: Any = None,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.ensemble = ensemble
+        self.C = C
+        self.nu = nu
+        self.n_estimators = n_estimators
+        self.solver = solver
+        self.tol = tol
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _weigh(self, said: Said) -> Weighed:
+        margin = soft_margin(said, float(self.nu)) if self.C is None else rlp(said, float(self.C))
+        return weigh_linear(said, margin, self.solver, self.tol)
+
+
+class RQPBoostClassifier(ReweighedClassifier):
+    """RQPBoost: min sum(alpha^2) + C sum(xi), y f >= 1 - xi, alpha >= 0, over the voters of an ensemble.
+
+    Raetsch, Onoda and Mueller 2001. The quadratic program is solved by an interior point method of our own; no other
+    package is needed. The other parameters and the attributes are those of :class:`RLPBoostClassifier`.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        What a row pays for each unit short of a margin of 1. A row of weight s pays C s, so C depends on the scale of
+        the sample weights: C times their sum must be from 1e-6 to 1e9.
+
+    Attributes
+    ----------
+    kkt_residual_ : float
+        How far the optimality conditions are from holding.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import RQPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> RQPBoostClassifier(n_estimators=50).fit(X, y).kkt_residual_ < 1e-6
+    True
+    """
+
+    _program = "RQPBoost's objective"
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **TotallyCorrectiveClassifier._parameter_constraints,
+        "ensemble": [HasMethods(["_check_rows", "_family"]), None],
+        "C": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        ensemble: Any = None,
+        C: float = 1.0,
+        n_estimators: int = 100,
+        tol: float = 1e-9,
+        class_weight: Any = None,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.ensemble = ensemble
+        self.C = C
+        self.n_estimators = n_estimators
+        self.tol = tol
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _weigh(self, said: Said) -> Weighed:
+        return weigh_quadratic(said, float(self.C), self.tol)
+
+    @property
+    def kkt_residual_(self) -> float:
+        """How far the optimality conditions are from holding; of several classes, the largest."""
+        return float(self.history_["residual"].max(initial=0.0)) if "residual" in self.history_ else 0.0

@@ -1,0 +1,125 @@
+"""How complex a family is on a given table: what can be proved, what the papers say, what random labels show.
+
+The bridge between families, which search, and the theory, which does not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.algorithms.adaboost import AdaBoost
+from electorate.data import inputs
+from electorate.data.bins import Bins, find_bins
+from electorate.data.table import Table
+from electorate.data.weights import read_weights
+from electorate.engines.memory import Threads
+from electorate.engines.rows import Rows
+from electorate.engines.shard import Examples
+from electorate.estimators.adaboost import AdaBoostClassifier
+from electorate.theory import complexity
+from electorate.theory.rademacher import Estimate, monte_carlo
+from electorate.threads import ThreadPool
+from electorate.voters.by_rows import ByRows, Hearing
+from electorate.voters.prices import shape_of
+from electorate.voters.trees import Search
+from electorate.voters.union import is_exhaustive, right_weight
+
+
+@dataclass(frozen=True)
+class Complexity:
+    """Bounds on the Rademacher complexity of a family for n rows."""
+
+    provable: float  # counted: for certificates
+    published: Any  # the paper's formula for as many columns of numbers; of a union, of each family
+
+
+def complexity_of(family: Any, X: Any, *, max_bins: int | str = 255, categorical_features: Any = "from_dtype") -> Any:
+    """The complexity of a family for the rows of a table.
+
+    Counts are of what its columns are: numbers, numbers with missing values, categories.
+    """
+    model = AdaBoostClassifier(max_bins=max_bins, categorical_features=categorical_features)
+    table = inputs.check_table(model, X, reset=True)
+    if hasattr(family, "complexity"):
+        provable = family.complexity(table.numbers(0, table.n_rows, range(table.n_columns)).T)
+    else:
+        bins = _bins(table, model)
+        provable = complexity.massart(table.n_rows, family.log_count(table.n_rows, shape_of(bins)))
+    return Complexity(provable, family.published(table.n_rows, table.n_columns))
+
+
+def empirical_rademacher(
+    family: Any,
+    X: Any,
+    *,
+    draws: int = 100,
+    confidence: float = 0.95,
+    max_bins: int | str = 255,
+    categorical_features: Any = "from_dtype",
+    random_state: int = 0,
+) -> Estimate:
+    """How well voters of a family can agree with random labels of these rows: their empirical Rademacher complexity.
+
+    Exact but for the draw where the family's search is exhaustive; else a lower estimate, and named so.
+    """
+    model = AdaBoostClassifier(family, max_bins=max_bins, categorical_features=categorical_features)
+    trial = _by_rows(model, X) if model._by_rows else _by_bins(model, X)
+    return monte_carlo(
+        trial.agreement,
+        trial.n,
+        draws=draws,
+        confidence=confidence,
+        exact_search=trial.exact,
+        seed=random_state,
+    )
+
+
+class Trial(NamedTuple):
+    """agreement(signs): the largest mean of sign times output that the search finds on n rows."""
+
+    agreement: Callable[[NDArray[np.int64]], float]
+    n: int
+    exact: bool
+
+
+def _bins(table: Table, model: Any) -> Bins:
+    categorical = inputs.category_columns(table, model.categorical_features, table.category_columns())
+    with ThreadPool(1) as pool:
+        return find_bins(table, np.ones(table.n_rows, dtype=np.int64), categorical, model.max_bins, pool)
+
+
+def _by_bins(model: Any, X: Any) -> Trial:
+    table = inputs.check_table(model, X, reset=True)
+    bins, n = _bins(table, model), table.n_rows
+
+    def agreement(signs: NDArray[np.int64]) -> float:
+        booster = AdaBoost(2)
+        examples = Examples(table, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))
+        engine = Threads(examples, bins, ThreadPool(1), 1)
+        engine.start(booster)
+        sums = engine.advance(booster, None, 0.0)
+        voter = model._family().best(Search(sums, bins, engine.counts().sum(axis=0), engine))
+        return 2 * right_weight(model._family(), voter) / sums.total - 1
+
+    return Trial(agreement, n, is_exhaustive(model._family(), bins))
+
+
+def _by_rows(model: Any, X: Any) -> Trial:
+    numbers = inputs.check_numbers(model, X, reset=True)
+    n = len(numbers)
+    hearing = Hearing(np.arange(2), "log_odds", type(model).__name__)
+    names = [str(j) for j in range(numbers.shape[1])]
+
+    def agreement(signs: NDArray[np.int64]) -> float:
+        booster = AdaBoost(2)
+        examples = Examples(None, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))  # type: ignore[arg-type]
+        engine = Rows(examples, lambda voter: hearing.of(voter, numbers))
+        engine.start(booster)
+        sums = engine.advance(booster, None, 0.0)
+        found = ByRows(model._family(), numbers, hearing, names).best(Search(sums, None, None, engine))  # type: ignore[arg-type]
+        return float(np.mean(signs * found.fitted.outputs(numbers)))
+
+    return Trial(agreement, n, bool(getattr(model._family(), "exhaustive", False)))

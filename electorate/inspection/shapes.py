@@ -1,0 +1,154 @@
+"""What an ensemble looks like from outside: the shape functions of stumps, and how large its trees are.
+
+Stumps are additive: f(x) is a constant plus one function of each column. Sums are those of the votes, on their grid.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.estimators.deepboost import DeepBoostClassifier
+from electorate.grid import UNITS
+from electorate.model.ensemble import LEAF, Ensemble, tables_of
+from electorate.model.text import column_names
+
+Floats = NDArray[np.float64]
+ROWS_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What all stumps on one column say together.
+
+    Attributes
+    ----------
+    column, name : place and name of the column
+    edges : ndarray
+        Of a numeric column, ascending: a value at most edges[0] is in the first cell, one above edges[-1] in the last.
+    levels : list or None
+        Of a column of categories, in the order of the cells; None for numbers.
+    values : ndarray, [cell] or [class, cell]
+        What is added to f.
+    missing : float or ndarray
+        What is added where the value is missing, or a category that was not seen.
+    had_missing : bool
+        Whether there were missing values in training.
+    """
+
+    column: int
+    name: str
+    edges: Floats
+    levels: list[Any] | None
+    values: Floats
+    missing: Any
+    had_missing: bool
+
+    def at(self, x: Floats) -> Floats:
+        """What is added for values of the column, categories as their numbers in `levels`; NaN where missing."""
+        missing = np.isnan(x)
+        cell = np.searchsorted(self.edges, x) if self.levels is None else np.where(missing, 0, x).astype(np.int64)
+        found = self.values[..., np.where(missing, 0, cell)]
+        return np.where(missing, np.expand_dims(self.missing, -1), found)
+
+    @property
+    def weight(self) -> float:
+        """How far it can move f."""
+        both = np.column_stack([np.atleast_2d(self.values), np.atleast_1d(self.missing)])
+        told = both if self.had_missing else both[:, :-1]
+        return float((told.max(axis=1) - told.min(axis=1)).max())
+
+
+def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
+    """The constant, and the shape function of every column that some stump asks about, the weightiest first.
+
+    Parameters
+    ----------
+    model : a fitted classifier whose voters ask at most one question each
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, shape_functions
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> constant, shapes = shape_functions(AdaBoostClassifier().fit(X, y))
+    >>> bool(shapes[0].name in X.columns)
+    True
+    """
+    ensemble = _stumps(model)
+    names = column_names(model)
+    roots = ensemble.offsets[:-1]
+    alone = ensemble.column[roots] == LEAF
+    constant = ensemble.units[roots[alone]].sum(axis=0) / UNITS
+    if not ensemble.fits_tables(0):
+        raise ValueError(
+            f"The shape functions of {len(ensemble.cells.columns)} columns for {ensemble.n_outputs} classes would take "
+            "far more memory than the model: use rule_table, or decision_function."
+        )
+    used = ensemble.cells.columns.tolist()
+    shapes = [_shape(model, ensemble, j, names[j], table) for j, table in zip(used, tables_of(ensemble), strict=True)]
+    return np.asarray(constant), sorted(shapes, key=lambda shape: -shape.weight)
+
+
+def shape_parts(model: Any, X: Any) -> tuple[list[Shape], Floats]:
+    """The shape functions of a model of stumps, and what each adds to f for every row: [row, shape], or a class first.
+
+    Their sum over the shapes, and the constant, is f.
+    """
+    shapes = shape_functions(model)[1]
+    table = model._check_rows(X, reset=False)
+    if not shapes:
+        n_outputs = model.ensemble_.n_outputs
+        return [], np.zeros((table.n_rows, 0) if n_outputs == 1 else (n_outputs, table.n_rows, 0))
+    read, parts = model._reader(table), []
+    for low in range(0, max(table.n_rows, 1), ROWS_AT_ONCE):
+        block = read(low, min(low + ROWS_AT_ONCE, table.n_rows))
+        parts.append(np.stack([shape.at(block[shape.column]) for shape in shapes], axis=-1))
+    return shapes, np.concatenate(parts, axis=-2)
+
+
+def deciles_of(model: Any, X: Any, shapes: list[Shape]) -> dict[int, Floats]:
+    """Of the columns of numbers among the shapes: nine values that part the rows into tenths."""
+    table = model._check_rows(X, reset=False)
+    numeric = [shape.column for shape in shapes if shape.levels is None]
+    columns = table.numbers(0, table.n_rows, numeric) if numeric else []
+    shares = np.linspace(0.1, 0.9, 9)
+    return {j: np.nanquantile(x, shares) for j, x in zip(numeric, columns, strict=True) if not np.all(np.isnan(x))}
+
+
+def tree_sizes(model: Any) -> NDArray[np.int64]:
+    """The nodes of every distinct voter, leaves among them."""
+    check_is_fitted(model)
+    ensemble = model._merged() if isinstance(model, DeepBoostClassifier) else getattr(model, "ensemble_", None)
+    if not isinstance(ensemble, Ensemble):
+        raise TypeError(f"the voters of {type(model).__name__} are no trees of ours: their sizes are not known")
+    return np.diff(ensemble.offsets)
+
+
+def _stumps(model: Any) -> Ensemble:
+    check_is_fitted(model)
+    ensemble = getattr(model, "ensemble_", None)
+    if not isinstance(ensemble, Ensemble) or not hasattr(model, "classes_"):
+        raise TypeError(f"{type(model).__name__} has no shape functions: give a classifier of stumps")
+    deep = int(np.diff(ensemble.offsets).max(initial=0))
+    if deep > 3:
+        raise ValueError("a voter asks more than one question: only stumps have one function per column")
+    return ensemble
+
+
+def _shape(model: Any, ensemble: Ensemble, column: int, name: str, table: NDArray[np.int64]) -> Shape:
+    """table: [output, cell] of what all stumps on the column say, the last cell for missing values."""
+    known = model.bins_.categories.get(column)
+    if known is None:
+        levels = None
+        place = int(np.searchsorted(ensemble.cells.columns, column))
+        edges, cells = ensemble.cells.edges[place], table.shape[1] - 1
+    else:
+        levels = [*known.levels.tolist(), *(["(others)"] if known.rest else [])]
+        edges, cells = np.empty(0), len(levels)
+    values = table / UNITS
+    values = values[0] if len(values) == 1 else values
+    missing = values[..., -1]
+    return Shape(column, name, edges, levels, values[..., :cells], missing, bool(model.bins_.has_missing[column]))

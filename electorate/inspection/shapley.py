@@ -1,0 +1,201 @@
+"""What each column adds to the decision of each row: exact Shapley values of ensembles of trees.
+
+Interventional values, with respect to background rows z: the value of a set S of columns is the decision of a row that
+takes the columns in S from x and the others from z, averaged over z. Lundberg et al., "From local explanations to
+global understanding with explainable AI for trees" (2020), call it the interventional feature perturbation.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import comb
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.grid import UNITS
+from electorate.model.ensemble import LEAF, Ensemble
+from electorate.model.text import column_names
+from electorate.threads import ThreadPool
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+MOST_COLUMNS = 63  # on the way to one leaf: they are the bits of a pattern
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What each column adds to the decisions of some rows.
+
+    Attributes
+    ----------
+    values : ndarray of shape (rows, columns) or (classes, rows, columns)
+        What each column adds. Their sum over the columns, plus ``base``, is ``decision_function``.
+    base : float or ndarray of shape (classes,)
+        The mean decision of the background rows.
+    names : list of str
+        The names of the columns.
+    """
+
+    values: Floats
+    base: Any
+    names: list[str]
+
+    @property
+    def decision(self) -> Floats:
+        """The decisions that the contributions add up to, in the shape of ``decision_function``."""
+        return np.asarray(np.moveaxis(self.values.sum(axis=-1), 0, -1) + self.base)
+
+
+def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
+    """Return what each column adds to the decision of each row: exact Shapley values.
+
+    Parameters
+    ----------
+    model : a fitted classifier whose voters are electorate's stumps, trees, rules or paired stumps
+    X : array-like, sparse matrix or dataframe
+        The rows to explain.
+    background : array-like, sparse matrix or dataframe, optional
+        The rows to compare with, such as the training rows. None: X itself.
+
+    Returns
+    -------
+    Contributions
+        With ``values``, ``base`` and ``names``.
+
+    Notes
+    -----
+    The value of a set of columns is the mean decision of rows that take these columns from the row to explain and the
+    others from the background rows (interventional Shapley values). The values are exact, not sampled: a leaf is
+    reached by a mixed row if every column on its path, taken from the one row or the other, passes the path's tests, so
+    the Shapley values of a leaf have a closed form. The cost grows with leaves times rows, and not with rows times
+    background rows. For stumps, the value is the shape function less its mean over the background.
+
+    See Also
+    --------
+    shape_functions : What each column adds, as a function, for stumps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, Trees, contributions
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(Trees(3), n_estimators=20).fit(X, y)
+    >>> found = contributions(model, X[:5], background=X)
+    >>> found.values.shape
+    (5, 30)
+    >>> np.allclose(found.values.sum(axis=1) + found.base, model.decision_function(X[:5]))
+    True
+    """
+    check_is_fitted(model)
+    ensemble = getattr(model, "ensemble_", None)
+    if not isinstance(ensemble, Ensemble) or not hasattr(model, "classes_") or not hasattr(model, "_reader"):
+        raise TypeError(
+            "contributions explains classifiers whose voters are electorate's trees, and this "
+            f"{type(model).__name__} is not one: use stumps, trees, rules or paired stumps as its voters"
+        )
+    rows = _block(model, X)
+    others = rows if background is None else _block(model, background)
+    values = np.zeros((ensemble.n_outputs, rows.shape[1], ensemble.n_columns))
+    for voter in range(ensemble.n_voters):
+        _add_voter(ensemble, voter, rows, others, values)
+    slope, start = _scale(model, ensemble.n_outputs)
+    values *= slope[:, None, None]
+    read = model._reader(model._check_rows(X if background is None else background, reset=False))
+    base = slope * (_mean_votes(ensemble, others.shape[1], read) / UNITS) + start
+    names = column_names(model)
+    return Contributions(values[0], float(base[0]), names) if len(values) == 1 else Contributions(values, base, names)
+
+
+def _block(model: Any, X: Any) -> Floats:
+    """[column, row] as the voters read it; categories as codes."""
+    table = model._check_rows(X, reset=False)
+    return np.asarray(model._reader(table)(0, table.n_rows))
+
+
+def _mean_votes(ensemble: Ensemble, n_rows: int, read: Any) -> Floats:
+    return np.asarray(ensemble.votes(n_rows, read, ThreadPool(1)).mean(axis=1))
+
+
+def _scale(model: Any, n_outputs: int) -> tuple[Floats, Floats]:
+    """The decision is an affine function of the votes f, class by class: its slopes, and its values at f = 0."""
+    votes = np.zeros((n_outputs, 2), dtype=np.int64)
+    votes[:, 1] = UNITS
+    at = np.asarray(model._decision(votes, float(np.abs(model.steps_).sum())), dtype=np.float64).reshape(2, -1)
+    return at[1] - at[0], at[0]
+
+
+# ---------------------------------------------------------------- one voter
+
+
+def _add_voter(ensemble: Ensemble, voter: int, rows: Floats, others: Floats, values: Floats) -> None:
+    """Adds the Shapley values of one voter to values[output, row, column]."""
+    for leaf, path in _paths(ensemble, voter):
+        said = ensemble.units[leaf] / UNITS
+        if not path or not np.any(said):
+            continue
+        columns = sorted({int(ensemble.column[node]) for node, _ in path})
+        if len(columns) > MOST_COLUMNS:
+            raise ValueError(f"a tree asks about {len(columns)} columns in a row; contributions takes {MOST_COLUMNS}")
+        mine, place = np.unique(_patterns(ensemble, path, columns, rows), return_inverse=True)
+        theirs, count = np.unique(_patterns(ensemble, path, columns, others), return_counts=True)
+        shares = _leaf_shares(mine, theirs, count / others.shape[1], len(columns))
+        for output in np.flatnonzero(said).tolist():
+            values[output][:, columns] += said[output] * shares[place.ravel()]
+
+
+def _paths(ensemble: Ensemble, voter: int) -> Iterator[tuple[int, list[tuple[int, bool]]]]:
+    """Every leaf of a voter, with the nodes on its path and whether the path goes left there."""
+    root = int(ensemble.offsets[voter])
+    waiting: list[tuple[int, list[tuple[int, bool]]]] = [(root, [])]
+    while waiting:
+        node, path = waiting.pop()
+        if ensemble.column[node] == LEAF:
+            yield node, path
+            continue
+        left, right = (root + ensemble.children[node]).tolist()
+        waiting += [(left, [*path, (node, True)]), (right, [*path, (node, False)])]
+
+
+def _patterns(
+    ensemble: Ensemble, path: list[tuple[int, bool]], columns: list[int], block: Floats
+) -> NDArray[np.uint64]:
+    """Of each row, a bit for each column: whether its value passes all tests of that column on the path."""
+    patterns = np.zeros(block.shape[1], dtype=np.uint64)
+    for bit, column in enumerate(columns):
+        passes = np.ones(block.shape[1], dtype=np.bool_)
+        for node, left in path:
+            if ensemble.column[node] == column:
+                passes &= _goes_left(ensemble, node, block[column]) == left
+        patterns |= passes.astype(np.uint64) << np.uint64(bit)
+    return patterns
+
+
+def _goes_left(ensemble: Ensemble, node: int, x: Floats) -> Bools:
+    missing = np.isnan(x)
+    if ensemble.members[node] >= 0:
+        left = ensemble.sets[ensemble.members[node]][np.where(missing, 0, x).astype(np.int64)]
+    else:
+        left = x <= ensemble.threshold[node]
+    return np.where(missing, ensemble.missing_left[node], left)
+
+
+def _leaf_shares(mine: NDArray[np.uint64], theirs: NDArray[np.uint64], weight: Floats, n_columns: int) -> Floats:
+    """[own pattern, column]: the Shapley values of the game that is 1 where a mixed row reaches the leaf.
+
+    Of the a columns that only the own row passes, each has (a - 1)! b! / (a + b)!; of the b columns that only the other
+    row passes, each has -a! (b - 1)! / (a + b)!. A column that neither passes keeps all mixed rows out.
+    """
+    full = np.uint64(2**n_columns - 1)
+    own, other = mine[:, None] & ~theirs, ~mine[:, None] & theirs
+    a, b = np.bitwise_count(own).astype(np.int64), np.bitwise_count(other & full).astype(np.int64)
+    weight = np.where((mine[:, None] | theirs) == full, weight, 0.0)
+    ways = comb(a + b, a)
+    gain, loss = weight / (np.maximum(a, 1) * ways), weight / (np.maximum(b, 1) * ways)
+    shares = np.zeros((len(mine), n_columns))
+    for bit in range(n_columns):
+        mask = np.uint64(1 << bit)
+        shares[:, bit] = np.sum(np.where(own & mask, gain, 0.0) - np.where(other & mask, loss, 0.0), axis=1)
+    return shares

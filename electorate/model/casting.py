@@ -1,0 +1,110 @@
+"""From the voters of training, which ask about bins, to the arrays of a model, which ask about values; and back again.
+
+Several runs are one per label, against the rest.
+"""
+
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.algorithms.protocol import Step
+from electorate.data.bins import Bins
+from electorate.messages import Question
+from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
+from electorate.model.outcome import Cast, Row
+from electorate.voters.trees import Voter
+
+
+def in_rounds(runs: list[list[Cast]]) -> list[tuple[int, int]]:
+    """(place in its run, run) of every voter, round by round."""
+    longest = max(map(len, runs), default=0)
+    return [(t, run) for t in range(longest) for run in range(len(runs)) if t < len(runs[run])]
+
+
+def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
+    """Voters over bins, as arrays over values. Several runs: one per label, against the rest."""
+    order = in_rounds(runs)
+    casts = [runs[run][t] for t, run in order]
+    about = [run if len(runs) > 1 else -1 for _, run in order]
+    offsets = np.cumsum([0, *(2 * len(cast.voter.questions) + 1 for cast in casts)])
+    return Ensemble(
+        offsets=offsets,
+        value=_values(casts, offsets, about, n_outputs),
+        steps=np.array([cast.step.size for cast in casts], dtype=np.float64),
+        rounds=np.array([t + 1 for t, _ in order], dtype=np.int32),
+        about=np.array(about, dtype=np.int32),
+        n_columns=len(bins.n_bins),
+        **_tests(casts, offsets, bins),
+    )
+
+
+def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[str, NDArray[Any]]:
+    """The questions of all voters, at their nodes; a voter's nodes are numbered as in training."""
+    asked = [
+        (low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.questions
+    ]
+    asked.sort(key=itemgetter(0))
+    at = [node for node, _ in asked]
+    by_category = [node for node, q in asked if q.cut < 0]
+    n, missing = int(offsets[-1]), bins.missing
+    column = np.full(n, LEAF, dtype=np.int32)
+    column[at] = [q.column for _, q in asked]
+    threshold = np.zeros(n)
+    threshold[at] = [bins.threshold(q.column, q.cut) if q.cut >= 0 else 0.0 for _, q in asked]
+    members = np.full(n, -1, dtype=np.int32)
+    members[by_category] = np.arange(len(by_category))
+    missing_left = np.zeros(n, dtype=np.bool_)
+    missing_left[at] = [q.on_left[missing] for _, q in asked]
+    children = np.full((n, 2), -1, dtype=np.int32)
+    children[at] = np.array([(q.left, q.right) for _, q in asked], dtype=np.int32).reshape(-1, 2)
+    sets = np.array([q.on_left[:SET_WIDTH] for _, q in asked if q.cut < 0], dtype=np.bool_).reshape(-1, SET_WIDTH)
+    tests = (column, threshold, members, missing_left, children, sets)
+    return dict(zip(("column", "threshold", "members", "missing_left", "children", "sets"), tests, strict=True))
+
+
+def _values(casts: list[Cast], offsets: NDArray[np.int64], about: list[int], n_outputs: int) -> NDArray[np.float64]:
+    """What the leaves say; a voter about one label speaks for that label only."""
+    value = np.zeros((int(offsets[-1]), n_outputs))
+    if not casts:
+        return value
+    leaves = [low + leaf for low, cast in zip(offsets.tolist(), casts, strict=False) for leaf in cast.voter.leaves]
+    said = np.concatenate([cast.outputs for cast in casts])
+    if about[0] < 0:
+        value[leaves] = said
+    else:
+        value[leaves, np.repeat(about, [len(cast.voter.leaves) for cast in casts])] = said[:, 0]
+    return value
+
+
+def casts_of(ensemble: Ensemble, bins: Bins, label: int | None, rows: list[Row]) -> list[Cast]:
+    """Back again: the voters (of one label's run) over the bins they were made on, to go on from."""
+    mine = np.flatnonzero((ensemble.about == label) | (label is None)).tolist()
+    casts = []
+    for voter, row in zip(mine, rows, strict=False):
+        low, high = int(ensemble.offsets[voter]), int(ensemble.offsets[voter + 1])
+        asked = [node for node in range(low, high) if ensemble.column[node] != LEAF]
+        asked.sort(key=lambda node: int(ensemble.children[node, 0]))
+        questions = [_question(ensemble, bins, node, node - low) for node in asked]
+        leaves = [node - low for node in range(low, high) if ensemble.column[node] == LEAF]
+        outputs = ensemble.value[[low + leaf for leaf in leaves]]
+        if label is not None:
+            outputs = outputs[:, [label]]
+        step = Step(float(ensemble.steps[voter]), row["edge"], row["error"])
+        casts.append(Cast(Voter(questions, leaves, np.zeros((len(leaves), 0), dtype=np.int64)), outputs, step))
+    return casts
+
+
+def _question(ensemble: Ensemble, bins: Bins, node: int, number: int) -> Question:
+    column = int(ensemble.column[node])
+    left, right = (int(child) for child in ensemble.children[node])
+    if ensemble.members[node] >= 0:
+        cut = -1
+        on_left = np.zeros(bins.width, dtype=np.bool_)
+        on_left[:SET_WIDTH] = ensemble.sets[ensemble.members[node]]
+    else:
+        cut = int(np.searchsorted(bins.edges[column], ensemble.threshold[node]))
+        on_left = np.arange(bins.width) <= cut
+    on_left[bins.missing] = ensemble.missing_left[node]
+    return Question(number, left, right, column, cut, on_left)

@@ -1,0 +1,133 @@
+"""Trees laid out for prediction without going down them: every question crosses out the leaves it rules out.
+
+A tree's leaves are bits, numbered from left to right; a question keeps those of the side a row goes to, and the one bit
+left after all questions is the row's leaf. On bytes this runs over many rows at once, and depth costs little.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from electorate.model.ensemble import Ensemble
+
+MISSING = 255  # the cell of a missing value
+MOST_CELLS = 255
+MOST_LEAVES = 64  # beyond that, going down is as fast
+
+
+class Tests(NamedTuple):
+    """The questions. A cell goes left if, as a byte, cell + shift <= cut: with a shift of 1 a missing one does.
+
+    By category: if its table says so. keep[question, byte of leaves, 1 if left], for the bytes of its span.
+    """
+
+    place: NDArray[np.int32]
+    shift: NDArray[np.uint8]
+    cut: NDArray[np.uint8]
+    table: NDArray[np.int32]  # row of `tables`, or -1
+    tables: NDArray[np.uint8]  # [table, cell]: 1 if it goes left
+    span: NDArray[np.int32]  # [question, from and to]
+    keep: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Questions of voter t: offsets[t]..offsets[t+1]; its leaves: leaves[t]..leaves[t+1] of `nodes`."""
+
+    offsets: NDArray[np.int64]
+    leaves: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    tests: Tests
+
+    @classmethod
+    def of(cls, ensemble: "Ensemble") -> "Masks | None":
+        """None where a tree has too many leaves, or a column too many cells, for bytes."""
+        if max(map(len, ensemble.cells.edges), default=0) >= MOST_CELLS:
+            return None
+        if np.diff(ensemble.offsets).max(initial=0) > 2 * MOST_LEAVES - 1:
+            return None
+        below, first = _leaves(ensemble)
+        roots = ensemble.offsets[:-1]
+        asked = ensemble.column >= 0
+        questions, voters = np.flatnonzero(asked), np.repeat(np.arange(len(roots)), np.diff(ensemble.offsets))
+        ends = np.concatenate([[0], np.cumsum(below[roots])]).astype(np.int64)
+        nodes = np.empty(ends[-1], dtype=np.int64)
+        leaf = np.flatnonzero(~asked)
+        nodes[ends[voters[leaf]] + first[leaf]] = leaf
+        shift = ensemble.missing_left[questions].astype(np.uint8)
+        span, keep = _crossed_out(ensemble, questions, below, first)
+        tests = Tests(
+            ensemble.cells.place[questions],
+            shift,
+            (ensemble.cells.cut[questions] + shift).astype(np.uint8),
+            *_tables(ensemble, questions),
+            span,
+            keep,
+        )
+        return cls(np.searchsorted(questions, ensemble.offsets).astype(np.int64), ends, nodes, tests)
+
+    def scratch(self, rows: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """For the leaves that are left, and for the one that was reached."""
+        return np.empty((self.tests.keep.shape[1], rows), dtype=np.uint8), np.empty(rows, dtype=np.uint8)
+
+
+def _levels(ensemble: "Ensemble") -> list[NDArray[np.int64]]:
+    """The nodes that ask, level by level over all trees."""
+    roots = np.repeat(ensemble.offsets[:-1], np.diff(ensemble.offsets))
+    level, levels = ensemble.offsets[:-1], []
+    while len(level := level[ensemble.column[level] >= 0]):
+        levels.append(level)
+        level = (roots[level][:, None] + ensemble.children[level]).ravel()
+    return levels
+
+
+def _children(ensemble: "Ensemble", level: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    voter = np.searchsorted(ensemble.offsets, level, side="right") - 1
+    both = ensemble.offsets[voter][:, None] + ensemble.children[level]
+    return both[:, 0], both[:, 1]
+
+
+def _leaves(ensemble: "Ensemble") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of every node, how many leaves lie below it, and the number of the first one in its tree."""
+    below = np.ones(len(ensemble.column), dtype=np.int64)
+    first = np.zeros(len(ensemble.column), dtype=np.int64)
+    levels = _levels(ensemble)
+    for level in reversed(levels):
+        left, right = _children(ensemble, level)
+        below[level] = below[left] + below[right]
+    for level in levels:
+        left, right = _children(ensemble, level)
+        first[left] = first[level]
+        first[right] = first[level] + below[left]
+    return below, first
+
+
+def _crossed_out(
+    ensemble: "Ensemble", questions: NDArray[np.int64], below: NDArray[np.int64], first: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """span and keep. A root also crosses out the bits that are no leaves."""
+    left, _ = _children(ensemble, questions)
+    low, high = first[questions], first[questions] + below[questions]
+    middle = low + below[left]
+    roots = ensemble.offsets[:-1]
+    width = 8 * int(max(1, -(-below[roots].max(initial=1) // 8)))
+    bit = np.arange(width)[None, :]
+    beyond = np.isin(questions, roots)[:, None] & (bit >= high[:, None])
+    on_left = (bit >= low[:, None]) & (bit < middle[:, None])
+    on_right = (bit >= middle[:, None]) & (bit < high[:, None])
+    kept = [np.packbits(~(side | beyond), axis=1, bitorder="little") for side in (on_left, on_right)]
+    span = np.stack([low // 8, -(-high // 8)], axis=1).astype(np.int32)
+    return span, np.ascontiguousarray(np.stack(kept, axis=2))
+
+
+def _tables(ensemble: "Ensemble", questions: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    by_set = ensemble.members[questions] >= 0
+    asking = questions[by_set]
+    tables = ensemble.sets[ensemble.members[asking]].astype(np.uint8)
+    tables[:, MISSING] = ensemble.missing_left[asking]
+    table = np.full(len(questions), -1, dtype=np.int32)
+    table[by_set] = np.arange(len(asking))
+    return table, tables

@@ -1,0 +1,238 @@
+"""The vote by weighted median: what stands where a weighted sum stands in the ensembles of classifiers.
+
+Quantiles of the vote are those of eq. 7 and 8 of the LocMedBoost paper, the median is f_0+. Weights are integers on
+the grid of votes, so comparisons are exact. A block of rows at a time; blocks go to threads.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import kernels
+from electorate.engines.running_median import Stage, needs, outside
+from electorate.grid import UNITS
+from electorate.model.ensemble import LEAF, Ensemble, Read
+from electorate.threads import ThreadPool
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+CELLS_AT_ONCE = 2**17  # said values of a block: they stay in the cache
+CELLS_ELSEWHERE = 2**22  # of regressors that take their time for every call
+Kappas = Callable[[int, int], Array]  # [candidate, row] of the confidences in rows low..high
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What voters say of some rows: said[row, voter]; weights[row, voter], or one row for all; reach[row]: steps.
+
+    table: all that is ever said, in order; said are then places in it, which are faster to choose from.
+    """
+
+    said: Array
+    weights: Ints
+    reach: Array
+    table: Array | None = None
+
+    @property
+    def mass(self) -> Ints:
+        """[row] of the summed weights."""
+        return np.broadcast_to(self.weights.sum(axis=1), (len(self.said),))
+
+    def quantiles(self, rho: Any, upper: bool) -> Array:
+        """f_rho+ (eq. 7) if upper, else f_rho- (eq. 8); rho: a number, or one per row."""
+        mass = self.mass
+        need, inside = needs(mass, self.reach, rho)
+        out = np.empty(len(self.said))
+        if self.said.shape[1]:
+            need = np.where(inside, need, np.minimum(mass, 1))
+            if np.all(need > 0):
+                out = self._choose(self.said, self.weights, need, upper)
+            else:
+                some = np.flatnonzero(need > 0)
+                weights = self.weights[some] if len(self.weights) > 1 else self.weights
+                out[some] = self._choose(self.said[some], weights, need[some], upper)
+        return outside(out, inside, rho, upper)
+
+    def _choose(self, said: Array, weights: Ints, need: Ints, upper: bool) -> Array:
+        """Row by row, the first value, from below or from above, up to which the votes come to the need."""
+        out = np.empty(len(said))
+        if self.table is None:
+            kernels.vote_quantiles(said, weights, need, 1.0 if upper else -1.0, out)
+            return out
+        places = np.empty(len(said), dtype=np.int64)
+        kernels.place_quantiles(said, weights, need, len(self.table), not upper, places)
+        return self.table[places]
+
+    def lower_medians(self) -> Array:
+        """The smallest value up to which the votes come to half: scikit-learn's choice. Infinite where nobody votes."""
+        mass = self.mass
+        out = self._choose(self.said, self.weights, (mass + 1) // 2, upper=True)
+        return np.where(mass > 0, out, np.inf)
+
+
+@dataclass(frozen=True)
+class Median:
+    """The fitted voters: trees as arrays, or regressors fitted elsewhere; steps; which confidence each has.
+
+    value[node] of a tree: what it says, and how sure its leaf is. decides: the last voter's step is infinite, it
+    decides alone where it is sure at all (line 8 of Figure 1).
+    """
+
+    trees: Ensemble | None
+    fitted: list[Any]
+    steps: Array
+    kappa: NDArray[np.int32]
+    decides: bool = False
+
+    @property
+    def n_voters(self) -> int:
+        return len(self.steps)
+
+    @property
+    def units(self) -> Ints:
+        units = np.rint(self.steps * UNITS).astype(np.int64)
+        return units if np.any(units) or self.decides else np.ones_like(units)
+
+    @property
+    def leaves_doubt(self) -> bool:
+        return self.trees is not None and bool(np.any(self.trees.value[self.trees.column == LEAF, 1] != 1))
+
+    @cached_property
+    def table(self) -> Array:
+        """All that leaves say, in order."""
+        assert self.trees is not None
+        return np.unique(self.trees.value[self.trees.column == LEAF, 0])
+
+    @cached_property
+    def placed(self) -> Array:
+        """[node, (place in the table, confidence)] of leaves."""
+        assert self.trees is not None
+        value = self.trees.value.copy()
+        value[:, 0] = np.searchsorted(self.table, value[:, 0])
+        return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # not what is derived from them
+
+    def votes(self, said: Array, sure: Array | None, table: Array | None = None) -> Votes:
+        """Of some rows. sure[row, voter]: confidences, None where all are 1. table: see Votes."""
+        units = self.units
+        rows = len(said)
+        if sure is None:
+            weights, reach = units[None], np.full(rows, float(units.sum()))
+            if self.decides:
+                weights, reach = np.zeros_like(weights), np.full(rows, UNITS)
+                weights[0, -1] = int(UNITS)
+            return Votes(said, weights, reach, table)
+        weights = np.rint(units * sure).astype(np.int64)
+        reach = np.full(rows, float(units.sum()))
+        if self.decides:
+            alone = sure[:, -1] > 0
+            weights[alone] = 0
+            weights[alone, -1] = np.maximum(1, np.rint(sure[alone, -1] * UNITS)).astype(np.int64)
+            reach[alone] = UNITS
+        return Votes(said, weights, reach, table)
+
+    # ------------------------------------------------------------ rows of a table
+
+    def each_block(
+        self,
+        n_rows: int,
+        say: Callable[[int, int], tuple[Array, Array | None]],
+        pool: ThreadPool,
+        task: Callable[..., None],
+    ) -> None:
+        """task(low, high, votes) for blocks of rows, on threads. Of trees, say: places in the table."""
+        table = self.table if self.trees is not None else None
+        cells = CELLS_AT_ONCE if self.trees is not None else CELLS_ELSEWHERE
+        rows = max(64, cells // max(1, self.n_voters))
+        blocks = [(low, min(low + rows, n_rows)) for low in range(0, n_rows, rows)]
+        pool.map(lambda block: task(*block, self.votes(*say(*block), table)), blocks)
+
+    def speak(
+        self, read: Read, kappas: Kappas | None, places: bool = False
+    ) -> Callable[[int, int], tuple[Array, Array | None]]:
+        """What trees say of the rows low..high, or its places in the table. kappas: None where all are sure."""
+        trees = self.trees
+        assert trees is not None
+        outputs = 2 if self.leaves_doubt else 1
+        value = self.placed if places else trees.value
+
+        def say(low: int, high: int) -> tuple[Array, Array | None]:
+            said = trees_say(trees, read(low, high), outputs, value)
+            sure = said[1] if outputs == 2 else None
+            if kappas is not None:
+                mine = kappas(low, high)[self.kappa].T
+                sure = mine if sure is None else sure * mine
+            return said[0], sure
+
+        return say
+
+    def replay(self, X: Any, kappas: Kappas | None) -> Callable[[int, int], tuple[Array, Array | None]]:
+        """What fitted regressors say."""
+
+        def say(low: int, high: int) -> tuple[Array, Array | None]:
+            part = X if high - low == X.shape[0] else X[low:high]
+            said = np.array([np.asarray(one.predict(part), dtype=np.float64).ravel() for one in self.fitted]).T
+            said = np.ascontiguousarray(said).reshape(high - low, self.n_voters)
+            sure = None if kappas is None else np.ascontiguousarray(kappas(low, high)[self.kappa].T)
+            missing = np.isnan(said)
+            if missing.any():  # a voter without a prediction abstains
+                sure = np.where(missing, 0.0, 1.0 if sure is None else sure)
+                said = np.where(missing, 0.0, said)
+            return said, sure
+
+        return say
+
+    # ------------------------------------------------------------ round by round
+
+    def staged(self, said: Array, sure: Array | None) -> Iterator["Stage"]:
+        """After every voter; rows are kept sorted, so a round costs a pass over them."""
+        stage = Stage(len(said), self.n_voters)
+        units = self.units
+        for t in range(self.n_voters):
+            last = self.decides and t == self.n_voters - 1
+            stage.add(said[:, t], int(units[t]), None if sure is None else sure[:, t], last)
+            yield stage
+
+    def importances(self, n_columns: int) -> Array:
+        if self.trees is not None:
+            return self.trees.importances()
+        steps = np.where(self.units > 0, self.units, 1) if self.decides else self.units
+        try:
+            each = [np.asarray(one.feature_importances_) for one in self.fitted]
+        except AttributeError as error:
+            raise AttributeError(
+                "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
+            ) from error
+        return np.asarray(steps @ np.reshape(each, (-1, n_columns)) / max(steps.sum(), 1))
+
+
+def trees_say(trees: Ensemble, block: Array, outputs: int, value: Array | None = None) -> Array:
+    """[output, row, voter] of what trees say of a block [column, row]; value: instead of that of their nodes."""
+    value = trees.value if value is None else value
+    cells = trees.find_cells(block)
+    rows = block.shape[1]
+    said = np.empty((outputs, rows, trees.n_voters))
+    if (masks := trees.masks) is not None:
+        values = np.ascontiguousarray(value[masks.nodes, :outputs].T)
+        kernels.say(cells, masks.offsets, masks.leaves, masks.tests, values, said, *masks.scratch(rows))
+        return said
+    tests = (trees.cells.place, trees.cells.cut, trees.members, trees.missing_left, trees.children, trees.sets)
+    numbers = np.arange(len(trees.column))[:, None]
+    for t, (low, high) in enumerate(pairwise(trees.offsets.tolist())):
+        at = np.zeros((1, rows), dtype=np.int64)
+        kernels.walk(cells, np.array([low, high]), *tests, numbers, at)
+        said[:, :, t] = value[at[0], :outputs].T
+    return said
+
+
+def conformal_rank(n: int, coverage: float) -> int:
+    """Which of n sorted scores: ceil((n + 1) coverage); n + 1 means that none is large enough."""
+    return min(math.ceil((n + 1) * coverage - 1e-9), n + 1)

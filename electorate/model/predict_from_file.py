@@ -1,0 +1,111 @@
+"""Labels from a model file without its estimator: a command that predicts begins at once.
+
+Importing scikit-learn takes longer than predicting a million rows, and Numba half as long: neither is imported here,
+Numba for large models only. Only what predicts is read and checked; what is no vote of trees is for `load`.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import modelfile
+from electorate.data.arrow_table import ArrowTable
+from electorate.data.bins import reader
+from electorate.data.table import read_table, refuse_infinite
+from electorate.model import decisions
+from electorate.model import file_parts as parts
+from electorate.model.byte_votes import Voting, voting
+from electorate.model.masks import MISSING
+from electorate.modelfile import Contents, meta_value
+from electorate.threads import ThreadPool
+
+SAMME = "AdaBoostClassifier"
+PLAIN = (
+    "AdaBoostRClassifier",
+    "DeepBoostClassifier",
+    "EBBoostClassifier",
+    "LPBoostClassifier",
+    "QuadBoostClassifier",
+    "RLPBoostClassifier",
+    "RQPBoostClassifier",
+    "RealAdaBoostClassifier",
+    "VadaBoostClassifier",
+)
+FEW_NODES = 2_000  # up to that, NumPy has predicted 1,000,000 rows before Numba's kernels would be there
+ROWS = 2**16  # at once: bytes of them stay in the second-level cache
+COUNTED = 128  # edges up to which comparing with all of them beats a search
+
+Bytes = NDArray[np.uint8]
+Votes = NDArray[np.int64]
+
+
+class QuickClassifier:
+    """What a fitted classifier says of pyarrow tables that have its columns."""
+
+    def __init__(self, contents: Contents) -> None:
+        self.n_features_in_ = parts.read_n_features(contents)
+        self.feature_names_in_ = parts.read_names(contents, self.n_features_in_)
+        self.classes_ = parts.labels_in(meta_value(contents, "classes", dict))
+        self.bins_ = parts.read_bins(contents, self.n_features_in_)
+        self.ensemble_ = parts.read_ensemble(contents, self.n_features_in_)
+        parts.check_ensemble(self.ensemble_, self.bins_, len(self.classes_))
+        self._voting = voting(self.ensemble_, self.bins_) if len(self.ensemble_.column) <= FEW_NODES else None
+        self._decide = decisions.as_samme if contents.kind == SAMME else decisions.plain
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        table: Any = ArrowTable(X) if ArrowTable.fits(X) else read_table(X)
+        if self._voting is None or not isinstance(table, ArrowTable):
+            votes = self.ensemble_.votes(table.n_rows, reader(table, self.bins_.categories), ThreadPool(1))
+        else:
+            votes = self._byte_votes(self._voting, table)
+        return self._decide(votes, len(self.classes_), float(np.abs(self.ensemble_.steps).sum()))
+
+    def _byte_votes(self, voting: Voting, table: ArrowTable) -> Votes:
+        votes = np.zeros((self.ensemble_.n_outputs, table.n_rows), dtype=np.int64)
+        for low in range(0, table.n_rows, ROWS):
+            high = min(low + ROWS, table.n_rows)
+            voting.add(self._cells(table, low, high), votes[:, low:high])
+        return votes
+
+    def _cells(self, table: ArrowTable, low: int, high: int) -> Bytes:
+        """[place, row] of the columns that are asked about; nothing in any column may be infinite."""
+        asked, categories = self.ensemble_.cells, self.bins_.categories
+        edges = dict(zip(asked.columns.tolist(), asked.edges, strict=True))
+        cells = []
+        for column in range(table.n_columns):
+            if column in categories:
+                values = table.codes(low, high, column, categories[column])
+            else:
+                values = table.numbers(low, high, [column])[0]
+            infinite = np.isinf(values)
+            if infinite.any():
+                refuse_infinite(table, column, low + int(np.argmax(infinite)))
+            if column in edges:
+                cells.append(_bytes(values) if column in categories else count_below(edges[column], values))
+        return np.array(cells, dtype=np.uint8).reshape(-1, high - low)
+
+
+def _bytes(codes: NDArray[np.float64]) -> Bytes:
+    return np.where(np.isnan(codes), MISSING, codes).astype(np.uint8)
+
+
+def count_below(edges: NDArray[np.float64], values: NDArray[np.float64]) -> Bytes:
+    """The cell of every value: how many edges are below it."""
+    if len(edges) > COUNTED:
+        cells = np.searchsorted(edges, values).astype(np.uint8)
+    else:
+        cells = np.zeros(len(values), dtype=np.uint8)
+        for edge in edges:
+            cells += np.greater(values, edge).view(np.uint8)
+    cells[np.isnan(values)] = MISSING
+    return cells
+
+
+def read_quickly(path: Any) -> QuickClassifier | None:
+    """None for a model that is no vote of trees over labels; errors as those of `load`."""
+    contents = modelfile.read(path)
+    if contents.kind not in (SAMME, *PLAIN) or "offsets" not in contents.arrays:
+        return None
+    with parts.blaming(contents):
+        return QuickClassifier(contents)

@@ -1,0 +1,219 @@
+"""Constructor parameters as JSON, and back: one set of rules for all estimators and families.
+
+Plain values stand for themselves. What JSON lacks is an object with one known set of keys:
+
+* ``{"float": "inf"}``, also ``"-inf"`` and ``"nan"``;
+* ``{"pairs": [[key, value], ...]}`` for a dict;
+* ``{"family": name, "parameters": {...}}`` for a family of voters;
+* ``{"confidence": []}`` for `Sure`, ``{"confidence": [column, centre, width, least]}`` for `Bump`.
+
+Tuples and arrays are stored as lists, NumPy scalars as Python's, a random generator as null. Everything else is refused
+by `encode_parameters`, so that nothing is stored that `decode_parameters` would read as something else.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import astuple
+from importlib import import_module
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from electorate.model.file_parts import expect
+from electorate.modelfile import is_text
+
+FAMILIES = {
+    "Columns": "electorate.voters.columns",
+    "KernelSections": "electorate.voters.kernel_sections",
+    "PairedStumps": "electorate.voters.paired_stumps",
+    "Pool": "electorate.voters.pool",
+    "RegressionTrees": "electorate.voters.regression_trees",
+    "Rules": "electorate.voters.rules",
+    "Stumps": "electorate.voters.trees",
+    "Trees": "electorate.voters.trees",
+    "Union": "electorate.voters.union",
+}
+NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+DEEPEST = 12  # lists and families inside each other: far more than any parameter needs
+
+
+class _NotStorableError(Exception):
+    """Why a value cannot be stored, before the name of its parameter is known."""
+
+
+# ---------------------------------------------------------------- writing
+
+
+def encode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters as JSON. TypeError names the first one that a model file cannot hold."""
+    encoded = {}
+    for name, value in parameters.items():
+        try:
+            encoded[name] = _encode(value, 0)
+        except _NotStorableError as why:
+            raise TypeError(
+                f"The parameter {name} cannot be stored in a model file: {why}. Use another value, or keep the model "
+                "with pickle or skops and without a Checkpoint."
+            ) from None
+    return encoded
+
+
+def _encode(value: Any, depth: int) -> Any:
+    if depth > DEEPEST:
+        raise _NotStorableError(f"it is nested more than {DEEPEST} levels deep")
+    if is_family(value):
+        own = value.get_params(deep=False)
+        return {
+            "family": type(value).__name__,
+            "parameters": {name: _encode(one, depth + 1) for name, one in own.items()},
+        }
+    if isinstance(value, dict):
+        return {"pairs": [[_scalar(key), _scalar(one)] for key, one in value.items()]}
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None
+    confidence = _confidence(value)
+    if confidence is not None:
+        return {"confidence": confidence}
+    items = _items(value)
+    return _scalar(value) if items is None else [_encode(item, depth + 1) for item in items]
+
+
+def is_family(value: Any) -> bool:
+    """Return whether a value is a family of voters: electorate's own, or one with the same interface."""
+    if isinstance(value, type) or not hasattr(value, "get_params"):
+        return False
+    return hasattr(value, "best") or type(value).__name__ in FAMILIES
+
+
+def family_types(value: Any) -> list[type]:
+    """Return the classes of a family and of the families inside it."""
+    inside = getattr(value, "families", ())
+    return [type(value), *(type(one) for one in inside if is_family(one))]
+
+
+def _items(value: Any) -> list[Any] | None:
+    """Return the items of a list, tuple, range, array or series; None for anything else."""
+    if isinstance(value, list | tuple | range):
+        return list(value)
+    if isinstance(value, np.generic) or not hasattr(value, "__array__"):
+        return None
+    array = np.asarray(value)
+    return None if array.ndim == 0 else list(array.tolist())
+
+
+def _confidence(value: Any) -> list[Any] | None:
+    from electorate.voters.confidence import Bump, Sure
+
+    if isinstance(value, Sure):
+        return []
+    return [_scalar(one) for one in astuple(value)] if isinstance(value, Bump) else None
+
+
+def _scalar(value: Any) -> Any:
+    """Return a number, text, bool or None as JSON has it."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if value is None or isinstance(value, bool | np.bool_):
+        return None if value is None else bool(value)
+    if isinstance(value, str):
+        text = str.__str__(value)
+        if not is_text(text):
+            raise _NotStorableError("it holds half a surrogate pair, which is not text")
+        return text
+    if isinstance(value, Integral):
+        whole = int(value)
+        if not -(2**63) <= whole < 2**64:
+            raise _NotStorableError("it is an integer of more than 64 bits")
+        return whole
+    if isinstance(value, Real):
+        return _real(value)
+    raise _NotStorableError(f"it is or holds a {type(value).__name__}")
+
+
+def _real(value: Any) -> Any:
+    number = float(value)
+    if math.isnan(number):
+        return {"float": "nan"}
+    if number != value:
+        raise _NotStorableError(f"{value!r:.60} is not exactly a 64-bit float")
+    if math.isinf(number):
+        return {"float": "inf" if number > 0 else "-inf"}
+    return number
+
+
+# ---------------------------------------------------------------- reading
+
+
+def decode_parameters(stored: Mapping[str, Any], families: Mapping[str, type]) -> dict[str, Any]:
+    """Return the parameters that `encode_parameters` stored; ValueError for what it cannot have written.
+
+    families: classes by name that are not electorate's own.
+    """
+    return {name: _decode(value, families) for name, value in stored.items()}
+
+
+def _decode(value: Any, families: Mapping[str, type]) -> Any:
+    if isinstance(value, list):
+        return [_decode(item, families) for item in value]
+    if not isinstance(value, dict):
+        return value
+    keys = set(value)
+    if keys == {"family", "parameters"}:
+        return _decode_family(value["family"], value["parameters"], families)
+    if keys == {"float"}:
+        expect(isinstance(value["float"], str) and value["float"] in NOT_FINITE, "a parameter is not a number")
+        return NOT_FINITE[value["float"]]
+    if keys == {"confidence"}:
+        return decode_confidence(value["confidence"])
+    expect(keys == {"pairs"}, "a parameter is stored in an unknown form")
+    return _decode_pairs(value["pairs"])
+
+
+def _decode_family(name: Any, stored: Any, families: Mapping[str, type]) -> Any:
+    expect(isinstance(name, str), "the name of a family is not a string")
+    expect(isinstance(stored, dict), "the parameters of a family are not an object")
+    expect(
+        name in FAMILIES or name in families,
+        f"its voters are of the family {name!r:.60}, which is not part of electorate: pass its class, "
+        "load(path, families=[...])",
+    )
+    kind: Any = families[name] if name in families else getattr(import_module(FAMILIES[name]), name)
+    family = kind()
+    known = set(family.get_params(deep=False))
+    expect(set(stored) <= known, f"{name!r:.60} has no parameters {sorted(set(stored) - known)[:3]}")
+    family.set_params(**decode_parameters(stored, families))
+    if hasattr(family, "_parameter_constraints"):
+        family._validate_params()
+    return family
+
+
+def decode_confidence(entry: Any) -> Any:
+    """Return the `Sure` or `Bump` that an entry of four numbers, or of none, stands for."""
+    from electorate.voters.confidence import Bump, Sure
+
+    if entry == []:
+        return Sure()
+    fits = isinstance(entry, list) and len(entry) == 4 and type(entry[0]) is int
+    expect(fits and all(type(number) in (int, float) for number in entry), "a confidence is not a bump")
+    bump = Bump(entry[0], *(float(number) for number in entry[1:]))
+    finite = math.isfinite(bump.centre) and 0 < bump.width < math.inf
+    expect(0 <= bump.column < 2**31 and 0 <= bump.least <= 1 and finite, "a bump is out of range")
+    return bump
+
+
+def _decode_pairs(pairs: Any) -> dict[Any, Any]:
+    expect(isinstance(pairs, list), "a dict is not stored as pairs")
+    expect(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "a dict is not stored as pairs")
+    decoded = [(_decode_plain(key), _decode_plain(value)) for key, value in pairs]
+    found = dict(decoded)
+    expect(len(found) == len(decoded), "a dict has the same key twice")
+    return found
+
+
+def _decode_plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        expect(set(value) == {"float"}, "a key or value of a dict is not a plain one")
+        return _decode(value, {})
+    expect(not isinstance(value, list), "a key or value of a dict is not a plain one")
+    return value

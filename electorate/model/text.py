@@ -1,0 +1,182 @@
+"""What voters ask and say, in words: "age <= 40 and job = 'clerk'".
+
+Thresholds are written so that a reader gets what the voter predicts: see `comparison`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.model.ensemble import LEAF, Ensemble
+
+MOST_CHARACTERS = 1 << 24  # of all rules that are written at once
+LEAST_LENGTH = 16  # what a test counts at least, repeated ones included
+
+Path = list[tuple[int, int]]  # nodes from the root down, and the side taken: 0 left, 1 right
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """A voter that says one thing where all tests of a path hold, and another where they do not."""
+
+    path: Path
+    inside: NDArray[np.float64]
+    outside: NDArray[np.float64]
+
+
+def leaf_paths(alone: Ensemble) -> Iterator[tuple[int, Path]]:
+    """Yield the leaves of an ensemble of one voter, from left to right, each with the way to it."""
+    path: Path = []
+    waiting = [(0, 0)]  # nodes, and how deep they are
+    while waiting:
+        node, depth = waiting.pop()
+        if depth:
+            parent = int(alone.parents[node])
+            path[depth - 1 :] = [(parent, int(alone.children[parent, 1] == node))]
+        if alone.column[node] == LEAF:
+            yield node, path[:depth]
+        else:
+            waiting += [(int(alone.children[node, side]), depth + 1) for side in (1, 0)]
+
+
+def monomial(alone: Ensemble) -> Monomial | None:
+    """Return the rule that a voter is, if it is one: a path of questions, and the same said at all leaves beside it."""
+    if alone.column[0] == LEAF:
+        return Monomial([], alone.value[0], alone.value[0])
+    path: Path = []
+    beside: list[int] = []
+    node = 0
+    while True:
+        children = alone.children[node].tolist()
+        ends = [alone.column[child] == LEAF for child in children]
+        if all(ends):
+            break
+        if not any(ends):
+            return None
+        side = int(ends[0])  # the one that asks further
+        beside.append(children[1 - side])
+        path.append((node, side))
+        node = children[side]
+    for side in (0, 1):
+        outside = alone.value[[children[1 - side], *beside]]
+        if np.all(outside == outside[0]):
+            return Monomial([*path, (node, side)], alone.value[children[side]], outside[0])
+    return None
+
+
+def column_names(model: Any) -> list[str]:
+    """As the table called them, or x0, x1, ..."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+class Words:
+    """The words of one model: names of columns, categories and classes.
+
+    brief: missing values are mentioned only where the column had some in training.
+    """
+
+    def __init__(self, model: Any, brief: bool = False) -> None:
+        self.model = model
+        self.brief = brief
+        self.names = column_names(model)
+        self.written = 0  # characters
+        self._alone: Ensemble | None = None
+        self._texts: dict[tuple[int, int], str] = {}  # of the tests of `_alone`
+
+    def label(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
+        """The class that a leaf speaks for; a voter about one class against the rest may speak against it."""
+        about = int(alone.about[0])
+        if about >= 0:
+            return self._class(about) if value[about] > 0 else f"not {self._class(about)}"
+        return self._class(int(value[0] > 0) if len(value) == 1 else int(np.argmax(value)))
+
+    def said(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
+        """The class, with the number where there is one that is not +-1."""
+        about = max(int(alone.about[0]), 0)
+        alike = len(value) > 1 and alone.about[0] < 0
+        sure = alike or abs(value[about]) == 1
+        return self.label(alone, value) if sure else f"{self.label(alone, value)} ({value[about]:+.4g})"
+
+    def _class(self, number: int) -> str:
+        label = self.model.classes_[number]
+        return repr(label.item() if hasattr(label, "item") else label)
+
+    def all_of(self, alone: Ensemble, path: Path) -> str:
+        """The tests of a path; the same one only once."""
+        if alone is not self._alone:
+            self._alone, self._texts = alone, {}
+        said: dict[str, None] = {}
+        for step in path:
+            if step not in self._texts:
+                self._texts[step] = self.test(alone, *step)
+            said.setdefault(self._texts[step])
+        texts = list(said)
+        self._count(sum(map(len, texts)))
+        return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
+
+    def leaves(self, alone: Ensemble) -> Iterator[tuple[int, Path]]:
+        """Return the leaves and their paths as `leaf_paths` does; ValueError if the paths are too long to write out."""
+        parents, depth = alone.parents.tolist(), [0] * len(alone.column)
+        for node in range(1, len(depth)):
+            depth[node] = depth[parents[node]] + 1
+        leaves = np.flatnonzero(alone.column == LEAF)
+        self._count(LEAST_LENGTH * int(np.array(depth)[leaves].sum()))
+        return leaf_paths(alone)
+
+    def _count(self, characters: int) -> None:
+        self.written += characters
+        if self.written > MOST_CHARACTERS:
+            raise ValueError(
+                f"The rules of this model take more than {MOST_CHARACTERS} characters: its trees are too deep, or its "
+                "names too long, to be written out."
+            )
+
+    def test(self, alone: Ensemble, node: int, side: int) -> str:
+        """What holds on one side of a question."""
+        column = int(alone.column[node])
+        name = self.names[column]
+        missing = bool(alone.missing_left[node]) == (side == 0)
+        missing &= not self.brief or bool(self.model.bins_.has_missing[column])
+        if alone.members[node] >= 0:
+            return self._categories(name, column, alone.sets[alone.members[node]], side, missing)
+        if np.isinf(alone.threshold[node]):
+            return f"{name} is {'not ' if side == 0 else ''}missing"
+        test = f"{name} {comparison(float(alone.threshold[node]), side)}"
+        return f"{test} or {name} is missing" if missing else test
+
+    def _categories(self, name: str, column: int, on_left: NDArray[np.bool_], side: int, missing: bool) -> str:
+        """One category by "=", all but one by "is not", others as a set."""
+        known = self.model.bins_.categories[column]
+        shown = [repr(level) for level in known.levels.tolist()] + (["a rare level"] if known.rest else [])
+        inside = [bool(on_left[code]) == (side == 0) for code in range(len(shown))]
+        here = [text for text, is_in in zip(shown, inside, strict=True) if is_in]
+        if not here:
+            return f"{name} is missing"
+        if len(here) == len(shown):
+            return f"{name} is {'anything' if missing else 'not missing'}"
+        if missing and len(here) == len(shown) - 1:
+            return f"{name} is not {shown[inside.index(False)]}"  # nor is a missing value
+        test = f"{name} = {here[0]}" if len(here) == 1 else f"{name} in {{{', '.join(here)}}}"
+        return f"{test} or {name} is missing" if missing else test
+
+
+FEW_DIGITS = 12
+
+
+def comparison(threshold: float, side: int) -> str:
+    """Return "<= 0.1415" or "> 0.1415", what holds on the left (0) or right (1) of a threshold.
+
+    A threshold between two short decimals is often one rounding error away from a short decimal: 0.14150000000000001
+    lies between 0.141 and 0.142. It is then written short, and with < and >= where the short decimal itself belongs on
+    the right. Every value of up to 12 significant digits compares with the text as it does with the threshold.
+    """
+    short = float(f"{threshold:.{FEW_DIGITS}g}")
+    if abs(short - threshold) > 2 * np.spacing(abs(threshold)):
+        short = threshold
+    strict = short > threshold
+    operators = ("<", ">=") if strict else ("<=", ">")
+    return f"{operators[side]} {repr(short).removesuffix('.0')}"

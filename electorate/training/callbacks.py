@@ -1,0 +1,283 @@
+"""Callbacks in scikit-learn's protocol: a progress line, a time limit, checkpoints to resume from.
+
+`model.set_callbacks(ProgressBar(), TimeLimit(60), Checkpoint("model.ckpt"))`. scikit-learn's own callbacks work too.
+"""
+
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TextIO
+
+from electorate.messages import Change
+from electorate.model.outcome import Outcome, Row
+from electorate.model.stored_parameters import family_types
+from electorate.modelfile import ModelFormatError
+from electorate.training.dask_inputs import is_dask
+
+
+class Hooks:
+    """The loop's watcher on behalf of the model's callbacks; when fit breaks off, they can save what there is.
+
+    make: the attributes of a model from the outcomes of its first runs. n_runs: one, or one per class.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        context: Any,
+        data: tuple[Any, Any],
+        make: Callable[[list[Outcome]], dict[str, Any]],
+        n_runs: int,
+    ) -> None:
+        self.model = model
+        self.context = context
+        self.data = data
+        self.make = make
+        self.n_runs = n_runs
+        self.finished: list[Outcome] = []
+        self.now = Outcome()
+        self.n_whole = 0
+        self.began = False
+
+    @property
+    def callbacks(self) -> list[Any]:
+        return getattr(self.model, "_skl_callbacks", [])
+
+    @property
+    def wanted(self) -> bool:
+        """Whether rounds are watched: by callbacks, or since one may fail: wrapped voters, and workers of a cluster."""
+        return bool(self.callbacks) or not hasattr(self.model._family(), "best") or is_dask(self.data[0])
+
+    @property
+    def rows(self) -> list[Row]:
+        """The history of this run, whole rounds only."""
+        return self.now.rows[: self.n_whole]
+
+    @property
+    def so_far(self) -> list[Outcome]:
+        """All runs up to now; of one that was broken off, the whole rounds."""
+        if any(outcome is self.now for outcome in self.finished):
+            return self.finished
+        return [*self.finished, Outcome(self.now.casts[: self.n_whole], self.rows)]
+
+    def snapshot(self) -> Any:
+        """The model as if fit ended now."""
+        return self.model._snapshot(**self.make(self.so_far))
+
+    def prepare(self) -> None:
+        """A run is set up; it begins when what it goes on from has been found to fit the data."""
+        self._see(Outcome())
+        self.began = False
+
+    def replay(self, outcome: Outcome) -> str | None:
+        self._see(outcome)
+        self.began = True
+        return None
+
+    def after(self, change: Change, outcome: Outcome) -> str | None:
+        self._see(outcome)
+        if not self.callbacks:
+            return None
+        X, y = self.data
+        task = self.context.subcontext(task_name="round")
+        task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
+        stop = task.call_on_fit_task_end(
+            estimator=self.model, X=X, y=y, reconstruction_attributes=lambda: self.make(self.so_far)
+        )
+        if not stop:
+            return None
+        reasons = (getattr(callback, "stop_reason", None) for callback in self.callbacks)
+        return next(filter(None, reasons), "callback")
+
+    def _see(self, outcome: Outcome) -> None:
+        self.now, self.n_whole = outcome, len(outcome.rows)
+
+    def __enter__(self) -> "Hooks":
+        if self.wanted:
+            self.model._hooks = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            for callback in self.callbacks:
+                if isinstance(callback, Callback) and self.began:
+                    callback.leave(self)
+        finally:
+            self.model.__dict__.pop("_hooks", None)
+        if error is None:
+            self._settle(self.make(self.finished))
+        elif self.began and isinstance(error, Exception):
+            usable = any(outcome.casts for outcome in self.so_far)
+            if usable:
+                self._settle(self.make(self.so_far))
+                self.model._rescued = True
+            kept = "; the model holds the rounds before it" if usable else ""
+            error.add_note(f"in round {self.n_whole + 1}{kept}")
+
+    def _settle(self, fitted: dict[str, Any]) -> None:
+        self.model.__dict__.pop("best_round_", None)
+        self.model.__dict__.update(fitted)
+
+
+class Callback:
+    """The hooks of scikit-learn's protocol, doing nothing."""
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        return False
+
+    def leave(self, hooks: Hooks) -> None:
+        """Training ends, or breaks off in a round: the last look at what there is."""
+
+
+class TimeLimit(Callback):
+    """Stop after the round in which `seconds` have passed; `stop_reason_` is then "time_limit".
+
+    Where classes are fitted one after another, each has an equal part of the time, and what those before it left. So
+    have the candidates of ``lam="auto"`` and the run with the chosen one.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.stop_reason: str | None = None
+        self._started = 0.0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.stop_reason = None
+        self._started = time.monotonic()
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        hooks = getattr(estimator, "_hooks", None)
+        if hooks is None or context.max_subtasks != 0:
+            return False
+        over = self.left(hooks) <= 0
+        self.stop_reason = "time_limit" if over else None
+        return over
+
+    def left(self, hooks: Hooks) -> float:
+        """Seconds that this run still has."""
+        part = (len(hooks.finished) + 1) / hooks.n_runs
+        return self.seconds * part - (time.monotonic() - self._started)
+
+
+class TrialLimit:
+    """Ends the run of one candidate when its part of the time limit has passed; no limit without a TimeLimit."""
+
+    def __init__(self, model: Any, part: float) -> None:
+        limits = [callback for callback in getattr(model, "_skl_callbacks", []) if isinstance(callback, TimeLimit)]
+        left = min((limit.left(model._hooks) for limit in limits), default=math.inf)
+        self.end = time.monotonic() + part * left
+
+    def replay(self, outcome: Outcome) -> str | None:
+        return None
+
+    def after(self, change: Change, outcome: Outcome) -> str | None:
+        return "time_limit" if time.monotonic() >= self.end else None
+
+
+class ProgressBar(Callback):
+    """One line that is rewritten: rounds, training error, validation score, time left."""
+
+    def __init__(self, file: TextIO | None = None, every: float = 0.1) -> None:
+        self.file = file
+        self.every = every
+        self._started = self._shown = 0.0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self._started = time.monotonic()
+        self._shown = 0.0
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        now = time.monotonic()
+        hooks = getattr(estimator, "_hooks", None)
+        if hooks is not None and hooks.rows and now - self._shown >= self.every:
+            self._shown = now
+            self._write("\r" + self._told(hooks))
+        return False
+
+    def leave(self, hooks: Hooks) -> None:
+        if hooks.rows:
+            self._write("\r" + self._told(hooks) + "\n")
+
+    def _told(self, hooks: Any) -> str:
+        """Of what is no run of rounds, its own line."""
+        own = getattr(hooks, "line", None)
+        return own(time.monotonic() - self._started) if own is not None else self._line(hooks.model, hooks.rows)
+
+    def _line(self, estimator: Any, rows: list[Row]) -> str:
+        row, done, total = rows[-1], len(rows), estimator.n_estimators
+        passed = time.monotonic() - self._started
+        left = passed / done * (total - done)
+        filled = int(24 * done / total)
+        heard = f"  validation {row['validation']:.4f}" if "validation" in row else ""
+        bar = "#" * filled + "." * (24 - filled)
+        # what every round knows: of a regressor the error of its last voter, on a pool the objective
+        known = next(name for name in ("train_error", "error", "objective") if name in row)
+        word = known.removeprefix("train_")
+        return f"[{bar}] round {done}/{total}  {word} {row[known]:.4f}{heard}  {left:.0f} s left "
+
+    def _write(self, text: str) -> None:
+        print(text, end="", file=self.file or sys.stderr, flush=True)
+
+
+class Checkpoint(Callback):
+    """Save the model every so many rounds and when fit ends early; a later fit with the same data goes on from it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. If it exists when fit starts, training resumes from it and ends with the same model, digest for
+        digest, as one that was never interrupted. Delete it to start anew.
+    every : int, default=10
+        Rounds between two saves.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: int = 10) -> None:
+        self.path = path
+        self.every = every
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        from electorate.model import files
+
+        if not hasattr(estimator, "_is_native"):
+            raise TypeError(f"set a Checkpoint on the boosted model itself, not on {type(estimator).__name__}")
+        family = estimator._family()
+        if not (estimator._is_native or hasattr(family, "pack")):
+            raise TypeError(
+                f"a model of {type(family).__name__} voters has no file format, and so no checkpoints: "
+                "use a family of electorate's"
+            )
+        files.check_storable(estimator)
+        if os.path.exists(self.path):
+            model = files.load(self.path, families=family_types(family))
+            if files.identity(model) != files.identity(estimator):
+                raise ModelFormatError(
+                    f"{os.fspath(self.path)!r} is a checkpoint of a model with other parameters: {model}; "
+                    "delete it, or give another path"
+                )
+            estimator._resume = model
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        estimator.__dict__.pop("_resume", None)
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        hooks = getattr(estimator, "_hooks", None)
+        if hooks is not None and context.max_subtasks == 0 and len(hooks.rows) % self.every == 0:
+            hooks.snapshot().save(self.path)
+        return False
+
+    def leave(self, hooks: Hooks) -> None:
+        hooks.snapshot().save(self.path)

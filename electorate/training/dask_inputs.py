@@ -1,0 +1,202 @@
+"""Dask collections at the door of an estimator: how they are told, how fit gets its place, how predictions stay lazy.
+
+Nothing here imports Dask before a Dask collection was handed in.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, validate_data
+
+from electorate.data import inputs
+from electorate.data.sparse_format import check_sparse
+from electorate.data.stack import Stack
+from electorate.data.table import Table, read_table
+from electorate.data.targets import check_targets
+from electorate.threads import ThreadPool
+from electorate.training.target_worker_data import TargetRoom
+from electorate.training.worker_data import Given, Room
+
+MOST_NAMED = 10  # columns in a message
+
+
+def is_dask(X: Any) -> bool:
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def refuse_dask(model: Any, *tables: Any) -> None:
+    """Raise TypeError for an estimator that only fits rows of this process."""
+    if any(is_dask(X) for X in tables):
+        raise TypeError(
+            f"{type(model).__name__} fits rows in the memory of this process, and X is a Dask collection: "
+            "fit on X.compute() and y.compute()"
+        )
+
+
+def open_cluster(model: Any, rows: tuple[Any, Any, Any], heard: tuple[Any, Any, Any] | None, reset: bool) -> Any:
+    """Seats on the workers that hold the rows; refuses what cannot be fitted there."""
+    from electorate.engines.dask import Cluster, collect
+
+    if not model._is_native:
+        raise TypeError(
+            f"{type(model._family()).__name__} needs every row in one place, and the rows are in a Dask collection: "
+            "use Stumps or Trees, or fit on X.compute()"
+        )
+    lists = [rows] if heard is None else [rows, heard]
+    for X, y, _ in lists:
+        check_columns(model, X, reset=reset and X is rows[0])
+        if y is None:
+            raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
+    empty = [_like(X) for X, _, _ in lists]
+    tasks = [collect(*part) for part in lists]
+    return Cluster(tasks, getattr(model, "_open_room", open_room), (empty, model.n_jobs))
+
+
+def check_columns(model: Any, X: Any, *, reset: bool) -> None:
+    """Remember, or compare, the columns of a collection."""
+    if not is_dask(X):
+        raise TypeError(f"X is a Dask collection and X_val is {type(X).__name__}: make it one too")
+    if not hasattr(X, "columns") and (X.ndim != 2 or np.isnan(X.shape[1])):
+        raise ValueError(f"Expected 2D array, got an array of shape {X.shape} instead: rows and columns are needed")
+    like = _like(X)
+    validate_data(model, like, reset=reset, skip_check_array=True)
+    if like.shape[1] == 0:
+        raise ValueError("0 feature(s) while a minimum of 1 is required: X has no columns")
+
+
+def _like(X: Any) -> Any:
+    """An empty table with the columns of a collection."""
+    if hasattr(X, "columns"):
+        return X._meta
+    return np.empty((0, X.shape[1]), dtype=X.dtype if X.dtype.kind in "fiub" else np.float64)
+
+
+# ---------------------------------------------------------------- on a worker
+
+
+def open_room(number: int, n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None) -> Room:
+    """The room of a worker, from the partitions that live there; there may be none of one kind."""
+    given, jobs = read_parts(n_threads, parts, like, n_jobs, _labels)
+    return Room(given[0], given[1] if len(given) > 1 else None, ThreadPool(jobs), jobs, number)
+
+
+def open_target_room(
+    number: int, n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None
+) -> TargetRoom:
+    """The same, of rows whose labels are numbers."""
+    given, jobs = read_parts(n_threads, parts, like, n_jobs, _targets)
+    return TargetRoom(given[0], given[1] if len(given) > 1 else None, ThreadPool(jobs), jobs, number)
+
+
+def read_parts(
+    n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None, read: Callable[[Any, int], Any]
+) -> tuple[list[Given], int]:
+    """The rows of a worker, of every list of partitions, and its threads. read: labels, or targets."""
+    given = [_given(rows, empty, read) for rows, empty in zip(parts, like, strict=True)]
+    jobs = n_threads if n_jobs is None else max(1, min(n_jobs, n_threads)) if n_jobs > 0 else n_threads
+    return given, jobs
+
+
+def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> Given:
+    tables, labels, weights = [], [], []
+    for number, X, y, weight in parts:
+        try:
+            table = _table(X, like)
+            tables.append(table)
+            labels.append(read(y, table.n_rows))
+            weights.append(_weight(weight, table.n_rows))
+        except ValueError as error:
+            raise ValueError(f"{error} (rows are counted from the start of partition {number})") from error
+    if not tables:
+        return Given(Stack([read_table(like)], [0]), read(np.empty(0), 0), np.empty(0))
+    filled = [y for y in labels if len(y)] or labels[:1]
+    return Given(Stack(tables, [part[0] for part in parts]), np.concatenate(filled), np.concatenate(weights))
+
+
+def _table(X: Any, like: Any) -> Table:
+    if hasattr(like, "columns"):
+        if not hasattr(X, "columns"):
+            raise ValueError(
+                f"a partition is of type {type(X).__name__}, and the collection is one of dataframes: make every "
+                f"partition a dataframe with the columns {_some(like.columns)}"
+            )
+        if list(X.columns) != list(like.columns):
+            raise ValueError(f"a partition has the columns {_some(X.columns)}, expected {_some(like.columns)}")
+        return read_table(X)
+    checked = check_array(
+        check_sparse(X), accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, ensure_min_samples=0
+    )
+    if checked.dtype.kind not in "fiub":
+        raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
+    if checked.shape[1] != like.shape[1]:
+        raise ValueError(f"a partition has {checked.shape[1]} columns, expected {like.shape[1]}")
+    return read_table(checked)
+
+
+def _some(columns: Any) -> str:
+    """The names of columns, the first ones of many."""
+    names = [str(name) for name in columns]
+    return str(names) if len(names) <= MOST_NAMED else f"{names[:MOST_NAMED]} and {len(names) - MOST_NAMED} more"
+
+
+def _labels(y: Any, n_rows: int) -> NDArray[Any]:
+    if n_rows == 0 and len(y) == 0:
+        return np.empty(0, dtype=np.int64)
+    return inputs.check_labels(None, y, n_rows)
+
+
+def _targets(y: Any, n_rows: int) -> NDArray[np.float64]:
+    return check_targets(None, y, n_rows)
+
+
+def _weight(weight: Any, n_rows: int) -> NDArray[np.float64]:
+    if n_rows == 0 and (weight is None or len(weight) == 0):
+        return np.empty(0)
+    return inputs.check_weight(weight, n_rows)
+
+
+# ---------------------------------------------------------------- predictions
+
+
+def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of X that, given a Dask collection, answers with a Dask array of what it says of each partition."""
+
+    @wraps(method)
+    def asked(self: Any, X: Any) -> Any:
+        return _mapped(self, method.__name__, X) if is_dask(X) else method(self, X)
+
+    return asked
+
+
+def _mapped(model: Any, name: str, X: Any) -> Any:
+    check_columns(model, X, reset=False)
+    model = model._bare()
+    meta = _answer_like(model, name)
+    if hasattr(X, "columns"):
+        return X.map_partitions(_answer, model, name, meta=meta)
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    if meta.ndim == 1:
+        return X.map_blocks(_answer, model, name, drop_axis=1, dtype=meta.dtype, meta=meta)
+    return X.map_blocks(_answer, model, name, chunks=(X.chunks[0], (meta.shape[1],)), dtype=meta.dtype, meta=meta)
+
+
+def _answer_like(model: Any, name: str) -> NDArray[Any]:
+    """An empty answer: of one number per row, or of one per class."""
+    if not hasattr(model, "classes_"):
+        return np.empty(0)
+    n_classes = len(model.classes_)
+    if name == "predict":
+        return np.empty(0, dtype=model.classes_.dtype)
+    if name == "decision_function" and n_classes == 2:
+        return np.empty(0)
+    return np.empty((0, n_classes))
+
+
+def _answer(X: Any, model: Any, name: str) -> Any:
+    if X.shape[0] == 0:
+        return _answer_like(model, name)
+    return getattr(model, name)(X)
