@@ -1,0 +1,188 @@
+"""The trace of a run: which voter got which weight in which round, and a row of history per round.
+
+It is all that training returns, whatever the algorithm. Replay, warm start, checkpoints, `staged_*` methods and model
+files read it. Voters are numbers here; the method that made the trace turns a number into a voter.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Row = dict[str, float]
+Move = tuple[int, float]  # voter, its weight after the move
+COUNTS = frozenset({"n_voters"})  # columns of history that hold integers
+
+
+class GrowingArray:
+    """An array that grows at its end. Its buffer doubles when it is full."""
+
+    def __init__(self, dtype: Any, fill: Any = 0) -> None:
+        self.buffer: NDArray[Any] = np.empty(0, dtype=dtype)
+        self.fill = fill
+        self.n = 0
+
+    @property
+    def values(self) -> NDArray[Any]:
+        return self.buffer[: self.n]
+
+    def resize(self, n: int) -> None:
+        """Set the length; new entries hold the fill value."""
+        if n > len(self.buffer):
+            buffer = np.empty(max(64, 2 * n), dtype=self.buffer.dtype)
+            buffer[: self.n] = self.values
+            self.buffer = buffer
+        self.buffer[self.n : n] = self.fill
+        self.n = n
+
+    def extend(self, more: Any) -> None:
+        low = self.n
+        self.resize(low + len(more))
+        self.buffer[low : self.n] = more
+
+
+class Trace:
+    """The moves and the history of one run.
+
+    Attributes
+    ----------
+    n_rounds : int
+    stop_reason : str
+        Why the run ended; "n_estimators" until it does for another reason.
+    best_round : int or None
+        With validation, the round with the best score.
+    done : bool
+        Whether the run has ended, so that `kept` ends at the best round.
+    """
+
+    def __init__(self) -> None:
+        self.n_rounds = 0
+        self.stop_reason = "n_estimators"
+        self.best_round: int | None = None
+        self.done = False
+        self._round, self._voter = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._weight = GrowingArray(np.float64)
+        self._history: dict[str, GrowingArray] = {}
+
+    # ------------------------------------------------------------ adding rounds
+
+    def add_round(self, moves: Sequence[Move], row: Mapping[str, float]) -> None:
+        """Add one round."""
+        self.n_rounds += 1
+        for voter, weight in moves:
+            self._round.extend((self.n_rounds,))
+            self._voter.extend((voter,))
+            self._weight.extend((weight,))
+        for name, value in row.items():
+            self.note(name, value)
+        for column in self._history.values():
+            column.resize(self.n_rounds)
+
+    def add_rounds(self, rounds: Any, voters: Any, weights: Any, history: Mapping[str, NDArray[Any]]) -> None:
+        """Add a batch: per move its round, voter and new weight; per round an entry of each column."""
+        self._round.extend(rounds)
+        self._voter.extend(voters)
+        self._weight.extend(weights)
+        before = self.n_rounds
+        self.n_rounds += max(map(len, history.values()), default=0)
+        for name, values in history.items():
+            column = self._column(name)
+            column.resize(before)
+            column.extend(values)
+        for column in self._history.values():
+            column.resize(self.n_rounds)
+
+    def note(self, name: str, value: float, round: int | None = None) -> None:
+        """Set one entry of a column of history, of the last round by default."""
+        column, place = self._column(name), (self.n_rounds if round is None else round) - 1
+        column.resize(max(self.n_rounds, column.n))
+        column.buffer[place] = value
+
+    def _column(self, name: str) -> GrowingArray:
+        if name not in self._history:
+            counts = name in COUNTS
+            self._history[name] = GrowingArray(np.int64 if counts else np.float64, 0 if counts else np.nan)
+        return self._history[name]
+
+    def set_weights(self, weights: Sequence[float]) -> None:
+        """Give every voter one move, in the round of its number + 1, to this weight: for methods that solve for all."""
+        for column, values in ((self._round, np.arange(1, len(weights) + 1)), (self._voter, np.arange(len(weights)))):
+            column.n = 0
+            column.extend(values)
+        self._weight.n = 0
+        self._weight.extend(weights)
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def rounds(self) -> NDArray[np.int64]:
+        """[move]: its round, from 1."""
+        return self._round.values
+
+    @property
+    def voters(self) -> NDArray[np.int64]:
+        """[move]: the number of its voter."""
+        return self._voter.values
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """[move]: the weight of its voter after it."""
+        return self._weight.values
+
+    def moves_of(self, round: int) -> list[Move]:
+        low, high = np.searchsorted(self.rounds, [round, round + 1]).tolist()
+        return list(zip(self.voters[low:high].tolist(), self.weights[low:high].tolist(), strict=True))
+
+    @property
+    def history(self) -> dict[str, NDArray[Any]]:
+        """A column per name, an entry per round."""
+        return {name: column.values for name, column in self._history.items()}
+
+    def row(self, round: int) -> Row:
+        """The history of one round, from 1."""
+        return {name: column.values[round - 1].item() for name, column in self._history.items()}
+
+    def last_weights(self) -> list[Move]:
+        """Every voter that ever moved with its last weight, in the order in which they first moved."""
+        last = dict(zip(self.voters.tolist(), self.weights.tolist(), strict=True))
+        return list(last.items())
+
+    # ------------------------------------------------------------ shortening
+
+    def cut(self, rounds: int) -> "Trace":
+        """A copy with the first rounds only."""
+        shorter = Trace()
+        n = int(np.searchsorted(self.rounds, rounds, side="right"))
+        history = {name: values[:rounds] for name, values in self.history.items()}
+        shorter.add_rounds(self.rounds[:n], self.voters[:n], self.weights[:n], history)
+        shorter.stop_reason, shorter.best_round, shorter.done = self.stop_reason, self.best_round, self.done
+        return shorter
+
+    def forget_after(self, rounds: int) -> None:
+        """Drop later rounds in place."""
+        n = int(np.searchsorted(self.rounds, rounds, side="right"))
+        self._round.n = self._voter.n = self._weight.n = n
+        self.n_rounds = rounds
+        for column in self._history.values():
+            column.n = min(column.n, rounds)
+
+    @property
+    def kept(self) -> "Trace":
+        """The rounds of the model: once the run is done, those up to the best."""
+        return self.cut(self.best_round) if self.done and self.best_round is not None else self
+
+
+def joined_history(traces: Sequence[Trace]) -> dict[str, NDArray[Any]]:
+    """The history of all runs, round by round; of several runs, with the label that each entry is about."""
+    if len(traces) == 1:
+        return {name: np.array(column) for name, column in traces[0].history.items()}
+    columns = [{"label": np.full(trace.n_rounds, float(k)), **trace.history} for k, trace in enumerate(traces)]
+    numbers = [np.arange(trace.n_rounds) for trace in traces]
+    order = np.argsort(np.concatenate(numbers), kind="stable")
+    joined = {}
+    for name in dict.fromkeys(name for own in columns for name in own):
+        missing = [np.full(trace.n_rounds, np.nan) for trace in traces]
+        parts = [own.get(name, none) for own, none in zip(columns, missing, strict=True)]
+        joined[name] = np.concatenate(parts)[order].astype(np.int64 if name in COUNTS else np.float64)
+    return joined

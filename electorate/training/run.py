@@ -1,0 +1,93 @@
+"""The one run around every algorithm: rounds until there are enough, or until something gives a reason to stop.
+
+A method does rounds and records them in its trace. Callbacks, validation and time limits are watchers: they see the
+trace after every round, may add to its history, and may stop the run with a reason.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from electorate.model.outcome import Cast
+from electorate.model.trace import Trace
+
+OTHER_DATA = (
+    "the rows are not those the model was fitted on ({}): a warm start or a checkpoint goes on with the same X, y and "
+    "weights; set warm_start=False, or remove the checkpoint, to start anew"
+)
+
+
+class Method(Protocol):
+    """An algorithm in the middle of training."""
+
+    trace: Trace  # what it has done, the rounds that it resumed from included
+
+    def advance(self, most: int) -> str | None:
+        """Do at most so many rounds and record them; return why no more can follow, or None."""
+        ...
+
+    def cast(self, number: int, weight: float) -> Cast:
+        """The voter of this number in the trace, with this weight."""
+        ...
+
+
+class Watcher(Protocol):
+    def replay(self, trace: Trace) -> str | None:
+        """Look at the rounds that a resumed run begins with; may cut them short and return a reason to stop."""
+        ...
+
+    def after(self, trace: Trace) -> str | None:
+        """Look at the last round; may return a reason to stop."""
+        ...
+
+
+def run(method: Method, rounds: int, watchers: Sequence[Watcher] = ()) -> Trace:
+    """Advance a method until its trace has so many rounds, or fewer with a reason."""
+    trace = method.trace
+    reason = first_of([watcher.replay(trace) for watcher in watchers])
+    while reason is None and trace.n_rounds < rounds:
+        before = trace.n_rounds
+        reason = method.advance(1 if watchers else rounds - before)
+        if trace.n_rounds > before:
+            reason = first_of([reason, *(watcher.after(trace) for watcher in watchers)])
+    trace.stop_reason = reason or "n_estimators"
+    trace.done = True
+    return trace
+
+
+def first_of(reasons: Sequence[str | None]) -> str | None:
+    return next(filter(None, reasons), None)
+
+
+class Patience:
+    """Stops when the score of validation rows has not fallen by more than tol for so many rounds.
+
+    score : callable
+        Given the trace and a round, the score after it; called once for every round, in order. Lower is better.
+    """
+
+    def __init__(self, score: Callable[[Trace, int], float], tol: float, rounds: int) -> None:
+        self.score = score
+        self.tol = tol
+        self.rounds = rounds
+        self.best = math.inf
+        self.best_round = 0
+
+    def replay(self, trace: Trace) -> str | None:
+        for number in range(1, trace.n_rounds + 1):
+            reason = self._look(trace, number)
+            if reason is not None:
+                trace.forget_after(number)
+                return reason
+        return None
+
+    def after(self, trace: Trace) -> str | None:
+        return self._look(trace, trace.n_rounds)
+
+    def _look(self, trace: Trace, number: int) -> str | None:
+        score = self.score(trace, number)
+        trace.note("validation", score, number)
+        if score < self.best - self.tol or self.best_round == 0:
+            self.best, self.best_round = score, number
+        trace.best_round = self.best_round
+        return "validation" if number - self.best_round >= self.rounds else None
