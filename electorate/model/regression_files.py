@@ -161,7 +161,7 @@ def _check_trees(e: Ensemble, model: Any) -> None:
     expect(len(e.offsets) == len(e.steps) + 1, "steps do not fit the voters")
     expect(e.n_outputs == 2, "a leaf does not say a value and a confidence")
     parts.check_rounds(e, 1)
-    parts.check_questions(e, model.bins_)
+    parts.check_splits(e, model.bins_)
     expect(bool(np.all(np.isfinite(e.value))), "a vote is not finite")
     expect(bool(np.all((e.value[:, 1] >= 0) & (e.value[:, 1] <= 1))), "a confidence is not from 0 to 1")
     _check_steps(e.steps)

@@ -150,7 +150,7 @@ class BinSearcher:
     def _change(self, number: int, old: float, new: float) -> Change:
         cast = self.found[number].voter
         h = (on_grid(new * cast.outputs) - on_grid(old * cast.outputs))[:, 0]
-        return Change(cast.voter.questions, cast.voter.leaves, np.stack([-h, h])[None])
+        return Change(cast.voter.splits, cast.voter.leaves, np.stack([-h, h])[None])
 
 
 def residual_units(shard: Any) -> NDArray[np.int64]:
@@ -161,7 +161,7 @@ def residual_units(shard: Any) -> NDArray[np.int64]:
 
 def key_of(voter: Voter, outputs: Floats) -> Hashable:
     """Equal for voters that say the same in the same words."""
-    asked = sorted((q.node, q.left, q.right, q.column, q.on_left.tobytes()) for q in voter.questions)
+    asked = sorted((q.node, q.left, q.right, q.column, q.on_left.tobytes()) for q in voter.splits)
     said = sorted(zip(voter.leaves, outputs[:, 0].tolist(), strict=True))
     return tuple(asked), tuple(said)
 
@@ -173,7 +173,7 @@ def shown_in_shards(engine: Threads, found: list[Found], group: NDArray[np.int64
 
     def say(number: int) -> Floats:
         cast = found[number].voter
-        leaf = [shard.leaf_of_rows(cast.voter.questions, cast.voter.leaves) for shard in shards]
+        leaf = [shard.leaf_of_rows(cast.voter.splits, cast.voter.leaves) for shard in shards]
         return np.asarray(cast.outputs[np.concatenate(leaf), 0])
 
     return Shown(target, weights_in_shards(shards), say, keep)
