@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from electorate import kernels
 from electorate.data import inputs
 from electorate.data.seen_rows import seen_of
-from electorate.data.split import Candidates, draw, hash_rows
+from electorate.data.split import DrawCandidates, draw, hash_rows
 from electorate.data.weights import read_weights
 from electorate.engines.gram import PoolState
 from electorate.engines.shard import counts_of
@@ -248,7 +248,7 @@ def _set_aside(rows: Any, labels: NDArray[np.int64], part: float, seed: int) -> 
     kernels.fold(labels.astype(np.float64), hashes)
     distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
     once = np.ones(len(distinct), dtype=np.int64)
-    drawn = draw(Candidates(distinct, once, labels[first], int(labels.max()) + 1), part)
+    drawn = draw(DrawCandidates(distinct, once, labels[first], int(labels.max()) + 1), part)
     return np.asarray(drawn[place] > 0)
 
 

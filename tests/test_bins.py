@@ -15,7 +15,7 @@ from scipy import sparse
 
 from electorate import AdaBoostClassifier
 from electorate.data import bins as bins_module
-from electorate.data.all_reduce import alone
+from electorate.data.all_reduce import run_locally
 from electorate.data.bins import (
     MOST_CATEGORIES,
     NO_LIMIT,
@@ -26,7 +26,7 @@ from electorate.data.bins import (
     Cutting,
     Sketch,
     count_levels,
-    cutting_columns,
+    cut_columns_steps,
     find_bins,
     find_edges,
     heaviest,
@@ -51,7 +51,7 @@ def ones(n: int) -> np.ndarray:
 
 
 def cut_columns(table: Any, columns: list[int], weights: np.ndarray, cutting: Cutting) -> list[Cut]:
-    return alone(cutting_columns(Columns(table, weights, ThreadPool(1)), columns, table.n_rows, cutting))
+    return run_locally(cut_columns_steps(Columns(table, weights, ThreadPool(1)), columns, table.n_rows, cutting))
 
 
 def find_categories(table: Any, column: int, weights: np.ndarray) -> tuple[Categories, bool]:

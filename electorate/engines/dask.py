@@ -27,7 +27,7 @@ from distributed.protocol import pickle
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 from numpy.typing import NDArray
 
-from electorate.data.all_reduce import together
+from electorate.data.all_reduce import reduce_all
 from electorate.data.bins import Bins
 from electorate.engines.packing import Packing
 from electorate.engines.shard import Elementwise
@@ -319,7 +319,7 @@ class Cluster:
         """Run the steps of that name in every room, which say their facts and hear those of all."""
         asks = self.ask("begin", name, arguments)
         while not isinstance(asks[0], Done):
-            asks = self.ask("go_on", together(asks))
+            asks = self.ask("go_on", reduce_all(asks))
         value = asks[0].value
         if isinstance(value, Bins):
             self.packing = Packing(value)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block, similar_sizes
-from electorate.data.buffers import Reading
+from electorate.data.buffers import BlockReader
 from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
@@ -498,7 +498,7 @@ def encode_rows(
     dest[order - low] = np.arange(len(order))
     n_columns = examples.table.n_columns
     codes = _no_codes(bins, n_columns if bundles is None else bundles.n_stored, len(order))
-    encode, reading = _encoder(bins), Reading(examples.table)
+    encode, reading = _encoder(bins), BlockReader(examples.table)
     rows = block_rows(n_columns)
     for at in range(low, high, rows):
         end = min(at + rows, high)

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from electorate.algorithms.programs import Margin, Normalised, hard, in_c, in_nu, master_of
 from electorate.algorithms.protocol import Booster
 from electorate.data import inputs
-from electorate.data.all_reduce import alone
+from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins, find_bins
 from electorate.data.seen_rows import seen_of
 from electorate.data.weights import Weights
@@ -34,7 +34,7 @@ from electorate.model.text import column_names
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Hooks
 from electorate.training.column_generation import Candidate, Generation
-from electorate.training.worker_data import Plan, posing
+from electorate.training.worker_data import Plan, problem_steps
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import Speech, Wrapped
@@ -108,8 +108,8 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         self.seen_ = seen_of([(given.table, given.labels, given.weight)])
         if getattr(self, "ensemble", None) is not None:  # whose rows chose the voters
             self.seen_ = self.seen_.and_also(getattr(self.ensemble, "seen_", None))
-        problem = alone(posing(given, Plan(self.class_weight)))
-        examples = alone(problem.reading())
+        problem = run_locally(problem_steps(given, Plan(self.class_weight)))
+        examples = run_locally(problem.read_steps())
         return Task(examples.table, examples.labels, examples.weights, problem.classes, given.weight)
 
     def _solve(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from electorate.algorithms.real_adaboost import RealAdaBoost
 from electorate.data import inputs
-from electorate.data.all_reduce import alone
+from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
 from electorate.model.casting import casts_of, from_casts
@@ -51,7 +51,7 @@ class Here:
     room: Room
 
     def agree(self, name: str, *arguments: Any) -> Any:
-        return alone(getattr(self.room, name)(*arguments))
+        return run_locally(getattr(self.room, name)(*arguments))
 
     def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
         return self.room.engines[name]
