@@ -20,22 +20,10 @@ from electorate.model import file_parts as parts
 from electorate.model.ensemble import Ensemble
 from electorate.model.history_checks import check_history
 from electorate.model.row_ensemble import Council
-from electorate.model.stored_parameters import FAMILIES as FAMILIES
 from electorate.model.stored_parameters import decode_parameters, encode_parameters
 from electorate.modelfile import Contents, meta_value
+from electorate.registry import ALGORITHMS, MODULES
 
-ESTIMATORS = {
-    "AdaBoostClassifier": "electorate.estimators.adaboost",
-    "AdaBoostRClassifier": "electorate.estimators.adaboost_r",
-    "DeepBoostClassifier": "electorate.estimators.deepboost",
-    "EBBoostClassifier": "electorate.estimators.ebboost",
-    "LPBoostClassifier": "electorate.estimators.lpboost",
-    "QuadBoostClassifier": "electorate.estimators.quadboost",
-    "RLPBoostClassifier": "electorate.estimators.totally_corrective",
-    "RQPBoostClassifier": "electorate.estimators.totally_corrective",
-    "RealAdaBoostClassifier": "electorate.estimators.real_adaboost",
-    "VadaBoostClassifier": "electorate.estimators.vadaboost",
-}
 HISTORY = "history."
 NO_COLUMNS = np.empty(0, dtype=np.int32)  # of voters that do not use bins
 LONGEST_REASON = 1000  # characters of a stop reason
@@ -179,16 +167,15 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
     contents = modelfile.read(path)
     own = {family.__name__: family for family in families}
     with parts.blaming(contents):
-        if contents.kind == quad_files.KIND:
+        parts.expect(contents.kind in ALGORITHMS, f"no estimator is called {contents.kind!r:.60}")
+        vote = ALGORITHMS[contents.kind].vote
+        if vote == "number":
             return quad_files.rebuild(contents, own)
-        if contents.kind in regression_files.ESTIMATORS:
-            return regression_files.rebuild(contents)
-        parts.expect(contents.kind in ESTIMATORS, f"no estimator is called {contents.kind!r:.60}")
-        return _rebuild(contents, own)
+        return regression_files.rebuild(contents) if vote == "median" else _rebuild(contents, own)
 
 
 def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
-    model = as_described(contents, getattr(import_module(ESTIMATORS[contents.kind]), contents.kind), families)
+    model = as_described(contents, getattr(import_module(MODULES[contents.kind]), contents.kind), families)
     model._validate_family()
     read_columns(contents, model)
     model.classes_ = parts.labels_in(meta_value(contents, "classes", dict))
