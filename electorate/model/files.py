@@ -19,7 +19,7 @@ from electorate.data.table import Categories
 from electorate.model import file_parts as parts
 from electorate.model.ensemble import Ensemble
 from electorate.model.history_checks import check_history
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.stored_parameters import decode_parameters, encode_parameters
 from electorate.modelfile import Contents, meta_value
 from electorate.registry import ALGORITHMS, MODULES
@@ -91,7 +91,7 @@ def digest_of(arrays: dict[str, NDArray[Any]], bins: Bins, more: Any) -> str:
 
 
 def _refuse_wrapped(model: Any) -> None:
-    by_arrays = isinstance(model.ensemble_, Council) and hasattr(model.ensemble_.family, "pack")
+    by_arrays = isinstance(model.ensemble_, RowEnsemble) and hasattr(model.ensemble_.family, "pack")
     if not (isinstance(model.ensemble_, Ensemble) or by_arrays):
         raise TypeError(
             f"a model of {type(model.estimator_).__name__} voters has no file format and no digest of ours: "
@@ -183,7 +183,7 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     model.bins_ = parts.read_bins(contents, model.n_features_in_)
     if model._by_rows:
         parts.expect(not model.bins_.categories, "voters by rows know no categories")
-        model.ensemble_ = Council.read(contents, model._family(), model.classes_, model.n_features_in_)
+        model.ensemble_ = RowEnsemble.read(contents, model._family(), model.classes_, model.n_features_in_)
     else:
         model.ensemble_ = parts.read_ensemble(contents, model.n_features_in_)
         parts.check_ensemble(model.ensemble_, model.bins_, model.n_classes_)

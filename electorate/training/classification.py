@@ -18,9 +18,9 @@ from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
 from electorate.model.casting import casts_of, from_casts
-from electorate.model.foreign_ensemble import Committee
+from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Cast, Outcome, Row, history_of
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
 from electorate.training.callbacks import Checkpoint, Hooks, TrialLimit
 from electorate.training.stagewise import OTHER_DATA, Family, Setting, Watcher, boost
@@ -109,9 +109,9 @@ def run_wrapped(model: Any, room: Room, outline: Outline, context: Any, data: tu
         runs = [*outcomes, *pasts[len(outcomes) :]]
         kept = [run.kept for run in runs]
         if model._by_rows:
-            council = Council(kept, speech, X.shape[1], model._family())
-            return {"bins_": no_bins(X.shape[1]), **fitted(model, outline, council, runs)}
-        return fitted(model, outline, Committee(kept, speech, X.shape[1]), runs)
+            row_ensemble = RowEnsemble(kept, speech, X.shape[1], model._family())
+            return {"bins_": no_bins(X.shape[1]), **fitted(model, outline, row_ensemble, runs)}
+        return fitted(model, outline, ForeignEnsemble(kept, speech, X.shape[1]), runs)
 
     with Hooks(model, context, data, make, len(groups)) as hooks:
         judge = None
