@@ -14,13 +14,13 @@ from sklearn.utils import check_random_state
 
 from electorate.algorithms.real_adaboost import RealAdaBoost
 from electorate.data import inputs
-from electorate.data.all_reduce import alone
+from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
 from electorate.model.casting import casts_of, from_casts
-from electorate.model.foreign_ensemble import Committee
+from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Cast, Outcome, Row, history_of
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
 from electorate.training.callbacks import Checkpoint, Hooks, TrialLimit
 from electorate.training.stagewise import OTHER_DATA, Family, Setting, Watcher, boost
@@ -51,7 +51,7 @@ class Here:
     room: Room
 
     def agree(self, name: str, *arguments: Any) -> Any:
-        return alone(getattr(self.room, name)(*arguments))
+        return run_locally(getattr(self.room, name)(*arguments))
 
     def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
         return self.room.engines[name]
@@ -109,9 +109,9 @@ def run_wrapped(model: Any, room: Room, outline: Outline, context: Any, data: tu
         runs = [*outcomes, *pasts[len(outcomes) :]]
         kept = [run.kept for run in runs]
         if model._by_rows:
-            council = Council(kept, speech, X.shape[1], model._family())
-            return {"bins_": no_bins(X.shape[1]), **fitted(model, outline, council, runs)}
-        return fitted(model, outline, Committee(kept, speech, X.shape[1]), runs)
+            row_ensemble = RowEnsemble(kept, speech, X.shape[1], model._family())
+            return {"bins_": no_bins(X.shape[1]), **fitted(model, outline, row_ensemble, runs)}
+        return fitted(model, outline, ForeignEnsemble(kept, speech, X.shape[1]), runs)
 
     with Hooks(model, context, data, make, len(groups)) as hooks:
         judge = None

@@ -53,7 +53,7 @@ class TargetCast(Cast):
     @property
     def heard(self) -> Heard:
         voter = self.voter
-        return Heard(voter.questions, voter.leaves, self.outputs, voter.said, self.kappa)
+        return Heard(voter.splits, voter.leaves, self.outputs, voter.said, self.kappa)
 
     @property
     def units(self) -> int:
@@ -233,7 +233,7 @@ def _best(setting: TargetSetting, counts: NDArray[np.int64]) -> tuple[Voter, Hea
     for kappa in range(engine.n_kappas):
         sums = engine.weigh(kappa, search=family.by_histograms)
         voter, outputs = family.best(Search(sums, setting.bins, counts, engine), kappa)
-        heard = Heard(voter.questions, voter.leaves, outputs, voter.said, kappa)
+        heard = Heard(voter.splits, voter.leaves, outputs, voter.said, kappa)
         if engine.n_kappas == 1:
             return voter, heard
         engine.hear(heard)

@@ -57,7 +57,7 @@ class Weighted:
         notes = {
             "voter": float(number),
             "family": float(voter.member),
-            "size": float(len(voter.questions)),
+            "size": float(len(voter.splits)),
             "weight": self.weights[number],
             "penalty": self.penalty(),
             "n_voters": float(sum(weight != 0 for weight in self.weights)),
@@ -178,7 +178,7 @@ class DeepBoostSearch:
 
     def _price(self, voter: Voter) -> float:
         family = self.families[voter.member]
-        return self.prices.of(family.family if isinstance(family, ByRows) else family, len(voter.questions))
+        return self.prices.of(family.family if isinstance(family, ByRows) else family, len(voter.splits))
 
     def _relative(self, price: float) -> float:
         """Lambda m / S_t."""
@@ -225,7 +225,7 @@ class DeepBoostSearch:
         assert along is not None
         awards = np.stack([-voter.said[:, 0], voter.said[:, 0]])
         outside = None if voter.fitted is None else (voter.fitted, None)
-        engine.keep(Change(voter.questions, voter.leaves, awards[None], outside, KeptVoter(voter.number, 0.0, awards)))
+        engine.keep(Change(voter.splits, voter.leaves, awards[None], outside, KeptVoter(voter.number, 0.0, awards)))
 
         def slope(weight: float) -> float:
             """Of the loss along the voter, relative to S_t."""
@@ -290,6 +290,6 @@ def _key(voter: Voter) -> Any:
             return "always"
         sign = {name: abs(getattr(fitted, name)) for name in ("sign", "factor") if hasattr(fitted, name)}
         return repr(replace(fitted, **sign))
-    splits = tuple((q.node, q.column, q.cut, q.on_left.tobytes()) for q in voter.questions)
+    splits = tuple((s.node, s.column, s.cut, s.on_left.tobytes()) for s in voter.splits)
     said = voter.said[:, 0] * (1.0 if voter.said[0, 0] >= 0 else -1.0)
     return splits, tuple(said.tolist())

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.algorithms.ebboost import EBBoost
-from electorate.messages import ROOT, Question
+from electorate.messages import ROOT, Split
 from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.columns import Columns, ColumnVoter
 from electorate.voters.cuts import Cuts, best_of
-from electorate.voters.paired_stumps import PairedStumps, all_questions
+from electorate.voters.paired_stumps import PairedStumps, all_splits
 from electorate.voters.pool import Candidates, Pool
-from electorate.voters.questions import Finder, Found, sides_of
+from electorate.voters.splits import Finder, Found, sides_of
 from electorate.voters.trees import ChosenStep, Search, Stumps, Voter
 from electorate.voters.union import Union
 
@@ -126,13 +126,13 @@ class _Costs:
         weights, squares = (max(sums.total, 1) for sums in self.channels)
         return self.booster.rank(right / weights, right_squares / squares, self.spread)
 
-    def ranked(self, cost: float, questions: list[Question], leaves: list[int], sums: Integers, labels: Any) -> Ranked:
+    def ranked(self, cost: float, splits: list[Split], leaves: list[int], sums: Integers, labels: Any) -> Ranked:
         """A voter with sums[channel, leaf, label] that votes for these labels, or for the others if that is better."""
         votes = np.asarray(labels, dtype=np.int64)
         right, up = sums[:, np.arange(len(votes)), votes].sum(axis=1)
         if self._better_turned(right, up):
             votes = 1 - votes
-        return Ranked(cost, Voter(questions, leaves, sums[0], said=LABELS[votes]), sums[1])
+        return Ranked(cost, Voter(splits, leaves, sums[0], said=LABELS[votes]), sums[1])
 
     def _better_turned(self, right: int, up: int) -> bool:
         """Whether the complement is the one with a positive step."""
@@ -167,9 +167,9 @@ class _Costs:
         return best
 
     def _split(self, cost: float, found: Found) -> Ranked:
-        question = Question(ROOT, 1, 2, found.column, found.cut, found.on_left)
+        split = Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
         sums = np.stack([sides_of(histogram, found.column, found.on_left) for histogram in self.histograms])
-        return self.ranked(cost, [question], [1, 2], sums, [1, 0])
+        return self.ranked(cost, [split], [1, 2], sums, [1, 0])
 
     # ------------------------------------------------------------ pools and columns
 
@@ -213,15 +213,15 @@ class _Costs:
     def pair(self, best: Ranked, way: str) -> Ranked:
         """16 labelings of the leaves of a pair of splits: those of a stump and of the constants are among them."""
         if way == "greedy":
-            firsts = best.voter.questions
+            firsts = best.voter.splits
         else:
-            all_found = all_questions(self.finder, self.search)
-            firsts = [Question(ROOT, 1, 2, found.column, found.cut, found.on_left) for found in all_found]
+            all_found = all_splits(self.finder, self.search)
+            firsts = [Split(ROOT, 1, 2, found.column, found.cut, found.on_left) for found in all_found]
         for first in firsts:
             best = self._second(first, best)
         return best
 
-    def _second(self, first: Question, best: Ranked) -> Ranked:
+    def _second(self, first: Split, best: Ranked) -> Ranked:
         """The best pair with this first split, or what was best before."""
         engine: Any = self.search.engine
         lefts = engine.both_left(first)[:, :, : len(self.bins.n_bins)]
@@ -230,8 +230,8 @@ class _Costs:
             if cost < best.cost:
                 second = (found.column, found.cut, found.on_left)
                 sums = [[sides_of(child, found.column, found.on_left) for child in channel] for channel in children]
-                questions = [first, Question(1, 3, 4, *second), Question(2, 5, 6, *second)]
-                best = self.ranked(cost, questions, [3, 4, 5, 6], np.array(sums).reshape(2, 4, 2), labels)
+                splits = [first, Split(1, 3, 4, *second), Split(2, 5, 6, *second)]
+                best = self.ranked(cost, splits, [3, 4, 5, 6], np.array(sums).reshape(2, 4, 2), labels)
         return best
 
     def _seconds(self, children: Any, taken: int) -> Iterator[tuple[float, Found, tuple[int, ...]]]:
