@@ -367,7 +367,7 @@ def test_blocks_that_are_sparse(client: Any) -> None:
 
 def test_rounds_before_a_failure_are_kept_without_callbacks(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = plain()
-    advance, calls = dask_engine.Engine.advance, []
+    advance, calls = dask_engine.RemoteEngine.advance, []
 
     def failing(self: Any, *arguments: Any) -> Any:
         calls.append(1)
@@ -375,7 +375,7 @@ def test_rounds_before_a_failure_are_kept_without_callbacks(client: Any, monkeyp
             raise electorate.WorkerLostError("tcp://1.2.3.4:5", "was lost")
         return advance(self, *arguments)
 
-    monkeypatch.setattr(dask_engine.Engine, "advance", failing)
+    monkeypatch.setattr(dask_engine.RemoteEngine, "advance", failing)
     model = AdaBoostClassifier(n_estimators=9)
     with pytest.raises(electorate.WorkerLostError):
         model.fit(*scattered((X, y), [100, 140]))

@@ -49,6 +49,9 @@ class Floors:
     log_mean: float = 0.0
 
 
+NO_FLOORS = Floors()
+
+
 @dataclass(frozen=True)
 class Channel:
     """A number of every example that is summed: the exponential weight exp(-state[row]), unless a subclass says else."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.protocol import Booster, Channel, ExponentialLoss, Floors, Mean
+from electorate.algorithms.protocol import NO_FLOORS, Booster, Channel, ExponentialLoss, Floors, Mean
 from electorate.messages import Change, Sums
 from electorate.model.trace import Row
 from electorate.voters.trees import Groups, Voter
@@ -38,7 +38,7 @@ class Scale:
         self.loss = ExponentialLoss(booster)  # a normalised channel needs its mean, Z
         self.spare = 0.5 * engine.count  # rounding may have taken half a unit from every row
         self.log_full = math.log(engine.full / 2)
-        self.floors = Floors()
+        self.floors = NO_FLOORS
         self.lowest = 0.0  # a bound on all margins
         self.mean_floor = 0.0  # of the sum that Z comes from
         self.log_one = 0.0  # of the sum of exp(-margin) before any voter

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.deepboost import DeepBoost, value_at_one
 from electorate.algorithms.protocol import Step
 from electorate.grid import on_grid
-from electorate.messages import Change, KeptVoter
+from electorate.messages import Change, StoredVoter
 from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.priced_trees import priced_trees
 from electorate.voters.prices import Prices
@@ -225,7 +225,7 @@ class DeepBoostSearch:
         assert along is not None
         awards = np.stack([-voter.said[:, 0], voter.said[:, 0]])
         outside = None if voter.fitted is None else (voter.fitted, None)
-        engine.keep(Change(voter.splits, voter.leaves, awards[None], outside, KeptVoter(voter.number, 0.0, awards)))
+        engine.store(Change(voter.splits, voter.leaves, awards[None], outside, StoredVoter(voter.number, 0.0, awards)))
 
         def slope(weight: float) -> float:
             """Of the loss along the voter, relative to S_t."""
