@@ -31,7 +31,7 @@ class Cast:
         kept = None
         if self.voter.number is not None:
             kept = KeptVoter(self.voter.number, self.step.size, awards_of(self.outputs))
-        return Change(self.voter.questions, self.voter.leaves, gains, outside, kept)
+        return Change(self.voter.splits, self.voter.leaves, gains, outside, kept)
 
 
 @dataclass

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.real_adaboost import RealAdaBoost
 from electorate.data import inputs
-from electorate.data.all_reduce import alone
+from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
 from electorate.model.casting import casts_of, from_casts
-from electorate.model.foreign_ensemble import Committee
+from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import PastRun
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
 from electorate.model.trace import CLASSIFIER_COLUMNS, Trace
 from electorate.training.callbacks import TrialLimit
@@ -52,7 +52,7 @@ class Here:
     room: Room
 
     def agree(self, name: str, *arguments: Any) -> Any:
-        return alone(getattr(self.room, name)(*arguments))
+        return run_locally(getattr(self.room, name)(*arguments))
 
     def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
         return self.room.engines[name]
@@ -197,8 +197,8 @@ class RowBench(ClassifierBench):
 
     def ensemble(self, casts: list[list[Any]]) -> Any:
         if self.by_rows:
-            return Council(casts, self.speech, self.X.shape[1], self.model._family())
-        return Committee(casts, self.speech, self.X.shape[1])
+            return RowEnsemble(casts, self.speech, self.X.shape[1], self.model._family())
+        return ForeignEnsemble(casts, self.speech, self.X.shape[1])
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
         attributes = super().fitted(traces, runs)

@@ -44,7 +44,7 @@ class TargetCast(Cast):
     @property
     def heard(self) -> Heard:
         voter = self.voter
-        return Heard(voter.questions, voter.leaves, self.outputs, voter.said, self.kappa)
+        return Heard(voter.splits, voter.leaves, self.outputs, voter.said, self.kappa)
 
     @property
     def units(self) -> int:
@@ -124,7 +124,7 @@ class MedianStagewise:
         for kappa in range(engine.n_kappas):
             sums = engine.weigh(kappa, search=setting.family.by_histograms)
             voter, outputs = setting.family.best(Search(sums, setting.bins, self.counts, engine), kappa)
-            heard = Heard(voter.questions, voter.leaves, outputs, voter.said, kappa)
+            heard = Heard(voter.splits, voter.leaves, outputs, voter.said, kappa)
             if engine.n_kappas == 1:
                 return voter, heard
             engine.hear(heard)

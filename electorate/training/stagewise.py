@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.protocol import Booster, Step
 from electorate.data.bins import Bins
 from electorate.grid import LONGEST
-from electorate.messages import Change, Question, Sums
+from electorate.messages import Change, Split, Sums
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Row, Trace
 from electorate.training.run import OTHER_DATA
@@ -44,9 +44,9 @@ class Engine(Protocol):
 
     def advance(self, booster: Booster, change: Change | None, floor: float, search: bool = True) -> Sums: ...
 
-    def split(self, questions: list[Question]) -> NDArray[np.int64]: ...
+    def split(self, splits: list[Split]) -> NDArray[np.int64]: ...
 
-    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]: ...
+    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]: ...
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
 
