@@ -155,7 +155,7 @@ class DeepBoostClassifier(BoostedClassifier):
         shape = Shape(numeric=d) if by_rows else shape_of(bench.bins)
         prices = Prices(float(self.lam), float(self.beta), bench.engine.given, d, shape, self.complexity)
         search = DeepBoostSearch(bench.family, booster, prices, isinstance(self.loss, str))
-        search.resume(past.casts, past.rows)
+        search.resume(past.casts, [past.trace.row(k + 1) for k in range(len(past.casts))])
         return search
 
     def save(self, path: Any) -> None:
