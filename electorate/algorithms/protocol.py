@@ -54,7 +54,7 @@ NO_FLOORS = Floors()
 
 @dataclass(frozen=True)
 class Channel:
-    """A number of every example that is summed: the exponential weight exp(-state[row]), unless a subclass says else."""
+    """A number of every example that is summed: exp(-state[row]), unless a subclass defines another."""
 
     row: int = 0  # of the state
     column: ClassVar[str] = "floor"  # of history, for the floor of this channel

@@ -1,8 +1,8 @@
 """The engine of a Dask cluster: an actor on every worker that holds examples; only sums travel to the driver.
 
-An actor opens worker data on the partitions of its worker, takes part in all-reduces, and runs verbs on its shards. Every
-exchange is one message to each actor, over Dask's own connections, and is watched: a worker that is gone, or does not
-answer, is an error that names it.
+An actor opens worker data on the partitions of its worker, takes part in all-reduces, and runs verbs on its shards.
+Every exchange is one message to each actor, over Dask's own connections, and is watched: a worker that is gone, or does
+not answer, is an error that names it.
 """
 
 import asyncio

@@ -61,9 +61,7 @@ class Rows(Engine):
             raise TypeError("voters that are fitted elsewhere have no splits")
         return getattr(self.shard, verb)(*arguments)
 
-    def advance(
-        self, booster: Booster, change: Change | None, floors: Floors = NO_FLOORS, search: bool = True
-    ) -> Sums:
+    def advance(self, booster: Booster, change: Change | None, floors: Floors = NO_FLOORS, search: bool = True) -> Sums:
         self.last = booster, floors
         return super().advance(booster, change, floors, search)
 

@@ -90,9 +90,7 @@ class Engine:
         """Apply changes without summing; return the lowest margin after them."""
         return float(self.call("replay", booster, changes))
 
-    def advance(
-        self, booster: Booster, change: Change | None, floors: Floors = NO_FLOORS, search: bool = True
-    ) -> Sums:
+    def advance(self, booster: Booster, change: Change | None, floors: Floors = NO_FLOORS, search: bool = True) -> Sums:
         """Apply a change, then sum the booster's channels. Without `search` the histograms stay empty."""
         sums: Sums = self.call("advance", booster, change, floors, search)
         return sums

@@ -6,7 +6,6 @@ rule is the same on every engine. Where the bound was far off and the grid came 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +48,7 @@ class Scale:
         """Sum before any voter. search: whether histograms are needed."""
         floors = Floors((0.0,) * len(self.booster.channels))
         if self.channel.normalised:
-            self.log_one = self._sum_loss(None, 0.0)
+            _, self.log_one = self._sum_loss(None, 0.0)
             floors = Floors((self.log_full - self.log_one,))
         self.sums, self.floors = self._sum(self.booster, None, floors, search)
         self.one = self.sums.total * math.exp(-self.floors.each[0])
@@ -65,14 +64,16 @@ class Scale:
     def advance(self, change: Change, voter: Voter, size: float, search: bool) -> None:
         """Apply the change of a voter with this step, and sum."""
         self.lowest -= abs(size)
-        leaves = leaf_groups(voter.sums, change.gains[self.channel.row])
+        gains = change.gains[self.channel.row]
         if self.channel.normalised:
-            self._advance_normalised(change, leaves, search)
+            self._advance_normalised(change, leaf_groups(voter.sums, gains), search)
             return
         channels, each = self.booster.channels, self.floors.each
         bounds = (None,) * len(channels) if voter.chosen is None else voter.chosen.bounds
         floors = [
-            self._exponential_floor(floor, leaves) if bound is None else self._next_floor(channel, floor, bound)
+            self._exponential_floor(floor, leaf_groups(voter.sums, gains))
+            if bound is None
+            else self._next_floor(channel, floor, bound)
             for channel, floor, bound in zip(channels, each, bounds, strict=False)
         ]
         self.sums, self.floors = self._sum(self.booster, change, Floors(tuple(floors)), search)
@@ -81,21 +82,24 @@ class Scale:
         """First the sum of exp(-margin), which grows at most as the worst leaf does; then, with Z, the channel."""
         least, log_mean = min(gain for _, gain in leaves), self.floors.log_mean
         most = float(np.logaddexp(self.log_one + log_mean, math.log(self.spare) - self.mean_floor))
-        new_log_mean = self._sum_loss(change, self.log_full + least - most) - self.log_one
-        shift = log_mean - new_log_mean
+        before, total = self._sum_loss(change, self.log_full + least - most)
+        shift = log_mean - (total - self.log_one)
         relative = [(units, gain - shift) for units, gain in leaves]
         floor = self._next_floor(self.channel, self.floors.each[0], relative)
-        self.sums, self.floors = self._sum(self.booster, None, Floors((floor,), new_log_mean), search)
+        floors = Floors((floor,), total - self.log_one)
+        self.sums, self.floors = self._sum(self.booster, None, floors, search, before)
 
-    def _sum_loss(self, change: Change | None, floor: float) -> float:
-        """The logarithm of the sum of exp(-margin)."""
+    def _sum_loss(self, change: Change | None, floor: float) -> tuple[Sums, float]:
+        """The sum of exp(-margin), and its logarithm."""
         sums, floors = self._sum(self.loss, change, Floors((floor,)), False)
         self.mean_floor = floors.each[0]
-        return math.log(sums.total) - self.mean_floor
+        return sums, math.log(sums.total) - self.mean_floor
 
-    def _sum(self, booster: Booster, change: Change | None, floors: Floors, search: bool) -> tuple[Sums, Floors]:
-        """One exchange; another while a channel came out coarse and the last finer grid has shown more."""
-        sums, before = self.engine.advance(booster, change, floors, search), None
+    def _sum(
+        self, booster: Booster, change: Change | None, floors: Floors, search: bool, before: Sums | None = None
+    ) -> tuple[Sums, Floors]:
+        """One exchange; another while a channel came out coarse and has a larger sum than `before`."""
+        sums = self.engine.advance(booster, change, floors, search)
         for _ in range(MOST_TRIES):
             last = [None, None] if before is None else totals_of(before)
             tried = zip(booster.channels, floors.each, totals_of(sums), last, strict=False)
@@ -139,13 +143,13 @@ class Scale:
 
     # ------------------------------------------------------------ what comes out
 
-    def means(self) -> list[Mean]:
-        """Of every channel; of a normalised one and of exp(-margin)."""
+    def means(self, one: float) -> list[Mean]:
+        """Of every channel; of a normalised one and of exp(-margin). one: the units of a mean of 1."""
         found = []
-        for total, floor in zip(totals_of(self.sums), self.floors.each, strict=False):
+        for total, floor in zip(totals_of(self.sums), self.floors.each, strict=True):
             log_sum = math.log(total) - floor if total else -math.inf
-            log = math.log(total / self.one) - floor if total else -math.inf
-            found.append(Mean(total / self.one * math.exp(min(-floor, 700.0)), log, log_sum, math.log(self.one)))
+            log = math.log(total / one) - floor if total else -math.inf
+            found.append(Mean(total / one * math.exp(min(-floor, 700.0)), log, log_sum, math.log(one)))
         if self.channel.normalised:
             log = self.floors.log_mean
             found.append(Mean(math.exp(min(log, 700.0)), log, self.log_one + log, self.log_one))

@@ -219,17 +219,17 @@ class DeepBoostSearch:
     def _line_search(self, best: Candidate, search: Search) -> float:
         """The weight at which F is least along a voter; on the side of it where the weight is now, so F never rises."""
         engine: Any = search.engine
-        voter, now, along = best.voter, best.weight, search.along
+        voter, number, now, along = best.voter, best.voter.number, best.weight, search.along
         assert voter.said is not None
-        assert voter.number is not None
+        assert number is not None
         assert along is not None
         awards = np.stack([-voter.said[:, 0], voter.said[:, 0]])
         outside = None if voter.fitted is None else (voter.fitted, None)
-        engine.store(Change(voter.splits, voter.leaves, awards[None], outside, StoredVoter(voter.number, 0.0, awards)))
+        engine.store(Change(voter.splits, voter.leaves, awards[None], outside, StoredVoter(number, 0.0, awards)))
 
         def slope(weight: float) -> float:
             """Of the loss along the voter, relative to S_t."""
-            return -along(voter.number, float(on_grid(weight)) - now)
+            return -along(number, float(on_grid(weight)) - now)
 
         cost, at_zero = self._relative(best.price), slope(0.0)
         if abs(at_zero) <= cost:

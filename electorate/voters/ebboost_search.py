@@ -160,7 +160,9 @@ class _Costs:
             if not len(sets):
                 continue
             lefts = [sets @ histogram[:, column].T for histogram in (weights, squares)]  # [set, label]
-            cost = self.of_shares(*(left[:, 1] + sum_[0] - left[:, 0] for left, sum_ in zip(lefts, totals, strict=True)))
+            cost = self.of_shares(
+                *(left[:, 1] + sum_[0] - left[:, 0] for left, sum_ in zip(lefts, totals, strict=True))
+            )
             number = int(np.argmin(cost))
             if best is None or cost[number] < best.cost:
                 best = self._split(float(cost[number]), self.finder.members(weights, column, sets[number].copy()))
@@ -256,7 +258,7 @@ class _Costs:
 
 
 def _right(lefts: Any, channel: Any, labels: tuple[int, ...]) -> Any:
-    """The sums that four leaves with these labels get right: the left child's left and right, then the right child's."""
+    """What four leaves with these labels get right: the left child's left and right, then the right child's."""
     right = np.int64(0)
     for left, child, here, there in zip(lefts, channel, labels[::2], labels[1::2], strict=True):
         totals = child[:, 0].sum(axis=1)
