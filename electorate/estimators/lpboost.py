@@ -446,8 +446,7 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         hooks.replay(Outcome())
         margin = self._margin(examples.mass)
         generation = Generation(examples, margin, master_of(margin, self.solver))
-        nothing: Any = None
-        outcome = generation.run(self.n_estimators, self.tol, lambda outcome: hooks.after(nothing, outcome))
+        outcome = generation.run(self.n_estimators, self.tol, lambda outcome: hooks.after(outcome))
         self._failed = generation.failed or self._failed
         if np.inf == self.C and isinstance(margin, Normalised):
             self._no_margin |= margin.rho(generation.margins) <= 0

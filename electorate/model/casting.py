@@ -14,7 +14,8 @@ from electorate.algorithms.protocol import Step
 from electorate.data.bins import Bins
 from electorate.messages import Split
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
-from electorate.model.outcome import Cast, Row
+from electorate.model.outcome import Cast
+from electorate.model.trace import Row
 from electorate.voters.trees import Voter
 
 

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.protocol import Step
 from electorate.grid import UNITS
 from electorate.model.casting import in_rounds
-from electorate.model.outcome import Cast, Row
+from electorate.model.outcome import Cast
+from electorate.model.trace import Row
 from electorate.voters.trees import Voter
 from electorate.voters.wrapped import Said, Speech
 

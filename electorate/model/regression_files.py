@@ -19,7 +19,7 @@ from electorate.model import files
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.history_checks import check_median_history
 from electorate.model.median import Median
-from electorate.model.outcome import REGRESSION_COLUMNS as COLUMNS
+from electorate.model.trace import MEDIAN_COLUMNS as COLUMNS
 from electorate.modelfile import Contents, meta_value, require
 from electorate.registry import MODULES
 from electorate.voters.confidence import Bump, Sure
