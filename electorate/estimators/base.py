@@ -81,7 +81,6 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
 
     # ------------------------------------------------------------ what a classifier adds
 
-    _history_columns = frozenset({"step", "edge", "error", "n_voters", "seconds"})  # that a model file must hold
     _one_vs_rest = False  # one binary problem per class, where the algorithm knows only two labels
 
     def _booster(self, n_labels: int) -> Booster:

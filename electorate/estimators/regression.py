@@ -28,6 +28,7 @@ from electorate.engines.running_median import Stage
 from electorate.estimators.base import MOST_ATTEMPTS, Rows
 from electorate.estimators.certified import Certified
 from electorate.messages import WorkerLostError
+from electorate.model import files
 from electorate.model.ensemble import Read
 from electorate.model.median import Median, Votes
 from electorate.model.regression_voters import RegressionVoters
@@ -292,17 +293,13 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
     @property
     def digest_(self) -> str:
         """SHA-256 of the model: equal digests are equal models."""
-        from electorate.model import regression_files
-
         check_is_fitted(self)
-        return regression_files.digest(self)
+        return files.digest(self)
 
     def save(self, path: Any) -> None:
         """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
-        from electorate.model import regression_files
-
         check_is_fitted(self)
-        regression_files.save(self, path)
+        files.save(self, path)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "vote_")

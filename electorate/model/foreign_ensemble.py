@@ -144,7 +144,7 @@ class SklearnEnsemble(ForeignEnsemble):
     def chosen(self, voters: list[int], steps: list[float]) -> "SklearnEnsemble":
         made: Any = super().chosen(voters, steps)
         made.columns = None if self.columns is None else [self.columns[voter] for voter in voters]
-        return made  # type: ignore[no-any-return]
+        return made
 
 
 class OneVsRestView(ForeignEnsemble):
