@@ -27,7 +27,7 @@ from electorate.estimators.certified import Certified
 from electorate.messages import WorkerLostError
 from electorate.model import decisions, files
 from electorate.model.ensemble import Read
-from electorate.model.voter_view import RowVoter, Voters
+from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.training import classification
@@ -273,9 +273,7 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
 
     @property
     def estimators_(self) -> Any:
-        if self._by_rows:
-            return [RowVoter(self, number) for number in range(self.ensemble_.n_voters)]
-        return Voters(self) if self._is_native else list(self.ensemble_.fitted)
+        return Voters(self) if self._is_native or self._by_rows else list(self.ensemble_.fitted)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ from electorate.messages import WorkerLostError
 from electorate.model import files
 from electorate.model.ensemble import Read
 from electorate.model.median import Median, Votes
-from electorate.model.regression_voters import RegressionVoters
+from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.training.callbacks import Checkpoint
 from electorate.training.classification import Here
@@ -282,7 +282,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
 
     @property
     def estimators_(self) -> Any:
-        return RegressionVoters(self) if self._is_native or self._by_columns else list(self.vote_.fitted)
+        return Voters(self) if self._is_native or self._by_columns else list(self.vote_.fitted)
 
     @property
     def feature_importances_(self) -> Array:

@@ -125,7 +125,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
         _refuse_voters(model, "use RegressionTrees, Pool or Columns, or ")
     if not all(isinstance(one, Bump | Sure) for one in model.confidences_):
         raise TypeError(
-            "A model with functions as confidences has no model file and no digest. Store it with skops or pickle."
+            "A model with functions as confidences has no file format and no digest. Store it with skops or pickle."
         )
     columns = np.array([voter.column for voter in vote.fitted], dtype=np.int32)
     voters = {"voter.column": columns, "steps": vote.steps} if vote.trees is None else vote.trees.arrays()
@@ -140,7 +140,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
 
 def _refuse_voters(model: Any, hint: str) -> None:
     raise TypeError(
-        f"A model of {type(model.estimator_).__name__} voters has no model file and no digest: "
+        f"A model of {type(model.estimator_).__name__} voters has no file format and no digest: "
         f"{hint or 'use a family of electorate, or '}store it with skops or pickle."
     )
 
