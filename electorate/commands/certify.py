@@ -72,7 +72,7 @@ def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[An
 
 def _target(source: Any, names: list[str]) -> str:
     from electorate.tables.reading import column_names
-    from electorate.tables.source import some
+    from electorate.tables.source import list_names
 
     question = "which column is the target? Add --target COLUMN"
     if not source.is_file:
@@ -80,5 +80,5 @@ def _target(source: Any, names: list[str]) -> str:
     used = set(names)
     others = [name for name in column_names(source) if name not in used]
     if len(others) != 1:
-        raise source.error(f"{question}: the model does not use {some(others) if others else 'no column'}")
+        raise source.error(f"{question}: the model does not use {list_names(others) if others else 'no column'}")
     return others[0]

@@ -98,12 +98,12 @@ def _read(options: argparse.Namespace) -> Any:
 def _example() -> Any:
     from sklearn.datasets import load_breast_cancer
 
-    from electorate.tables.reading import Training, Where
+    from electorate.tables.reading import RowLocator, TrainingTable
     from electorate.tables.source import Source
 
     data = load_breast_cancer()
     print("no table given: comparing on breast cancer, a data set of scikit-learn", file=sys.stderr)
-    return Training(data.data, data.target_names[data.target], None, Where(Source("breast cancer"), None))
+    return TrainingTable(data.data, data.target_names[data.target], None, RowLocator(Source("breast cancer"), None))
 
 
 def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float | None) -> Any:

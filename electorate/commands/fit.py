@@ -13,26 +13,25 @@ import electorate
 from electorate.commands.options import TABLE, add_training_options, read, source_of
 from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_known
 from electorate.escape import literal
+from electorate.registry import ALGORITHMS, FAMILIES
 from electorate.safe_write import check_writable
-
-TASKS = {"Classifier": "classification", "Regressor": "regression"}  # by the end of the class name
-ESTIMATORS = [name for name in electorate.__all__ if name.endswith(tuple(TASKS)) and name != "ThinnedClassifier"]
-
-
-def _names_for(task: str) -> list[str]:
-    return sorted(re.sub("Classifier$|Regressor$", "", name) for name in ESTIMATORS if _task(name) == task)
 
 
 def _task(estimator: str) -> str:
-    return next(task for ending, task in TASKS.items() if estimator.endswith(ending))
+    return "classification" if ALGORITHMS[estimator].is_classifier else "regression"
 
 
-NAMES = "\n".join(
-    [
-        *(f"  {task}: {', '.join(_names_for(task))}" for task in TASKS.values()),
-        f"  as compare names them: {'; '.join(listed.name for listed in OURS)}",
-    ]
-)
+def _short(estimator: str) -> str:
+    return re.sub("Classifier$|Regressor$", "", estimator)
+
+
+def _names_for(task: str) -> str:
+    return ", ".join(sorted(_short(name) for name in ALGORITHMS if _task(name) == task))
+
+
+NAMES = f"""  classification: {_names_for("classification")}
+  regression: {_names_for("regression")}
+  as compare names them: {"; ".join(listed.name for listed in OURS)}"""
 EXAMPLES = f"""examples:
   electorate fit adult.csv.gz --target income --out adult.model
   electorate fit adult.csv.gz --target income --algorithm RealAdaBoost --voters Trees \\
@@ -67,7 +66,7 @@ def _pair(text: str) -> tuple[str, Any]:
 
 def run(options: argparse.Namespace) -> int:
     if options.list:
-        for name in sorted(ESTIMATORS):
+        for name in sorted(ALGORITHMS):
             defaults = getattr(electorate, name)().get_params(deep=False)
             print(f"{name}: {', '.join(f'{key}={value!r}' for key, value in sorted(defaults.items()))}")
         return 0
@@ -119,8 +118,8 @@ def _plain(name: str) -> str:
 def _find(wanted: str) -> list[Choice]:
     """The estimators that a name stands for: one, or one for each task."""
     known: dict[str, list[Choice]] = {}
-    for name in ESTIMATORS:
-        for alias in (name, re.sub("Classifier$|Regressor$", "", name)):
+    for name in ALGORITHMS:
+        for alias in (name, _short(name)):
             known.setdefault(_plain(alias), []).append(Choice(name, _task(name)))
     for listed in OURS:
         assert isinstance(listed.make, Ours)
@@ -143,12 +142,11 @@ def _select(wanted: str, found: list[Choice], task: str, y: Any) -> Choice:
         needed = "regression"
     if needed in by_task:
         return by_task[needed]
-    names = ", ".join(_names_for(needed))
     if task != "auto":
-        raise ValueError(f"{literal(wanted)} is not for {task}; choose from {names}")
+        raise ValueError(f"{literal(wanted)} is not for {task}; choose from {_names_for(needed)}")
     raise ValueError(
         f"the target is treated as regression (float values, or more than 20 distinct integers), and {literal(wanted)} "
-        f"is a classifier: choose from {names}, or add --task classification"
+        f"is a classifier: choose from {_names_for(needed)}, or add --task classification"
     )
 
 
@@ -182,8 +180,6 @@ def _build(one: Choice, options: argparse.Namespace) -> Any:
 
 def _family(wanted: str, task: str) -> Any:
     """Voters by their name; Trees of a regressor are RegressionTrees."""
-    from electorate.model.files import FAMILIES
-
     plain = "regressiontrees" if (task, wanted.casefold()) == ("regression", "trees") else wanted.casefold()
     found = {name.casefold(): name for name in FAMILIES}.get(plain)
     if found is None:

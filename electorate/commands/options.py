@@ -84,11 +84,11 @@ def source_of(options: argparse.Namespace, path: str | None = None) -> Source:
 
 def read(source: Source, options: argparse.Namespace, target: Any, columns: list[str] | None = None) -> Any:
     """The columns, the target and the weights of a table."""
-    from electorate.tables.reading import Wanted, read_training, refuse_no_target
+    from electorate.tables.reading import TableRequest, read_training, refuse_no_target
 
     if target is None:
         refuse_no_target(source)
-    wanted = Wanted(target, getattr(options, "weights", None), columns, options.skip_missing_target)
+    wanted = TableRequest(target, getattr(options, "weights", None), columns, options.skip_missing_target)
     found = read_training(source, wanted)
     if found.n_skipped:
         print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
