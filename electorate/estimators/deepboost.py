@@ -18,7 +18,7 @@ from electorate.algorithms.deepboost import DeepBoost, DeepBoostOf
 from electorate.algorithms.losses import NAMED, Exponential, log_slope
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
-from electorate.model.voter_view import RowVoter, Voters
+from electorate.model.voter_view import Voters
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import ByRows
 from electorate.voters.deepboost_search import Rivals
@@ -268,10 +268,7 @@ class DeepBoostClassifier(BoostedClassifier):
 
     @property
     def estimators_(self) -> Any:
-        distinct = self._snapshot(ensemble_=self._merged())
-        if self._by_rows:
-            return [RowVoter(distinct, number) for number in range(distinct.ensemble_.n_voters)]
-        return Voters(distinct)
+        return Voters(self._snapshot(ensemble_=self._merged()))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ from electorate.estimators.certified import Certified
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.grid import UNITS
-from electorate.model import quad_files
+from electorate.model import files
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.dask_inputs import refuse_dask, row_by_row
 from electorate.training.fit import validation_seed
@@ -411,12 +411,12 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
     def digest_(self) -> str:
         """SHA-256 of the model: equal digests are equal models."""
         check_is_fitted(self, "ensemble_")
-        return quad_files.digest(self)
+        return files.digest(self)
 
     def save(self, path: Any) -> None:
         """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
         check_is_fitted(self, "ensemble_")
-        quad_files.save(self, path)
+        files.save(self, path)
 
     @row_by_row
     def predict(self, X: Any) -> Floats:
