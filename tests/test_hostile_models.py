@@ -18,11 +18,11 @@ from sklearn.tree import DecisionTreeClassifier
 import electorate as el
 from electorate import ModelFormatError, modelfile
 from electorate.commands import verify
-from electorate.data import inputs
+from electorate.data import bins, inputs
 from electorate.data.bins import reader
 from electorate.data.table import read_table
 from electorate.engines import shard
-from electorate.estimators import base
+from electorate.estimators import classifier
 from electorate.grid import UNITS
 from electorate.inspection import certificates
 from electorate.model import ensemble
@@ -170,7 +170,7 @@ def test_small_tables_and_grouped_edges_vote_alike(
         left = np.isin(x, np.arange(categories // 2)) if categories else x <= e.threshold[3 * k]
         expected += 0.5 * np.where(left, -1, 1)
     assert np.array_equal(votes(), (expected * UNITS).astype(np.int64))
-    monkeypatch.setattr(ensemble, "MOST_PADDING", -(10**9))
+    monkeypatch.setattr(bins, "MOST_PADDING", -(10**9))
     assert np.array_equal(votes(), (expected * UNITS).astype(np.int64))
     monkeypatch.setattr(ensemble, "MOST_TABLE", -(10**9))
     assert el.load(path).ensemble_.lookup is None
@@ -339,7 +339,7 @@ def test_predict_of_many_classes_holds_the_votes_of_a_block_of_rows(tmp_path: Pa
 
 
 def test_predict_in_blocks_names_the_row_of_an_infinite_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "VOTES_AT_ONCE", 400)
+    monkeypatch.setattr(classifier, "VOTES_AT_ONCE", 400)
     model = el.load(stumps(tmp_path, np.zeros(1, dtype=int), np.array([0.5]), 200))
     X = np.zeros((10, 1))
     X[7] = np.inf
@@ -494,8 +494,8 @@ def test_one_long_column_does_not_pad_the_codes_of_all_others(monkeypatch: pytes
     y = (np.nan_to_num(X[:, 2]) + np.nan_to_num(X[:, 0]) > 1).astype(np.int64)
     weight = rng.integers(0, 2, 3000)
     models = []
-    for padding in (ensemble.MOST_PADDING, -(10**9)):
-        monkeypatch.setattr(ensemble, "MOST_PADDING", padding)
+    for padding in (bins.MOST_PADDING, -(10**9)):
+        monkeypatch.setattr(bins, "MOST_PADDING", padding)
         models.append(el.AdaBoostClassifier(el.Trees(2), n_estimators=5, max_bins="exact").fit(X, y, weight))
     assert models[0].bins_.width > 256
     assert models[0].digest_ == models[1].digest_

@@ -32,21 +32,22 @@ from electorate.data.weights import Weights, read_weights
 from electorate.engines.memory import Threads
 from electorate.engines.residuals import Residuals
 from electorate.engines.shard import Examples
-from electorate.estimators.base import BoostedClassifier, Rows
+from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
+from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.grid import UNITS
-from electorate.model import quad_files
+from electorate.model import files
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training import classification
 from electorate.training.dask_inputs import refuse_dask, row_by_row
+from electorate.training.fit import validation_seed
 from electorate.training.pool_rounds import Rules
 from electorate.training.quad_pools import Case, ColumnPool, FinitePool, Patience, StumpPool
 from electorate.training.quad_searches import RowVoters
 from electorate.training.quad_trees import TreeVoters
 from electorate.training.quadratic import Fitting, going_on_from, train
 from electorate.training.rollback import Undoing
-from electorate.training.stagewise import OTHER_DATA
+from electorate.training.run import OTHER_DATA
 from electorate.training.worker_data import Outline
 from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
@@ -211,7 +212,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
     _family = BoostedClassifier._family
     _votes = BoostedClassifier._votes
     _needs_validation = BoostedClassifier._needs_validation
-    _refuse_rows_to_stop_by = BoostedClassifier._refuse_rows_to_stop_by
+    _refuse_validation_rows = BoostedClassifier._refuse_validation_rows
     _reader = BoostedClassifier._reader
     _stages = QuadBoostClassifier._stages
     _alone = QuadBoostClassifier._alone
@@ -251,7 +252,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
         """
         self._validate_family()
         refuse_dask(self, X, X_val)
-        self._refuse_rows_to_stop_by(X_val, y_val, sample_weight_val)
+        self._refuse_validation_rows(X_val, y_val, sample_weight_val)
         before = dict(self.__dict__)
         try:
             context = self._init_callback_context(max_subtasks=self.n_estimators)
@@ -293,7 +294,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
             return Given(table, target, weights, Given(table_val, target_val, read_weights(weight_val)))
         if not self.early_stopping:
             return Given(table, target, weights)
-        aside = set_aside(table, target, weights, self.validation_fraction, classification.validation_seed(self))
+        aside = set_aside(table, target, weights, self.validation_fraction, validation_seed(self))
         drawn = weight * aside / np.maximum(weights.rows, 1)  # in this order, whole weights stay whole
         return Given(table, target, read_weights(weight - drawn), Given(table, target, read_weights(drawn)))
 
@@ -410,12 +411,12 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
     def digest_(self) -> str:
         """SHA-256 of the model: equal digests are equal models."""
         check_is_fitted(self, "ensemble_")
-        return quad_files.digest(self)
+        return files.digest(self)
 
     def save(self, path: Any) -> None:
         """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
         check_is_fitted(self, "ensemble_")
-        quad_files.save(self, path)
+        files.save(self, path)
 
     @row_by_row
     def predict(self, X: Any) -> Floats:

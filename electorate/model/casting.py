@@ -3,6 +3,7 @@
 Several runs are one per label, against the rest.
 """
 
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -13,11 +14,12 @@ from electorate.algorithms.protocol import Step
 from electorate.data.bins import Bins
 from electorate.messages import Split
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
-from electorate.model.outcome import Cast, Row
+from electorate.model.outcome import Cast
+from electorate.model.trace import Row
 from electorate.voters.trees import Voter
 
 
-def in_rounds(runs: list[list[Cast]]) -> list[tuple[int, int]]:
+def in_rounds(runs: Sequence[Sequence[Any]]) -> list[tuple[int, int]]:
     """(place in its run, run) of every voter, round by round."""
     longest = max(map(len, runs), default=0)
     return [(t, run) for t in range(longest) for run in range(len(runs)) if t < len(runs[run])]

@@ -23,7 +23,7 @@ from electorate.messages import ROOT, Split
 from electorate.model.casting import from_casts
 from electorate.model.moves import first_come, in_units
 from electorate.model.outcome import Cast
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.training.classification import no_bins
 from electorate.training.pool_rounds import PoolRounds, Run
 from electorate.training.stagewise import ALMOST_NOTHING
@@ -354,8 +354,8 @@ class ColumnPool(FinitePool):
 
     def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
         hearing = Hearing(classes if len(runs) == 1 else np.arange(2), "log_odds", type(model).__name__)
-        council = Council(runs, hearing, self.n_columns, model._family())
-        return {"bins_": no_bins(self.n_columns), "ensemble_": council}
+        row_ensemble = RowEnsemble(runs, hearing, self.n_columns, model._family())
+        return {"bins_": no_bins(self.n_columns), "ensemble_": row_ensemble}
 
 
 def in_shards(engine: Threads, case: Case) -> Floats:

@@ -24,7 +24,7 @@ from electorate.messages import Change
 from electorate.model.casting import casts_of, from_casts
 from electorate.model.moves import in_units
 from electorate.model.outcome import Cast
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
 from electorate.training.classification import no_bins
 from electorate.training.quad_pools import NOBODY, Case, Listener, Past, error_of, mean_square
@@ -394,8 +394,8 @@ class RowVoters:
 
     def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
         hearing = Hearing(classes if len(runs) == 1 else np.arange(2), "log_odds", type(model).__name__)
-        council = Council(runs, hearing, self.n_columns, self.family)
-        return {"bins_": no_bins(self.n_columns), "ensemble_": council}
+        row_ensemble = RowEnsemble(runs, hearing, self.n_columns, self.family)
+        return {"bins_": no_bins(self.n_columns), "ensemble_": row_ensemble}
 
 
 def target_of(case: Case, kept: NDArray[np.int64], group: NDArray[np.int64] | None) -> tuple[Floats, Weights]:
