@@ -147,8 +147,8 @@ def test_an_unknown_choice_of_kernels_is_refused(monkeypatch: pytest.MonkeyPatch
 MEASURE = """
 import json, sys
 import numpy as np
-from electorate import AdaBoostClassifier, kernels
-from electorate.estimators import inputs, room
+from electorate import AdaBoostClassifier
+from electorate.data import inputs
 
 def memory(key):
     with open("/proc/self/status") as file:
