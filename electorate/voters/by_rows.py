@@ -139,5 +139,5 @@ class ByRows:
         return self.rows
 
     def _heard(self, voter: Any, engine: Any) -> Voter:
-        leaf, outputs = engine.hear(voter)
+        leaf, outputs = engine.evaluate(voter)
         return Voter([], list(range(len(outputs))), engine.leaf_sums(leaf, len(outputs)), voter, outputs)

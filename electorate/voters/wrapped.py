@@ -91,7 +91,7 @@ class Wrapped:
     def _fit(self, fitted: Any, search: Search) -> Voter:
         weights = search.engine.weights()  # type: ignore[attr-defined]
         fitted.fit(self.X, self.labels, sample_weight=weights)
-        leaf, outputs = search.engine.hear(fitted)  # type: ignore[attr-defined]
+        leaf, outputs = search.engine.evaluate(fitted)  # type: ignore[attr-defined]
         sums = search.engine.leaf_sums(leaf, len(outputs))  # type: ignore[attr-defined]
         return Voter([], list(range(len(outputs))), sums, fitted, outputs)
 
