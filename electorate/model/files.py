@@ -57,6 +57,10 @@ HELD_OUT: dict[str, tuple[type, ...]] = {
 }
 
 
+class NotStorableError(TypeError, AttributeError):
+    """The model has no file format. An AttributeError too, so that `dir(model)` leaves `digest_` out."""
+
+
 # ---------------------------------------------------------------- writing
 
 
@@ -124,7 +128,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
     if vote.trees is None and not model._by_columns:
         _refuse_voters(model, "use RegressionTrees, Pool or Columns, or ")
     if not all(isinstance(one, Bump | Sure) for one in model.confidences_):
-        raise TypeError(
+        raise NotStorableError(
             "A model with functions as confidences has no file format and no digest. Store it with skops or pickle."
         )
     columns = np.array([voter.column for voter in vote.fitted], dtype=np.int32)
@@ -139,7 +143,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
 
 
 def _refuse_voters(model: Any, hint: str) -> None:
-    raise TypeError(
+    raise NotStorableError(
         f"A model of {type(model.estimator_).__name__} voters has no file format and no digest: "
         f"{hint or 'use a family of electorate, or '}store it with skops or pickle."
     )
