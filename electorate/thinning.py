@@ -443,6 +443,7 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
             rows = inputs.check_array_like(self, X, reset=False)
         native = isinstance(ensemble, Ensemble)
         given = (rows.n_rows, reader._reader(rows)) if native else (rows,)
+        stages: Iterator[Any]
         if staged:
             stages = (votes for _, votes in ensemble.staged_votes(*given))
         else:

@@ -24,7 +24,6 @@ from electorate.model.file_parts import (
     blaming,
     check_ensemble,
     check_trees,
-    expect,
     read_bins,
     read_classes,
     read_ensemble,
@@ -36,7 +35,7 @@ from electorate.model.median import Median
 from electorate.model.moves import Moves
 from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.stored_parameters import decode_confidence, decode_parameters, encode_parameters
-from electorate.modelfile import Contents, meta_value, require
+from electorate.modelfile import Contents, expect, meta_value, require
 from electorate.registry import ALGORITHMS
 from electorate.voters.confidence import Bump, Sure
 from electorate.voters.finite_regressors import ColumnPredictor

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.model.file_parts import expect
-from electorate.modelfile import is_text
+from electorate.modelfile import expect, is_text
 from electorate.registry import FAMILIES
 
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
