@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.quadboost import PENALTIES, theory_lam
-from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.grid import UNITS
 from electorate.model.moves import in_units
 from electorate.model.row_ensemble import RowEnsemble

@@ -124,7 +124,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
         if hasattr(model, "classes_"):
             return ensemble.arrays(), _labels_for_digest(model.classes_)
         return {**ensemble.arrays(), "frame": np.array([model.scale_, model.start_]), "centres": model.centres_}, None
-    if vote.trees is None and not model._by_columns:
+    if vote.trees is None and not model._by_rows:
         _refuse_voters(model, "use RegressionTrees, Pool or Columns, or ")
     if not all(isinstance(one, Bump | Sure) for one in model.confidences_):
         raise NotStorableError(
@@ -321,7 +321,7 @@ def _read_median(contents: Contents, model: Any) -> None:
         trees = _read_median_trees(contents, model)
         steps = trees.steps
     else:
-        expect(model._by_columns, "its voters have no place in a file")
+        expect(model._by_rows, "its voters have no place in a file")
         steps = np.array(require(contents, "steps", "<f8", (None,)))
         fitted = _read_column_voters(contents, model, len(steps))
     in_range = bool(np.all(np.isfinite(steps)) and np.all((steps >= 0) & (steps < LONGEST)) and steps.sum() < LONGEST)
