@@ -478,6 +478,9 @@ class Engine:
     def edges(self) -> NDArray[np.int64]:
         return self._sum("edges")
 
+    def gram(self, number: int) -> NDArray[np.int64]:
+        return self._sum("gram", number)
+
     def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
         return self._sum("along", booster, number, size, floor)
 

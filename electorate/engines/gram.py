@@ -1,26 +1,20 @@
-"""A finite pool in this process: rows of its Gram matrix, and what the rounds move: weights and correlations.
+"""Rows of the Gram matrix of a finite pool, made on demand and stored within a bound of memory.
 
-Rows are made when they are asked for and kept within a bound of memory; one that had to go is made again, the same.
+A row that had to go is made again, the same.
 """
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate import kernels
+from electorate.voters.means import PoolMeans
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]  # [move]: round, voter
-Numbers = tuple[int, float, float]  # which penalty, its lam, the largest weight
-WANTS_ROW = 1  # what a kernel says where it cannot go on
-MOST_BYTES = 2**30  # of Gram rows
+MOST_BYTES = 2**30
 
 
 class Gram:
-    """Row `slot[j]` of `rows` is voter j's; slot[j] is -1 where it is not there. The oldest goes first."""
+    """Row `slot[j]` of `rows` is voter j's; slot[j] is -1 where it is not stored. The oldest goes first."""
 
-    def __init__(self, pool: Any, most_bytes: int | None = None) -> None:
+    def __init__(self, pool: PoolMeans, most_bytes: int | None = None) -> None:
         self.pool = pool
         n = len(pool.mu)
         self.slot = np.full(n, -1, dtype=np.int64)
@@ -29,16 +23,17 @@ class Gram:
         self.owners: list[int] = []  # [slot]: whose row it holds
         self.oldest = 0
 
-    def load(self, j: int) -> None:
-        if self.slot[j] >= 0:
-            return
-        at = self._room()
-        self.rows[at] = self.pool.row(j)
-        self.slot[j] = at
-        self.owners[at] = j
+    def load(self, j: int) -> NDArray[np.float64]:
+        """The row of voter j."""
+        if self.slot[j] < 0:
+            at = self._free_slot()
+            self.rows[at] = self.pool.row(j)
+            self.slot[j] = at
+            self.owners[at] = j
+        return np.asarray(self.rows[self.slot[j]])
 
     def load_all(self, voters: list[int]) -> None:
-        """The rows of so many voters at once, at most as many as there is room for."""
+        """Store the rows of several voters at once, at most `most` of them."""
         missing = [j for j in voters if self.slot[j] < 0]
         if len(self.owners) + len(missing) > self.most:  # else one of them could make another go
             self.slot[:] = -1
@@ -46,8 +41,7 @@ class Gram:
         for j in voters:
             self.load(j)
 
-    def _room(self) -> int:
-        """A place for one more row."""
+    def _free_slot(self) -> int:
         if len(self.owners) == self.most:
             at, self.oldest = self.oldest, (self.oldest + 1) % self.most
             self.slot[self.owners[at]] = -1
@@ -58,65 +52,3 @@ class Gram:
             self.rows = more
         self.owners.append(-1)
         return len(self.owners) - 1
-
-
-class PoolState:
-    """The weights of a pool's voters, and c: their correlations with the residual."""
-
-    def __init__(self, pool: Any, gram: Gram | None = None) -> None:
-        self.pool = pool
-        self.gram = Gram(pool) if gram is None else gram
-        self.c = np.array(pool.mu)
-        self.weight = np.zeros(len(pool.mu))
-
-    def afresh(self) -> "PoolState":
-        """Before any round, with the same Gram rows."""
-        return PoolState(self.pool, self.gram)
-
-    def copy(self) -> "PoolState":
-        there = self.afresh()
-        there.c, there.weight = self.c.copy(), self.weight.copy()
-        return there
-
-    def row(self, j: int) -> Floats:
-        """Voter j's row of the Gram matrix."""
-        self.gram.load(j)
-        return np.asarray(self.gram.rows[self.gram.slot[j]])
-
-    def gap(self, numbers: Numbers) -> float:
-        return float(kernels.quad_gap(*numbers, self.pool.power, self.c, self.pool.mu, self.weight))
-
-    def rounds(
-        self, rules: tuple[int, float, float, int, float, int], first: int, last: int, most_moves: int
-    ) -> tuple[int, list[tuple[Places, Floats]]]:
-        """Rounds first..last, as far as they come: why they ended (0: all done, or no more room), and their moves.
-
-        rules: the numbers of the penalty, mode, tol, the most voters.
-        """
-        places, moves = np.empty((most_moves, 2), dtype=np.int64), np.empty((most_moves, 5))
-        info = np.zeros(6, dtype=np.int64)
-        parts = []
-        while first <= last:
-            state = (self.c, self.pool.mu, self.pool.eta, self.weight, self.gram.rows, self.gram.slot)
-            first = kernels.quad_rounds(*rules, self.pool.power, *state, first, last, places, moves, info)
-            made = int(info[0])
-            parts.append((places[:made].copy(), moves[:made].copy()))
-            if info[1] != WANTS_ROW:
-                break
-            self.gram.load(int(info[2]))
-        return int(info[1]), parts
-
-    def replay(self, kind: int, lam: float, mode: int, places: Places, moves: Floats) -> None:
-        """Make moves again, of which moves[:, 0], the weights, is known: the other columns are filled."""
-        low = 0
-        while low < len(places):
-            high = self._reach(places[low:, 1]) + low
-            self.gram.load_all(np.unique(places[low:high, 1]).tolist())
-            state = (self.c, self.pool.eta, self.weight, self.gram.rows, self.gram.slot)
-            kernels.quad_replay(kind, lam, mode, places[low:high], moves[low:high], *state)
-            low = high
-
-    def _reach(self, voters: Places) -> int:
-        """How many of these moves are by no more voters than there is room for rows."""
-        first = np.sort(np.unique(voters, return_index=True)[1])
-        return int(first[self.gram.most]) if len(first) > self.gram.most else len(voters)

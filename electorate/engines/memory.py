@@ -68,6 +68,10 @@ class Threads:
         """[voter]: of those kept, the sums of weight times award."""
         return reduce(add, self.pool.map(lambda shard: shard.edges(), self.shards))
 
+    def gram(self, number: int) -> NDArray[np.int64]:
+        """[voter]: of those kept, the sums of sample weight times award times the award of voter `number`."""
+        return reduce(add, self.pool.map(lambda shard: shard.gram(number), self.shards))
+
     def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
         """Of a kept voter, if it took one more step: the sum of the weights after it, and of weight times award."""
         return reduce(add, self.pool.map(lambda shard: shard.along(booster, number, size, floor), self.shards))

@@ -222,6 +222,13 @@ class Shard:
         assert self.kept is not None
         return self.kept.edges(self.grid, self.times)
 
+    def gram(self, number: int) -> NDArray[np.int64]:
+        """[voter]: of those kept, the sums of sample weight times award times the award, +-1, of voter `number`."""
+        assert self.kept is not None
+        units = np.empty_like(self.grid)
+        self._quantise(np.ones(len(units)), 0, len(units), units)
+        return self.kept.edges(np.where(self.kept.award(number) > 0, units, -units), self.times)
+
     def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
         """Of a kept voter, if it took one more step: the sum of the weights after it, and of weight times award."""
         assert self.kept is not None

@@ -363,7 +363,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
         """What training made, in the units of y."""
         frame: Frame = self._frame_of_fit
         fitted = {name: made[name] for name in FITTED if name in made}
-        names = [name for name in made["history_"] if self._knows_errors or name != "train_error"]
+        names = [name for name in made["history_"] if self._records_errors or name != "train_error"]
         fitted["history_"] = {name: made["history_"][name] * frame.unit ** SCALED.get(name, 0) for name in names}
         fitted["gap_"] = made["gap_"] * frame.unit**2
         fitted["scale_"] = frame.unit
@@ -374,7 +374,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
         return fitted
 
     @property
-    def _knows_errors(self) -> bool:
+    def _records_errors(self) -> bool:
         """Whether every round knows its training error."""
         return not self._is_finite
 
@@ -451,7 +451,7 @@ def as_trained(before: Any, frame: Frame) -> SimpleNamespace:
         raise ValueError(OTHER_DATA.format(f"the targets were in units of {before.scale_:g}, now {frame.unit:g}"))
     history = {name: column / frame.unit ** SCALED.get(name, 0) for name, column in before.history_.items()}
     return SimpleNamespace(
-        moves_=before.moves_, ensemble_=before.ensemble_, history_=history, _knows_errors=before._knows_errors
+        moves_=before.moves_, ensemble_=before.ensemble_, history_=history, _records_errors=before._records_errors
     )
 
 
