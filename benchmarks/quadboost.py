@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso
 from electorate import Columns, QuadBoostClassifier
 from electorate.algorithms.quadboost import Penalty
 from electorate.data.weights import read_weights
-from electorate.engines.gram import PoolState
+from electorate.training.gram import PoolState
 from electorate.training.pool_rounds import PoolRounds, Rules
 from electorate.voters import means
 from electorate.voters.columns import SignColumns

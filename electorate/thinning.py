@@ -20,26 +20,25 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from electorate import kernels
+from electorate.algorithms.lpboost import in_nu
 from electorate.data import inputs
 from electorate.data.seen_rows import seen_of
-from electorate.data.split import Candidates, draw, hash_rows
+from electorate.data.split import DrawCandidates, draw, hash_rows
 from electorate.data.weights import read_weights
-from electorate.engines.gram import PoolState
-from electorate.engines.shard import counts_of
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
 from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
 from electorate.grid import on_grid
 from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
-from electorate.model.voter_outputs import Picks, Voices, rows_of, voices_of
+from electorate.model.voter_outputs import Picks, VoterOutputs, rows_of, voter_outputs_of
 from electorate.threads import ThreadPool
 from electorate.training.totally_corrective import (
-    Normal,
-    Said,
+    VoterMatrix,
+    counted_rows,
     first_of_each,
     lasso,
-    soft_margin,
+    pool_of_voters,
     weigh_linear,
     weigh_quadratic,
 )
@@ -47,26 +46,26 @@ from electorate.voters.instances import TakesInstances
 
 Floats = NDArray[np.float64]
 Strengths = Sequence[float]  # of regularisation, in (0, 1]
-Weigher = Callable[[Said, Strengths], Iterator[Floats]]  # alpha for each strength
+Weigher = Callable[[VoterMatrix, Strengths], Iterator[Floats]]  # alpha for each strength
 
 
-def _by_margin(said: Said, strengths: Strengths) -> Iterator[Floats]:
+def _by_margin(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """LPBoost with nu = strength."""
     for nu in strengths:
-        yield weigh_linear(said, soft_margin(said, nu), "auto", 1e-6).alpha
+        yield weigh_linear(said, in_nu(said.mass, nu), "auto", 1e-6).alpha
 
 
-def _by_square(said: Said, strengths: Strengths) -> Iterator[Floats]:
+def _by_square(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """RQPBoost with C = 1 / (strength^2 n), where n is the total weight of the rows."""
     for strength in strengths:
         yield weigh_quadratic(said, 1.0 / (strength**2 * float(said.mass.sum())), 1e-5).alpha
 
 
-def _by_lasso(said: Said, strengths: Strengths) -> Iterator[Floats]:
+def _by_lasso(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """QuadBoost-L1 with lam = strength times the smallest lam that empties the model."""
-    normal = Normal.of(said)
-    empty = float(np.abs(normal.mu).max(initial=0.0))
-    return lasso(PoolState(normal), [strength * empty for strength in strengths], 1e-6)
+    pool = pool_of_voters(said)
+    empty = float(np.abs(pool.mu).max(initial=0.0))
+    return lasso(pool, [strength * empty for strength in strengths], 1e-6)
 
 
 @dataclass(frozen=True)
@@ -102,8 +101,8 @@ class Rows:
         return Rows(self.said[:, rows], self.second[rows], self.counts[rows], self.given)
 
     @property
-    def examples(self) -> Said:
-        return Said.of(self.said, self.second, self.counts, self.given)
+    def examples(self) -> VoterMatrix:
+        return VoterMatrix.of(self.said, self.second, self.counts, self.given)
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,7 @@ class _Search:
         """How many voters a run may keep."""
         return len(alpha) if self.max_voters is None else max(1, min(self.max_voters // len(self.runs), len(alpha)))
 
-    def _heaviest(self, said: Said, alpha: Floats, strength: float) -> Floats:
+    def _heaviest(self, said: VoterMatrix, alpha: Floats, strength: float) -> Floats:
         """Where too many voters have a weight, the heaviest are weighed again by themselves."""
         most = self._most(alpha)
         if np.count_nonzero(alpha) <= most:
@@ -248,7 +247,7 @@ def _set_aside(rows: Any, labels: NDArray[np.int64], part: float, seed: int) -> 
     kernels.fold(labels.astype(np.float64), hashes)
     distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
     once = np.ones(len(distinct), dtype=np.int64)
-    drawn = draw(Candidates(distinct, once, labels[first], int(labels.max()) + 1), part)
+    drawn = draw(DrawCandidates(distinct, once, labels[first], int(labels.max()) + 1), part)
     return np.asarray(drawn[place] > 0)
 
 
@@ -408,37 +407,36 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
 
     def _weigh(self, model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
         """Weigh the voters of a fitted model by these rows, and keep few: sets the fitted attributes."""
-        voices, rows = voices_of(model), rows_of(model, X)
+        voters, rows = voter_outputs_of(model), rows_of(model, X)
         n_rows = rows.n_rows if hasattr(rows, "n_rows") else rows.shape[0]
         if len(model.classes_) == 1:
             raise ValueError("the ensemble knows one class only: there is nothing to weigh")
-        if self.max_voters is not None and self.max_voters < voices.n_runs:
+        if self.max_voters is not None and self.max_voters < voters.n_runs:
             raise ValueError(
-                f"max_voters={self.max_voters}: the ensemble has {voices.n_runs} classes, and each needs a voter of "
-                f"its own; use max_voters={voices.n_runs} or more"
+                f"max_voters={self.max_voters}: the ensemble has {voters.n_runs} classes, and each needs a voter of "
+                f"its own; use max_voters={voters.n_runs} or more"
             )
         labels = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)
         codes = inputs.encode_labels(labels, np.asarray(model.classes_), weight, "y")
         weights = read_weights(weight)
-        used, counts = np.flatnonzero(weights.times), counts_of(weights)
-        counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
+        used, counts = counted_rows(weights)
         runs = [
             Rows(
-                voices.said(rows, run)[:, used],
-                codes[used] == (1 if voices.n_runs == 1 else run),
+                voters.said(rows, run)[:, used],
+                codes[used] == (1 if voters.n_runs == 1 else run),
                 counts,
                 weights.given,
             )
-            for run in range(voices.n_runs)
+            for run in range(voters.n_runs)
         ]
         search = _Search(runs, codes[used], PROGRAMS[self.by], self.max_voters)
         choice = search.choose(_set_aside(rows, codes, self.validation_fraction, seed)[used])
-        self._keep(model, voices, [search.weigh(run, [choice.strength])[0] for run in runs], choice)
+        self._keep(model, voters, [search.weigh(run, [choice.strength])[0] for run in runs], choice)
         self.tried_ = search.tried
         self.seen_ = seen_of([(rows, labels, weight)]).and_also(getattr(model, "seen_", None))
 
-    def _keep(self, model: Any, voices: Voices, alphas: list[Floats], choice: Choice) -> None:
+    def _keep(self, model: Any, voters: VoterOutputs, alphas: list[Floats], choice: Choice) -> None:
         picks: Picks = [
             [(int(t), float(a[t])) for t in np.argsort(-np.abs(a), kind="stable") if a[t] != 0] for a in alphas
         ]
@@ -446,11 +444,11 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         self.n_features_in_ = model.n_features_in_
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
-        self.ensemble_ = voices.chosen(picks)
+        self.ensemble_ = voters.chosen(picks)
         self.kept_ = np.array(sorted({t for run in picks for t, _ in run}), dtype=np.int64)
         self.weights_ = np.array(alphas)[:, self.kept_]
         self.summary_ = (
-            f"kept {len(self.kept_)} of {voices.n_voters} voters of {type(model).__name__}, weighed by {self.by!r} "
+            f"kept {len(self.kept_)} of {voters.n_voters} voters of {type(model).__name__}, weighed by {self.by!r} "
             f"with {PROGRAMS[self.by].shown(choice.strength)}; held-out accuracy of such weights {choice.score:.4f}"
         )
         self._door = _without_voters(model)

@@ -21,14 +21,14 @@ from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.grid import UNITS
 from electorate.model.moves import Moves, in_units
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
 from electorate.modelfile import Contents, require
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
 from electorate.training.quad_data import QuadOptions
 from electorate.training.quad_path import Path, Point, PoolProblem
-from electorate.training.quadratic import train_classifier
+from electorate.training.quadratic import fit_quad_classifier
 from electorate.training.worker_data import Outline
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
@@ -177,7 +177,6 @@ n_jobs, random_state
             type(self).__name__,
             self._family(),
             self._rules,
-            self.n_estimators,
             self.scoring,
             float(self.tol),
             self.n_iter_no_change,
@@ -197,7 +196,7 @@ n_jobs, random_state
         return Rules(penalty, self.reweight, float(self.tol), self.max_voters)
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
-        train_classifier(self, place, outline, context, data)
+        fit_quad_classifier(self, place, outline, context, data)
         if self.lam == "theory" and not len(self.steps_):
             warnings.warn(
                 "lam='theory' leaves the model without voters: the bound of Theorem 1 is loose below some ten thousand "
@@ -290,7 +289,7 @@ n_jobs, random_state
 def staged_votes(model: Any, X: Any) -> Iterator[NDArray[np.int64]]:
     """The votes of a QuadBoost model after every round; the same array, changed by each voter that moves."""
     table, ensemble = model._check_rows(X, reset=False), model.ensemble_
-    read = None if isinstance(ensemble, Council) else model._reader(table)
+    read = None if isinstance(ensemble, RowEnsemble) else model._reader(table)
 
     def outputs_of(place: int) -> NDArray[np.float64]:
         """[output, row]: of one voter alone."""

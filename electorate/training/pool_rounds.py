@@ -5,7 +5,7 @@ Only mu, eta and Gram rows of the pool are used. Batches of rounds run inside a 
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,44 +13,42 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.algorithms.quadboost import Rules
-from electorate.engines.gram import Gram
+from electorate.model.outcome import Cast
 from electorate.model.trace import Trace
+from electorate.training.gram import Gram
 from electorate.training.run import OTHER_DATA, refuse_large_votes
 from electorate.voters.means import PoolMeans
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-WEIGHT, STEP, EDGE, DROP, N_VOTERS = range(5)  # details of a move: after it, its own, before it
+COLUMNS = ("step", "edge", "objective", "n_voters", "seconds")
+WEIGHT, STEP, EDGE, DROP, N_VOTERS = range(5)  # details of a move; the drop of the objective
+N_DETAILS = 5
 REASONS = {0: None, 1: None, 2: "converged", 3: "no_edge", 4: "max_voters"}
 WANTS_ROW = 1
 WORK_AT_ONCE = 20_000_000  # voters that one call of the kernel looks at: far under 0.2 s
-
-
-def quad_trace(rounds: Any = (), voters: Any = (), details: Any = (), history: Any = None) -> Trace:
-    """A trace of QuadBoost. details[move]: see `WEIGHT` and so on."""
-    told = np.asarray(details, dtype=np.float64).reshape(-1, 5)
-    columns = dict.fromkeys(("step", "edge", "objective", "n_voters", "seconds"), np.empty(0))
-    trace = Trace(n_details=5)
-    trace.add_rounds(rounds, voters, told[:, WEIGHT], columns | (history or {}), told)
-    return trace
 
 
 class QuadRounds:
     """What rounds on a pool and rounds of a searched family share: the record of their moves."""
 
     ended = None
+    make_cast: Callable[[Any, float], Cast]  # of a voter and its weight
+    group: NDArray[np.int64] | None = None  # [label]: 0 or 1, where one label is fitted against the rest
 
     def __init__(self, rules: Rules, power: float) -> None:
         self.rules = rules
         self.power = power  # the objective without voters: the mean of y^2
-        self.trace = quad_trace()
+        self.trace = Trace(COLUMNS, N_DETAILS)
         self.fall = 0.0  # of the objective, since the first round
         self.started = time.perf_counter()
 
-    @property
-    def voters(self) -> Sequence[Any]:
-        """The voter of each number in the trace."""
+    def voter(self, number: int) -> Any:
+        """The voter of a number in the trace."""
         raise NotImplementedError
+
+    def cast(self, number: int, weight: float) -> Cast:
+        return self.make_cast(self.voter(number), weight)
 
     @property
     def sizes(self) -> list[float]:
@@ -118,9 +116,8 @@ class PoolRounds(QuadRounds):
         self.c = np.array(pool.mu)
         self.weight = np.zeros(len(pool.mu))
 
-    @property
-    def voters(self) -> Sequence[int]:
-        return range(len(self.weight))
+    def voter(self, number: int) -> int:
+        return number
 
     @property
     def sizes(self) -> list[float]:

@@ -18,6 +18,7 @@ from electorate.messages import ROOT, Change
 from electorate.model.moves import in_units
 from electorate.model.outcome import Cast
 from electorate.model.trace import Trace
+from electorate.training.pool_rounds import QuadRounds
 from electorate.voters.means import Means
 
 Floats = NDArray[np.float64]
@@ -31,7 +32,6 @@ class QuadOptions:
     name: str  # of the estimator
     family: Any
     rules: Callable[[float, int], Rules]  # given the total weight of the rows and the number of voters
-    n_estimators: int
     scoring: str = "loss"
     tol: float = 0.0  # of early stopping
     patience: int = 1
@@ -171,13 +171,13 @@ class RowScore:
 
 
 class EngineScore:
-    """The same of validation rows with labels in an engine's shards. cast: a voter, given its number and a weight."""
+    """The same of validation rows with labels in the shards of an engine, for the rounds of a method."""
 
-    def __init__(self, engine: Any, group: Group, scoring: str, cast: Callable[[int, float], Cast]) -> None:
-        self.engine, self.scoring, self.cast = engine, scoring, cast
+    def __init__(self, engine: Any, method: QuadRounds, scoring: str) -> None:
+        self.engine, self.scoring, self.cast = engine, scoring, method.cast
         self.low, self.high = ValidationLoss(scoring, 0), ValidationLoss(scoring, 1)
         self.weights: dict[int, float] = {}
-        engine.start(self.low, group)
+        engine.start(self.low, method.group)
         self.mass = engine.advance(ValidationLoss("loss"), None, 1.0, search=False).total  # while all losses are 1
         labels = np.array([[-1.0], [1.0]])
         engine.replay(self.low, [Change([], [ROOT], np.stack([0 * labels, 0 * labels, labels]))])
@@ -201,4 +201,4 @@ class EngineScore:
 def margin_change(cast: Cast, old: float, new: float) -> Change:
     """How the margins y f of rows with two labels change when a voter gets a new weight."""
     gains = (on_grid(new * cast.outputs) - on_grid(old * cast.outputs))[:, 0]
-    return Change(cast.voter.questions, cast.voter.leaves, np.stack([-gains, gains])[None])
+    return Change(cast.voter.splits, cast.voter.leaves, np.stack([-gains, gains])[None])

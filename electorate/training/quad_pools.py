@@ -11,15 +11,15 @@ from electorate.algorithms.protocol import Step
 from electorate.algorithms.quadboost import Rules
 from electorate.algorithms.residual import Residual, StateItself
 from electorate.data.bins import Bins
-from electorate.engines.gram import Gram
 from electorate.engines.memory import Threads
 from electorate.engines.shard import counts_of, sort_by_label
-from electorate.messages import ROOT, Change, Question, Sums
+from electorate.messages import ROOT, Change, Split, Sums
 from electorate.model.casting import from_casts
 from electorate.model.outcome import Cast
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.trace import Trace
 from electorate.training.classification import no_bins
+from electorate.training.gram import Gram
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.quad_data import (
     EngineScore,
@@ -38,7 +38,7 @@ from electorate.voters.by_rows import Always, Hearing
 from electorate.voters.columns import ColumnVoter, RealColumns, SignColumns, read_columns
 from electorate.voters.means import PoolMeans, centred, mirrored, pool_of, silenced
 from electorate.voters.pool import Candidates
-from electorate.voters.questions import Finder
+from electorate.voters.splits import Finder
 from electorate.voters.trees import Voter
 
 Floats = NDArray[np.float64]
@@ -76,6 +76,7 @@ class FinitePool:
     def start(self, group: Group, past: Trace, voters: Any) -> PoolRounds:
         """The rounds of one run, resumed from a trace."""
         rounds = self.rounds(group, self.options.rules(self.total_weight, self.n_voters))
+        rounds.make_cast, rounds.group = self.cast, group
         rounds.resume(past)
         return rounds
 
@@ -112,13 +113,13 @@ class FinitePool:
     def validation_column(self, number: int) -> Floats:
         raise NotImplementedError
 
-    def score(self, group: Group, rounds: PoolRounds) -> Any:
+    def score(self, rounds: PoolRounds) -> Any:
         if self.validation is None:
             return None
-        rows = RowVotes(self.validation, group, self.validation_column)
+        rows = RowVotes(self.validation, rounds.group, self.validation_column)
         return RowScore(rows, self.options.scoring, self.intercept)
 
-    def finish(self, group: Group, rounds: PoolRounds) -> float:
+    def finish(self, rounds: PoolRounds) -> float:
         """Record the training error after the rounds that are kept; return their gap."""
         trace, kept, gap = rounds.trace, rounds.trace.kept, rounds.gap
         if kept.n_rounds < trace.n_rounds:
@@ -126,7 +127,7 @@ class FinitePool:
             again.resume(kept)
             gap = again.gap
         if kept.n_rounds and self.labelled:
-            trace.note("train_error", self._train_error(group, kept), kept.n_rounds)
+            trace.note("train_error", self._train_error(rounds.group, kept), kept.n_rounds)
         return gap
 
     def _train_error(self, group: Group, trace: Trace) -> float:
@@ -134,6 +135,9 @@ class FinitePool:
         for number, weight in trace.last_weights():
             votes.move(number, 0.0, weight)
         return votes.error
+
+    def cast(self, number: int, weight: float) -> Cast:
+        raise NotImplementedError
 
     def stored_voters(self, model: Any, label: int | None) -> range:
         """Voters are their numbers."""
@@ -208,11 +212,11 @@ class StumpTests(FinitePool):
         number %= self.n_voters
         if number == len(self.tests.column):
             return Cast(Voter([], [ROOT], NO_SUMS), np.array([[sign]]), step)
-        return Cast(Voter([self._question(number)], [1, 2], NO_SUMS), np.array([[-sign], [sign]]), step)
+        return Cast(Voter([self._split_of(number)], [1, 2], NO_SUMS), np.array([[-sign], [sign]]), step)
 
-    def _question(self, number: int) -> Question:
+    def _split_of(self, number: int) -> Split:
         found = self.tests.found(number, Finder(self.bins, self.counts), self.counts[None])
-        return Question(ROOT, 1, 2, found.column, found.cut, found.on_left)
+        return Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
 
     def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
         return made_of_bins(runs, classes, self.bins)
@@ -238,8 +242,8 @@ class StumpPool(StumpTests):
         rows = RowTargets.in_shards(shards, target)
         bits = np.full((self.n_voters, -(-len(rows.values) // 8)), 255, dtype=np.uint8)
         for number in range(len(self.tests.column)):
-            question = self._question(number)
-            right = [~shard.left(question) for shard in shards]
+            split = self._split_of(number)
+            right = [~shard.left(split) for shard in shards]
             bits[number] = np.packbits(np.concatenate(right), bitorder="little")
         return rows, SignColumns.packed(bits, len(rows.values))
 
@@ -268,7 +272,7 @@ class EnginePool(StumpTests):
 
         def sums_of(change: Change) -> Sums:
             """The sums where the rows hold this change, and nothing of the one before it."""
-            self.engine.replay(booster, [Change(old.questions, old.leaves, -old.gains) for old in now])
+            self.engine.replay(booster, [Change(old.splits, old.leaves, -old.gains) for old in now])
             now[:] = [change]
             sums: Sums = self.engine.advance(booster, change, 0.0)
             return sums
@@ -283,14 +287,14 @@ class EnginePool(StumpTests):
         def row(k: int) -> Floats:
             cast = self.cast(k, 1.0)
             gains = np.stack([cast.outputs[:, 0]] * 2)[None]
-            return means(sums_of(Change(cast.voter.questions, cast.voter.leaves, gains)))
+            return means(sums_of(Change(cast.voter.splits, cast.voter.leaves, gains)))
 
         labels = sums_of(LABELS)
         mass = int(labels.totals[1] - labels.totals[0])  # of all rows, while the state is their label
         return PoolMeans(means(labels), np.ones(self.n_voters), 1.0, row)
 
-    def score(self, group: Group, rounds: PoolRounds) -> Any:
-        return None if self.judge is None else EngineScore(self.judge, group, self.options.scoring, self.cast)
+    def score(self, rounds: PoolRounds) -> Any:
+        return None if self.judge is None else EngineScore(self.judge, rounds, self.options.scoring)
 
     def _train_error(self, group: Group, trace: Trace) -> float:
         booster = Residual()
@@ -308,4 +312,4 @@ def made_of_bins(runs: list[list[Cast]], classes: NDArray[Any], bins: Bins) -> d
 def made_of_rows(runs: list[list[Cast]], classes: NDArray[Any], options: QuadOptions, n_columns: int) -> dict[str, Any]:
     """The attributes of a model of voters that look at whole rows."""
     hearing = Hearing(classes if len(runs) == 1 else np.arange(2), "log_odds", options.name)
-    return {"bins_": no_bins(n_columns), "ensemble_": Council(runs, hearing, n_columns, options.family)}
+    return {"bins_": no_bins(n_columns), "ensemble_": RowEnsemble(runs, hearing, n_columns, options.family)}

@@ -36,7 +36,7 @@ from electorate.training.quad_data import (
     margin_change,
 )
 from electorate.training.quad_pools import NO_SUMS, made_of_bins, made_of_rows
-from electorate.training.residual_rounds import ResidualRounds, SearchedVoter, WeightChange
+from electorate.training.residual_rounds import ResidualRounds, ResidualSearch, SearchedVoter, WeightChange
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.voters.by_rows import Always, RowSearch
 from electorate.voters.kernel_sections import Section
@@ -53,13 +53,22 @@ class SearchedFamily:
     def __init__(self, options: QuadOptions) -> None:
         self.options = options
 
-    def resumed(self, search: Any, total_weight: float, past: Trace, voters: Sequence[Any]) -> ResidualRounds:
+    def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> ResidualRounds:
         """The rounds of one run, resumed from a trace of these voters."""
+        search, total_weight = self.search(group, past.n_rounds)
         rounds = ResidualRounds(search, self.options.rules(total_weight, 1))
+        rounds.make_cast, rounds.group = self.cast, group
         rounds.resume(past, voters)
         return rounds
 
-    def finish(self, group: Group, rounds: ResidualRounds) -> float:
+    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+        """The search of a run that resumes after so many rounds, and the total weight of its rows."""
+        raise NotImplementedError
+
+    def cast(self, voter: Any, weight: float) -> Cast:
+        raise NotImplementedError
+
+    def finish(self, rounds: ResidualRounds) -> float:
         """The gap; every round has recorded its error."""
         return rounds.gap
 
@@ -120,7 +129,7 @@ class BinSearch:
         if self.booster.keeps:
             voter, awards = found.voter.voter, awards_of(found.voter.outputs)
             kept = KeptVoter(len(self.found), 0.0, awards)
-            self.engine.keep(Change(voter.questions, voter.leaves, awards[None], kept=kept))
+            self.engine.keep(Change(voter.splits, voter.leaves, awards[None], kept=kept))
         self.found.append(found)
 
     def correlations(self) -> Floats:
@@ -140,7 +149,7 @@ class BinSearch:
 
 def key_of(cast: Cast) -> Hashable:
     """Equal for voters with the same questions and outputs."""
-    asked = sorted((q.node, q.left, q.right, q.column, q.on_left.tobytes()) for q in cast.voter.questions)
+    asked = sorted((q.node, q.left, q.right, q.column, q.on_left.tobytes()) for q in cast.voter.splits)
     return tuple(asked), tuple(sorted(zip(cast.voter.leaves, cast.outputs[:, 0].tolist(), strict=True)))
 
 
@@ -151,19 +160,11 @@ class BinFamily(SearchedFamily):
         super().__init__(options)
         self.bins, self.engine, self.judge = bins, engine, judge
 
-    def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> ResidualRounds:
-        search = BinSearch(self.options.family, self.engine, self.bins, group, self.options.reweights)
-        return self.resumed(search, 1.0, past, voters)
+    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+        return BinSearch(self.options.family, self.engine, self.bins, group, self.options.reweights), 1.0
 
-    def score(self, group: Group, rounds: ResidualRounds) -> EngineScore | None:
-        if self.judge is None:
-            return None
-
-        def cast(number: int, weight: float) -> Cast:
-            found: Cast = rounds.search.found[number].voter
-            return found
-
-        return EngineScore(self.judge, group, self.options.scoring, cast)
+    def score(self, rounds: ResidualRounds) -> EngineScore | None:
+        return None if self.judge is None else EngineScore(self.judge, rounds, self.options.scoring)
 
     def stored_voters(self, model: Any, label: int | None) -> list[Cast]:
         return stored_casts(model, self.bins, label)
@@ -256,26 +257,22 @@ class RowFamily(SearchedFamily):
         self.X_validation: Any = None
         self.validation: RowTargets | None = None
 
-    def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> ResidualRounds:
-        self._prepare(past.n_rounds)
+    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
         search = RowResiduals(self._find, self.X, self.rows, group, self.options.reweights)
-        return self.resumed(search, self.rows.weights.given, past, voters)
-
-    def _prepare(self, rounds: int) -> None:
-        """Before a run that resumes after so many rounds."""
+        return search, self.rows.weights.given
 
     def _find(self, X: Any, residual: Floats, means: Means) -> Any:
         raise NotImplementedError
 
-    def score(self, group: Group, rounds: ResidualRounds) -> RowScore | None:
+    def score(self, rounds: ResidualRounds) -> RowScore | None:
         if self.validation is None:
             return None
 
         def outputs(number: int) -> Floats:
-            return np.asarray(rounds.search.found[number].voter.outputs(self.X_validation))
+            return np.asarray(rounds.voter(number).outputs(self.X_validation))
 
         column = ColumnCache(outputs, self.options.reweights)
-        return RowScore(RowVotes(self.validation, group, column), self.options.scoring)
+        return RowScore(RowVotes(self.validation, rounds.group, column), self.options.scoring)
 
 
 @dataclass(frozen=True)
@@ -296,7 +293,7 @@ class EstimatorFamily(RowFamily):
         super().__init__(options, self._counted(case), case.rows)
         self.n_columns = case.examples.table.shape[1]  # type: ignore[attr-defined]
         self.random = check_random_state(options.random_state)
-        self.search: RowSearch | None = None
+        self.row_search: RowSearch | None = None
         if case.validation is not None:
             self.X_validation, self.validation = self._counted(case.validation), case.validation.rows
 
@@ -308,19 +305,20 @@ class EstimatorFamily(RowFamily):
     def _by_rows(self) -> bool:
         return hasattr(self.options.family, "best")
 
-    def _prepare(self, rounds: int) -> None:
-        self.search = None
+    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+        self.row_search = None
         for _ in range(0 if self._by_rows else rounds):  # draw what those rounds drew
             _set_random_states(clone(self.options.family), self.random)
+        return super().search(group, rounds)
 
     def _find(self, X: Any, residual: Floats, means: Means) -> Any:
         if not self._by_rows:
             return self._fit(X, residual, means)
-        if self.search is None:
+        if self.row_search is None:
             ones, names = np.ones(len(residual), dtype=np.int64), list(self.options.column_names)
-            self.search = RowSearch(np.asfortranarray(X), ones, means.times, "log_odds", self.options.name, names)
-        self.search.grid = means.on_grid(residual) * means.times
-        voter = self.options.family.best(self.search)
+            self.row_search = RowSearch(np.asfortranarray(X), ones, means.times, "log_odds", self.options.name, names)
+        self.row_search.grid = means.on_grid(residual) * means.times
+        voter = self.options.family.best(self.row_search)
         return replace(voter, factor=abs(voter.factor)) if isinstance(voter, Section) else voter
 
     def _fit(self, X: Any, residual: Floats, means: Means) -> Scaled | None:
@@ -365,7 +363,7 @@ class GrownTree:
 
     def outputs(self, engine: Residuals) -> Floats:
         voter = self.cast.voter
-        return np.asarray(self.cast.outputs[engine.leaf_of_rows(voter.questions, voter.leaves), 0])
+        return np.asarray(self.cast.outputs[engine.leaf_of_rows(voter.splits, voter.leaves), 0])
 
 
 class TreeFamily(RowFamily):

@@ -82,9 +82,8 @@ class ResidualRounds(QuadRounds):
         self.changes: list[WeightChange] = []  # of this round, with their details
         self.details: list[tuple[float, ...]] = []
 
-    @property
-    def voters(self) -> Sequence[Any]:
-        return [found.voter for found in self.search.found]
+    def voter(self, number: int) -> Any:
+        return self.search.found[number].voter
 
     @property
     def sizes(self) -> list[float]:
