@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.base import BoostedClassifier
+from electorate.estimators.classifier import BoostedClassifier
 from electorate.model import decisions
 
 

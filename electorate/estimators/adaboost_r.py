@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.adaboost_r import AdaBoostR
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.base import BoostedClassifier, one_vs_rest_probabilities
+from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
 from electorate.voters.trees import Trees
 
 

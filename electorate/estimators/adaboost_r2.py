@@ -6,9 +6,9 @@ from typing import Any
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.adaboost_r2 import AdaBoostR2
-from electorate.estimators.regression import BoostedRegressor
+from electorate.estimators.regressor import BoostedRegressor
 from electorate.training.regression import Try
-from electorate.training.target_worker_data import TargetOutline
+from electorate.training.worker_data import TargetOutline
 
 
 class AdaBoostRegressor(BoostedRegressor):

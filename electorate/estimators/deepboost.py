@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.deepboost import DeepBoost, DeepBoostOf
 from electorate.algorithms.losses import NAMED, Exponential, log_slope
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.model.voter_view import RowVoter, Voters
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import ByRows

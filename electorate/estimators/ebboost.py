@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.ebboost import EBBoost
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.base import BoostedClassifier
+from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.vadaboost import Penalised
 from electorate.voters.ebboost_search import ByCost, refusal
 

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.training.classification import groups_of
 from electorate.training.fit import train
 from electorate.training.lpboost import LPBench

@@ -19,11 +19,11 @@ from electorate.data.bins import Bins
 from electorate.data.seen_rows import seen_of
 from electorate.data.targets import check_targets
 from electorate.data.weights import read_weights
-from electorate.estimators.regression import BoostedRegressor
+from electorate.estimators.regressor import BoostedRegressor
 from electorate.model.median import Votes, conformal_rank
 from electorate.training.dask_inputs import is_dask, row_by_row
 from electorate.training.regression import Try
-from electorate.training.target_worker_data import TargetOutline
+from electorate.training.worker_data import TargetOutline
 from electorate.voters.columns import Columns
 from electorate.voters.confidence import Given, bumps
 from electorate.voters.pool import Pool
@@ -448,7 +448,7 @@ class LocMedBoostRegressor(MedBoostRegressor):
         if isinstance(how, str):
             if how == "bumps" and not self._is_native:
                 raise ValueError("confidence_by='bumps' needs RegressionTrees or Pool: give functions of X instead")
-            by_edge = self._by_columns or (self._is_native and self._criterion() != "squared_error")
+            by_edge = self._by_rows or (self._is_native and self._criterion() != "squared_error")
             if how == "abstain" and not by_edge:
                 raise ValueError(
                     "confidence_by='abstain' needs Pool, Columns, or RegressionTrees grown by the edge: use 'constant'"

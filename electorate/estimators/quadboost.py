@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.quadboost import PENALTIES, Penalty, Rules
 from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
-from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.grid import UNITS
 from electorate.model.moves import Moves, in_units
 from electorate.model.row_ensemble import RowEnsemble
@@ -155,6 +155,11 @@ n_jobs, random_state
         self.random_state = random_state
 
     _one_vs_rest = True
+
+    @property
+    def _n_rounds(self) -> int:
+        return int(self.moves_.round.max(initial=0))
+
     _history_columns = frozenset({"step", "edge", "objective", "n_voters", "seconds"})
 
     def _default_family(self) -> Pool:

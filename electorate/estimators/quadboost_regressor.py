@@ -1,8 +1,241 @@
-"""Stub."""
+"""QuadBoost for real targets: L2Boosting with the same penalties."""
 
-from sklearn.base import BaseEstimator
+import math
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin, is_regressor
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.algorithms.quadboost import PENALTIES, Rules
+from electorate.data.targets import check_targets
+from electorate.estimators.base import BoostedModel
+from electorate.estimators.quadboost import staged_votes, with_voters
+from electorate.grid import UNITS
+from electorate.model import quad_files
+from electorate.model.text import column_names
+from electorate.training.dask_inputs import NOT_ON_DASK, row_by_row
+from electorate.training.fit import validation_seed
+from electorate.training.quad_data import QuadOptions
+from electorate.training.quad_regression import fit_quad_regressor
+from electorate.training.worker_data import TargetOutline, TargetPlan, TargetWorkerData
+from electorate.voters.columns import Columns
+from electorate.voters.kernel_sections import KernelSections
+from electorate.voters.pool import Pool
+from electorate.voters.regression_trees import RegressionTrees
+
+Floats = NDArray[np.float64]
 
 
-class QuadBoostRegressor(BaseEstimator):
-    def __init__(self, estimator=None, **kw):
-        pass
+class QuadBoostRegressor(RegressorMixin, BoostedModel):
+    """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
+
+    Parameters
+    ----------
+    estimator : Pool, Columns, RegressionTrees, KernelSections, a regressor or None, default=None
+        What votes: None means :class:`Pool`. Voters say numbers from -1 to 1: trees, grown by least squares, and any
+        regressor are fitted to the residuals of every round and divided by the largest they say.
+    penalty, lam, alpha_max, reweight, n_estimators, max_voters, tol
+        As in :class:`QuadBoostClassifier`, for the mean of (y - f)^2 in the units of y.
+    fit_intercept : bool, default=True
+        A constant that is not penalised. On ``Pool`` and ``Columns`` it is the best one at any time, as in
+        scikit-learn's Lasso and Ridge; for voters searched afresh it is the mean of y.
+    max_bins, categorical_features, n_jobs, random_state
+        As in :class:`QuadBoostClassifier`.
+    early_stopping, validation_fraction, n_iter_no_change, warm_start
+        As in :class:`QuadBoostClassifier`; the score to stop by is the mean of (y - f)^2, and ``tol`` is in its units.
+
+    Attributes
+    ----------
+    steps_ : ndarray
+        The weight of each distinct voter.
+    intercept_ : float
+        ``start_``, the mean of y, less the steps times ``centres_``: what each voter says on average where the
+        intercept is free, else 0.
+    gap_, history_, stop_reason_, moves_, best_round_
+        As in :class:`QuadBoostClassifier`. train_error is the mean of (y - f)^2, and only there where voters are
+        searched afresh; ``moves_`` is in units of ``scale_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from electorate import QuadBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> QuadBoostRegressor(penalty="l1", lam=1.0, reweight="cyclic").fit(X, y).stop_reason_
+    'n_estimators'
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **BoostedModel._parameter_constraints,
+        "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), RegressionTrees, None],
+        "penalty": [StrOptions({"l1", "l2", "linf"}), None],
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "alpha_max": [Interval(Real, 0, None, closed="neither"), None],
+        "reweight": [StrOptions({"never", "cyclic", "greedy"})],
+        "max_voters": [Interval(Integral, 1, None, closed="left"), None],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        penalty: str | None = None,
+        lam: float = 0.01,
+        alpha_max: float | None = None,
+        reweight: str = "never",
+        n_estimators: int = 100,
+        max_voters: int | None = None,
+        tol: float = 1e-6,
+        fit_intercept: bool = True,
+        max_bins: int | str = 255,
+        categorical_features: Any = "from_dtype",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.penalty = penalty
+        self.lam = lam
+        self.alpha_max = alpha_max
+        self.reweight = reweight
+        self.n_estimators = n_estimators
+        self.max_voters = max_voters
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    _worker_data = TargetWorkerData
+
+    def _default_family(self) -> Pool:
+        return Pool()
+
+    @property
+    def _is_native(self) -> bool:
+        return isinstance(self._family(), Pool | RegressionTrees)
+
+    def _validate_family(self) -> None:
+        family = self._family()
+        if isinstance(family, Pool | KernelSections | RegressionTrees):
+            family._validate_params()
+        elif not (isinstance(family, Columns) or (hasattr(family, "fit") and is_regressor(family))):
+            raise ValueError(
+                f"QuadBoostRegressor cannot boost {type(family).__name__}: use Pool, Columns, RegressionTrees, "
+                "KernelSections, a regressor"
+            )
+        if getattr(family, "criterion", "") == "edge" and isinstance(family, RegressionTrees):
+            raise ValueError("QuadBoostRegressor grows trees by least squares: use RegressionTrees(criterion='auto')")
+
+    def _refuse_dask(self) -> None:
+        raise TypeError(NOT_ON_DASK.format(type(self).__name__))
+
+    def _read_y(self, y: Any, n_rows: int) -> Floats:
+        return check_targets(self, y, n_rows)
+
+    def _plan(self, resumes: bool, has_validation: bool) -> TargetPlan:
+        if not self._needs_validation or has_validation:
+            return TargetPlan(False, self.n_estimators, 1)
+        return TargetPlan(False, self.n_estimators, 1, 0, self.validation_fraction, validation_seed(self))
+
+    def _count_runs(self, outline: TargetOutline) -> int:
+        return 1
+
+    def _train(self, place: Any, outline: TargetOutline, context: Any, data: tuple[Any, Any]) -> None:
+        fit_quad_regressor(self, place, outline, context, data)
+
+    def _options(self, unit: float) -> QuadOptions:
+        """What training needs of the parameters, for targets in units of `unit`."""
+        lam = self.lam / unit if self.penalty == "l1" else float(self.lam)
+        most = math.inf if self.alpha_max is None else self.alpha_max / unit
+        tol = self.tol / unit**2
+
+        def rules(n: float, n_voters: int) -> Rules:
+            return Rules(PENALTIES[self.penalty](lam, most), self.reweight, tol, self.max_voters)
+
+        return QuadOptions(
+            type(self).__name__,
+            self._family(),
+            rules,
+            tol=tol,
+            patience=self.n_iter_no_change,
+            reweights=self.reweight != "never",
+            fit_intercept=self.fit_intercept,
+            records_errors=self._records_errors,
+            random_state=self.random_state,
+            column_names=tuple(column_names(self)),
+        )
+
+    @property
+    def _records_errors(self) -> bool:
+        """Whether every round has a training error."""
+        return not isinstance(self._family(), Pool | Columns)
+
+    # ------------------------------------------------------------ the fitted model
+
+    @property
+    def steps_(self) -> Floats:
+        """The weight of each distinct voter."""
+        return np.asarray(self.ensemble_.steps * self.scale_)
+
+    @property
+    def intercept_(self) -> float:
+        return self.start_ - math.fsum((self.steps_ * self.centres_).tolist())
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The share of the steps that rests on each column."""
+        check_is_fitted(self, "ensemble_")
+        return np.asarray(self.ensemble_.importances())
+
+    @property
+    def digest_(self) -> str:
+        """SHA-256 of the model: equal digests are equal models."""
+        check_is_fitted(self, "ensemble_")
+        return quad_files.digest(self)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
+        check_is_fitted(self, "ensemble_")
+        quad_files.save(self, path)
+
+    @row_by_row
+    def predict(self, X: Any) -> Floats:
+        """Return the predicted target of every row; a lazy array for a Dask collection."""
+        check_is_fitted(self, "ensemble_")
+        return np.asarray(self.intercept_ + self.scale_ * (self._votes(X)[0] / UNITS))
+
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        """After every round, as a model of so many rounds would."""
+        check_is_fitted(self, "ensemble_")
+        weight: dict[int, float] = {}
+        for votes, turn in zip(staged_votes(self, X), self.moves_.changes(), strict=True):
+            weight |= {place: new for place, _, new in turn}
+            centre = math.fsum(new * self.scale_ * float(self.centres_[place]) for place, new in weight.items())
+            yield (self.start_ - centre) + self.scale_ * (votes[0] / UNITS)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """R squared after every round."""
+        for predicted in self.staged_predict(X):
+            yield float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    @property
+    def _n_rounds(self) -> int:
+        return int(self.moves_.round.max(initial=0))
+
+    def __sklearn_tags__(self) -> Any:
+        return with_voters(super().__sklearn_tags__(), self._family())

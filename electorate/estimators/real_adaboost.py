@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Options, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.real_adaboost import RealAdaBoost
-from electorate.estimators.base import BoostedClassifier, one_vs_rest_probabilities
+from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
 from electorate.voters.trees import Trees
 
 

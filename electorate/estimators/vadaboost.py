@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
-from electorate.estimators.base import BoostedClassifier, one_vs_rest_probabilities
+from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
 from electorate.modelfile import Contents, require
 from electorate.training.classification import validation_score
 from electorate.training.fit import resumed_model

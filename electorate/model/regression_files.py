@@ -54,7 +54,7 @@ def digest(model: Any) -> str:
 
 
 def _refuse(model: Any, what: str) -> None:
-    if model.vote_.trees is None and not model._by_columns:
+    if model.vote_.trees is None and not model._by_rows:
         raise TypeError(
             f"a model of {type(model.estimator_).__name__} voters has no {what} of ours: "
             "use RegressionTrees, Pool or Columns, or keep it by skops or pickle"
@@ -110,7 +110,7 @@ def rebuild(contents: Contents) -> Any:
 def _read_vote(contents: Contents, model: Any) -> Median:
     expect = parts.expect
     decides = meta_value(contents, "decides", bool)
-    if model._by_columns:
+    if model._by_rows:
         steps = np.array(require(contents, "steps", "<f8", (None,)))
         _check_steps(steps)
         kappa = _read_kappa(contents, model, len(steps))

@@ -19,7 +19,7 @@ from electorate.training.pool_rounds import PoolRounds
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
 from electorate.training.quadratic import case_of
 from electorate.training.run import run
-from electorate.training.worker_data import Plan, Room
+from electorate.training.worker_data import ClassPlan, ClassWorkerData
 from electorate.voters.columns import Columns
 
 Floats = NDArray[np.float64]
@@ -59,16 +59,16 @@ class PoolProblem:
         given_val = None if held_out is None else model._given(*held_out, reset=False)
         cells = (given.table.n_rows if model._is_native else given.table.shape[0]) * model.n_features_in_
         with ThreadPool(count_jobs(model.n_jobs, cells)) as threads:
-            room = Room(given, given_val, threads, threads.n_jobs)
-            outline = run_locally(room.prepare(Plan(model.class_weight)))
-            case, options = case_of(room, outline), model._options()
+            data = ClassWorkerData([given] if given_val is None else [given, given_val], threads, threads.n_jobs)
+            outline = run_locally(data.prepare(ClassPlan(model.class_weight)))
+            case, options = case_of(data, outline), model._options()
             self.pool: FinitePool
             if isinstance(model._family(), Columns):
                 self.pool = ColumnPool(options, case)
             else:
-                bins = run_locally(room.find_bins(model.categorical_features, model.max_bins))
-                run_locally(room.build(bins, model.max_bins))
-                self.pool = StumpPool(options, case, bins, room.engines["train"], room.engines.get("heard"))
+                bins = run_locally(data.find_bins(model.categorical_features, model.max_bins))
+                run_locally(data.build(bins, model.max_bins))
+                self.pool = StumpPool(options, case, bins, data.engines["train"], data.engines.get("validation"))
         self.classes = outline.classes
         self.groups = [group for _, group in groups_of(model, outline.classes)]
         self.model = model

@@ -226,7 +226,7 @@ class StumpPool(StumpTests):
     """As columns of bits over the shards of this process. judge: the engine of the validation rows."""
 
     def __init__(
-        self, options: QuadOptions, case: QuadCase, bins: Bins, engine: Threads, judge: Threads | None
+        self, options: QuadOptions, case: QuadCase, bins: Bins, engine: Threads, judge: Threads | None = None
     ) -> None:
         super().__init__(options, bins, engine)
         self.labelled = case.target is None

@@ -369,7 +369,7 @@ class GrownTree:
 class TreeFamily(RowFamily):
     """RegressionTrees, grown for the residuals by least squares and divided by their largest output."""
 
-    def __init__(self, options: QuadOptions, bins: Bins, engine: Residuals, judge: Residuals | None) -> None:
+    def __init__(self, options: QuadOptions, bins: Bins, engine: Residuals, judge: Residuals | None = None) -> None:
         super().__init__(options, engine, RowTargets.in_shards(engine.shards, engine.target))
         self.bins = bins
         self.counts = engine.counts()

@@ -17,7 +17,7 @@ from electorate.training.quad_data import Group, QuadCase, QuadOptions
 from electorate.training.quad_pools import ColumnPool, EnginePool, StumpPool
 from electorate.training.quad_searches import BinFamily, EstimatorFamily
 from electorate.training.run import Patience, Watcher
-from electorate.training.worker_data import Outline, Room
+from electorate.training.worker_data import ClassWorkerData, Outline
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
 
@@ -91,7 +91,7 @@ class QuadBench(Bench):
             "n_classes_": len(self.outline.classes),
             "moves_": Moves.of([(np.stack([trace.rounds, trace.voters], axis=1), trace.details) for trace in kept]),
             "gap_": max(self.gaps) if len(self.gaps) == len(every) else np.inf,
-            **common_attributes(self.model, every, self.outline.listens),
+            **common_attributes(self.model, every, self.outline.has_validation),
             **self.source.made(casts, self.outline.classes),
         }
         history = attributes["history_"]
@@ -111,9 +111,9 @@ def fit_quad_classifier(model: Any, place: Any, outline: Outline, context: Any, 
         bins = place.agree("find_bins", model.categorical_features, model.max_bins)
         if before is not None:
             refuse_other_bins(before, bins, outline.classes)
-        said = place.agree("build", bins, model.max_bins)
-        engines = {name: place.engine(name, numbers, len(outline.classes)) for name, numbers in said.items()}
-        shards = engines["train"], engines.get("heard")
+        counts = place.agree("build", bins, model.max_bins)
+        engines = {name: place.engine(name, numbers, len(outline.classes)) for name, numbers in counts.items()}
+        shards = engines["train"], engines.get("validation")
         if isinstance(family, Pool) and case is not None:
             source = StumpPool(options, case, bins, *shards)
         else:
@@ -122,8 +122,8 @@ def fit_quad_classifier(model: Any, place: Any, outline: Outline, context: Any, 
     train(bench, groups_of(model, outline.classes), context, data)
 
 
-def case_of(room: Room, outline: Outline) -> QuadCase:
+def case_of(data: ClassWorkerData, outline: Outline) -> QuadCase:
     """The rows of this process."""
-    validation = room.examples.get("heard")
+    validation = data.examples.get("validation")
     held_out = None if validation is None else QuadCase(validation, outline.classes)
-    return QuadCase(room.examples["train"], outline.classes, None, held_out)
+    return QuadCase(data.examples["train"], outline.classes, None, held_out)
