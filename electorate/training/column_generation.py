@@ -96,7 +96,7 @@ class WeightedSearch:
 class ColumnGeneration:
     """Voters found, their weights, and the best bound on what any weights can reach."""
 
-    ended = None
+    ended: str | None = None
 
     def __init__(self, examples: Examples, margin: Margin, master: Master, tol: float) -> None:
         self.examples, self.margin, self.master, self.tol = examples, margin, master, tol

@@ -32,7 +32,7 @@ WORK_AT_ONCE = 20_000_000  # voters that one call of the kernel looks at: far un
 class QuadRounds:
     """What rounds on a pool and rounds of a searched family share: the record of their moves."""
 
-    ended = None
+    ended: str | None = None
     make_cast: Callable[[Any, float], Cast]  # of a voter and its weight
     group: NDArray[np.int64] | None = None  # [label]: 0 or 1, where one label is fitted against the rest
 

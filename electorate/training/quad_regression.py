@@ -117,11 +117,14 @@ def fit_quad_regressor(model: Any, place: Any, outline: TargetOutline, context: 
     cases = [case] if case.validation is None else [case, case.validation]
     source: Any
     if isinstance(family, Pool):
-        engines = [Threads(one.examples, bins, rows.pool, rows.n_shards) for one in cases]
+        engines = (Threads(one.examples, bins, rows.pool, rows.n_shards) for one in cases)
         source = StumpPool(options, case, bins, *engines)
     elif isinstance(family, RegressionTrees):
-        residuals = [Residuals(one.examples, one.target, bins, rows.pool, rows.n_shards) for one in cases]
-        source = TreeFamily(options, bins, *residuals)
+        source = TreeFamily(
+            options,
+            bins,
+            *(Residuals(one.examples, np.asarray(one.target), bins, rows.pool, rows.n_shards) for one in cases),
+        )
     else:
         source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(options, case)
     train(QuadRegressionBench(frame, model, options, source, outline, before), [(None, None)], context, data)

@@ -1,6 +1,5 @@
 """The bench of QuadBoost: a finite pool or a searched family, one run per label, and the fitted model."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.model.moves import Moves
-from electorate.model.outcome import Cast
+from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Trace
 from electorate.training.classification import groups_of, refuse_other_bins
 from electorate.training.fit import Bench, casts_of_run, common_attributes, resumed_model, train
@@ -25,15 +24,14 @@ History = dict[str, NDArray[Any]]
 
 
 @dataclass
-class QuadPast:
-    """The rounds that a run resumes from, and the voters that their trace numbers."""
+class QuadPast(PastRun):
+    """The rounds that a run resumes from. source: makes a voter of what `casts` holds and a weight."""
 
-    trace: Trace
-    voters: Sequence[Any]
-    make_cast: Callable[[Any, float], Cast]
+    source: Any = None
 
     def cast(self, number: int, weight: float) -> Cast:
-        return self.make_cast(self.voters[number], weight)
+        cast: Cast = self.source.cast(self.casts[number], weight)
+        return cast
 
 
 class QuadBench(Bench):
@@ -60,19 +58,19 @@ class QuadBench(Bench):
     def past(self, task: tuple[int | None, Group]) -> QuadPast:
         trace, (label, _), history = Trace(COLUMNS, N_DETAILS), task, self.history
         if self.before is None:
-            return QuadPast(trace, (), self.source.cast)
+            return QuadPast(trace)
         places, details = self.before.moves_.about(label)
         mine = slice(None) if label is None else history["label"] == label
         n_rounds = int(places[-1, 0]) if len(places) else 0
         names = [*COLUMNS, *(["train_error"] if self.options.records_errors and "train_error" in history else [])]
         columns = {name: history[name][mine][:n_rounds] for name in names}
         trace.add_rounds(places[:, 0], places[:, 1], details[:, WEIGHT], columns, details)
-        return QuadPast(trace, self.source.stored_voters(self.before, label), self.source.cast)
+        return QuadPast(trace, self.source.stored_voters(self.before, label), self.source)
 
     def start(self, task: tuple[int | None, Group], past: Any) -> QuadRounds | None:
         if len(self.outline.classes) == 1:
             return None
-        rounds: QuadRounds = self.source.start(task[1], past.trace, past.voters)
+        rounds: QuadRounds = self.source.start(task[1], past.trace, past.casts)
         return rounds
 
     def watchers(self, task: Any, method: Any) -> list[Watcher]:
