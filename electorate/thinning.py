@@ -423,7 +423,7 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         used, counts = counted_rows(weights)
         runs = [
             Rows(
-                voters.said(rows, run)[:, used],
+                voters.outputs(rows, run)[:, used],
                 codes[used] == (1 if voters.n_runs == 1 else run),
                 counts,
                 weights.given,

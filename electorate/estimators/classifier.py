@@ -17,7 +17,7 @@ from electorate.data import inputs
 from electorate.estimators.base import BoostedModel
 from electorate.model import decisions
 from electorate.model.ensemble import Read
-from electorate.model.voter_view import RowVoter, Voters
+from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.classification import fit_classifier, groups_of
 from electorate.training.dask_inputs import row_by_row
@@ -46,7 +46,6 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
 
     # ------------------------------------------------------------ what a classifier adds
 
-    _history_columns = frozenset({"step", "edge", "error", "n_voters", "seconds"})  # that a model file must hold
     _one_vs_rest = False  # one binary problem per class, where the algorithm is for two labels
     _log_odds_factor = 2.0  # for two classes: decision to log-odds
 
@@ -110,9 +109,7 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
 
     @property
     def estimators_(self) -> Any:
-        if self._by_rows:
-            return [RowVoter(self, number) for number in range(self.ensemble_.n_voters)]
-        return Voters(self) if self._is_native else list(self.ensemble_.fitted)
+        return Voters(self) if self._is_native or self._by_rows else list(self.ensemble_.fitted)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

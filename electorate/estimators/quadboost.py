@@ -20,10 +20,9 @@ from electorate.algorithms.quadboost import PENALTIES, Penalty, Rules
 from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.grid import UNITS
-from electorate.model.moves import Moves, in_units
+from electorate.model.moves import in_units
 from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
-from electorate.modelfile import Contents, require
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
 from electorate.training.quad_data import QuadOptions
@@ -160,8 +159,6 @@ n_jobs, random_state
     def _n_rounds(self) -> int:
         return int(self.moves_.round.max(initial=0))
 
-    _history_columns = frozenset({"step", "edge", "objective", "n_voters", "seconds"})
-
     def _default_family(self) -> Pool:
         return Pool()
 
@@ -280,15 +277,6 @@ n_jobs, random_state
 
     def __sklearn_tags__(self) -> Any:
         return with_voters(super().__sklearn_tags__(), self._family())
-
-    # ------------------------------------------------------------ files
-
-    def _more_arrays(self) -> dict[str, NDArray[Any]]:
-        return {**self.moves_.arrays(), "gap": np.array([self.gap_])}
-
-    def _read_more(self, contents: Contents) -> None:
-        self.moves_ = Moves.read(contents, self.ensemble_)
-        self.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
 
 
 def staged_votes(model: Any, X: Any) -> Iterator[NDArray[np.int64]]:

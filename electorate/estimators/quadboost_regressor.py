@@ -17,7 +17,6 @@ from electorate.data.targets import check_targets
 from electorate.estimators.base import BoostedModel
 from electorate.estimators.quadboost import staged_votes, with_voters
 from electorate.grid import UNITS
-from electorate.model import quad_files
 from electorate.model.text import column_names
 from electorate.training.dask_inputs import NOT_ON_DASK, row_by_row
 from electorate.training.fit import validation_seed
@@ -201,17 +200,6 @@ class QuadBoostRegressor(RegressorMixin, BoostedModel):
         """The share of the steps that rests on each column."""
         check_is_fitted(self, "ensemble_")
         return np.asarray(self.ensemble_.importances())
-
-    @property
-    def digest_(self) -> str:
-        """SHA-256 of the model: equal digests are equal models."""
-        check_is_fitted(self, "ensemble_")
-        return quad_files.digest(self)
-
-    def save(self, path: Any) -> None:
-        """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
-        check_is_fitted(self, "ensemble_")
-        quad_files.save(self, path)
 
     @row_by_row
     def predict(self, X: Any) -> Floats:

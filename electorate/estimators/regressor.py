@@ -17,7 +17,7 @@ from electorate.data.targets import check_targets
 from electorate.engines.running_median import Stage
 from electorate.estimators.base import BoostedModel
 from electorate.model.median import Median, Votes
-from electorate.model.regression_voters import RegressionVoters
+from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Checkpoint
 from electorate.training.dask_inputs import row_by_row
@@ -146,28 +146,13 @@ class BoostedRegressor(RegressorMixin, BoostedModel):
 
     @property
     def estimators_(self) -> Any:
-        return RegressionVoters(self) if self._is_native or self._by_rows else list(self.vote_.fitted)
+        return Voters(self) if self._is_native or self._by_rows else list(self.vote_.fitted)
 
     @property
     def feature_importances_(self) -> Array:
         """The share of the steps that rests on each column."""
         check_is_fitted(self)
         return self.vote_.importances(self.n_features_in_)
-
-    @property
-    def digest_(self) -> str:
-        """SHA-256 of the model: equal digests are equal models."""
-        from electorate.model import regression_files
-
-        check_is_fitted(self)
-        return regression_files.digest(self)
-
-    def save(self, path: Any) -> None:
-        """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
-        from electorate.model import regression_files
-
-        check_is_fitted(self)
-        regression_files.save(self, path)
 
     # ------------------------------------------------------------ prediction
 

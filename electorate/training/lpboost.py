@@ -118,8 +118,8 @@ def weigh_again(
     picks, traces, failed = [], [], ""
     for run, group in enumerate(groups):
         started = time.perf_counter()
-        mine = np.flatnonzero(outputs.current(run) > 0)
-        matrix = outputs.said(rows, run)[np.ix_(mine, used)]
+        mine = np.flatnonzero(outputs.steps(run) > 0)
+        matrix = outputs.outputs(rows, run)[np.ix_(mine, used)]
         distinct = first_of_each(matrix) if len(mine) else mine
         mine = mine[distinct]
         voters = VoterMatrix.of(matrix[distinct], group[examples.labels[used]] > 0, counts, examples.weights.given)
