@@ -47,6 +47,9 @@ class QuadRounds:
         """The voter of a number in the trace."""
         raise NotImplementedError
 
+    def advance(self, most: int) -> str | None:
+        raise NotImplementedError
+
     def cast(self, number: int, weight: float) -> Cast:
         return self.make_cast(self.voter(number), weight)
 
