@@ -35,7 +35,7 @@ class Residuals(TargetEngineHere):
         ends = np.cumsum([0, *(len(shard.y) for shard in self.shards)]).tolist()
         for shard, (first, last) in zip(self.shards, pairwise(ends), strict=True):
             shard.share = share[first:last]
-        found: Sums = self.place.ask("weigh", 0.0, 0, True)
+        found: Sums = self.place.call("weigh", 0.0, 0, True)
         return found
 
     def leaf_of_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:

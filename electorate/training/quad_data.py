@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.algorithms.protocol import Floors
 from electorate.algorithms.quadboost import Rules
-from electorate.algorithms.residual import ValidationLoss
+from electorate.algorithms.residual import HighestMargin, ValidationLoss
 from electorate.data.weights import Weights
 from electorate.engines.shard import Examples
 from electorate.grid import UNITS, on_grid
@@ -175,10 +176,12 @@ class EngineScore:
 
     def __init__(self, engine: Any, method: QuadRounds, scoring: str) -> None:
         self.engine, self.scoring, self.cast = engine, scoring, method.cast
-        self.low, self.high = ValidationLoss(scoring, 0), ValidationLoss(scoring, 1)
+        self.low, self.high = ValidationLoss(scoring), HighestMargin(scoring)
         self.weights: dict[int, float] = {}
         engine.start(self.low, method.group)
-        self.mass = engine.advance(ValidationLoss("loss"), None, 1.0, search=False).total  # while all losses are 1
+        self.mass = engine.advance(
+            ValidationLoss("loss"), None, Floors((1.0,)), search=False
+        ).total  # while all losses are 1
         labels = np.array([[-1.0], [1.0]])
         engine.replay(self.low, [Change([], [ROOT], np.stack([0 * labels, 0 * labels, labels]))])
 
@@ -194,7 +197,7 @@ class EngineScore:
             highest = -self.engine.replay(self.high, [])
             largest = max((1.0 - lowest) ** 2, (1.0 - highest) ** 2, 1.0)
             scale = 2.0 ** math.ceil(math.log2(largest))
-        total: int = self.engine.advance(self.low, None, scale, search=False).total
+        total: int = self.engine.advance(self.low, None, Floors((scale,)), search=False).total
         return total / self.mass * scale
 
 

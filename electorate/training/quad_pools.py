@@ -274,7 +274,7 @@ class EnginePool(StumpTests):
             """The sums where the rows hold this change, and nothing of the one before it."""
             self.engine.replay(booster, [Change(old.splits, old.leaves, -old.gains) for old in now])
             now[:] = [change]
-            sums: Sums = self.engine.advance(booster, change, 0.0)
+            sums: Sums = self.engine.advance(booster, change)
             return sums
 
         def means(sums: Sums) -> Floats:
@@ -300,7 +300,7 @@ class EnginePool(StumpTests):
         booster = Residual()
         self.engine.start(booster, group)
         self.engine.replay(booster, [margin_change(self.cast(j, 0.0), 0.0, w) for j, w in trace.last_weights()])
-        return float(self.engine.advance(booster, None, 0.0, False).wrong / int(self.counts[0].sum()))
+        return float(self.engine.advance(booster, None, search=False).wrong / int(self.counts[0].sum()))
 
 
 def made_of_bins(runs: list[list[Cast]], classes: NDArray[Any], bins: Bins) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from electorate.algorithms.protocol import Step
-from electorate.algorithms.residual import Residual
+from electorate.algorithms.residual import Residual, StoringResidual
 from electorate.data.bins import Bins
 from electorate.engines.residuals import Residuals
 from electorate.grid import on_grid
-from electorate.messages import Change, KeptVoter
+from electorate.messages import Change, StoredVoter
 from electorate.model.casting import casts_of
 from electorate.model.outcome import Cast, awards_of
 from electorate.model.trace import Trace
@@ -81,11 +81,11 @@ class BinSearch:
 
     def __init__(self, family: Any, engine: Any, bins: Bins, group: Group, stores_votes: bool) -> None:
         self.engine, self.family, self.bins = engine, family, bins
-        self.booster = Residual(stores_votes)
+        self.booster = StoringResidual() if stores_votes else Residual()
         engine.start(self.booster, group)
         self.counts = engine.counts().sum(axis=0)
         self.mass = int(self.counts[0].sum())
-        self.sums = engine.advance(self.booster, None, 0.0)
+        self.sums = engine.advance(self.booster, None)
         self.one = self.sums.total
         self.found: list[SearchedVoter] = []
         self._best: SearchedVoter | None = None
@@ -126,10 +126,10 @@ class BinSearch:
         return SearchedVoter(key_of(cast), cast, 0.0, 1.0)
 
     def add(self, found: SearchedVoter) -> None:
-        if self.booster.keeps:
+        if self.booster.keeps_votes:
             voter, awards = found.voter.voter, awards_of(found.voter.outputs)
-            kept = KeptVoter(len(self.found), 0.0, awards)
-            self.engine.keep(Change(voter.splits, voter.leaves, awards[None], kept=kept))
+            stored = StoredVoter(len(self.found), 0.0, awards)
+            self.engine.store(Change(voter.splits, voter.leaves, awards[None], stored=stored))
         self.found.append(found)
 
     def correlations(self) -> Floats:
@@ -144,7 +144,7 @@ class BinSearch:
         moves = [margin_change(self.found[number].voter, old, new) for number, old, new in changes]
         if len(moves) > 1:
             self.engine.replay(self.booster, moves[:-1])
-        self.sums = self.engine.advance(self.booster, moves[-1] if moves else None, 0.0)
+        self.sums = self.engine.advance(self.booster, moves[-1] if moves else None)
 
 
 def key_of(cast: Cast) -> Hashable:
