@@ -665,7 +665,7 @@ def test_the_baseline_is_weighted():
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [(lambda w: w[:-1], "shape"), (lambda w: -w, "row 0 is"), (lambda w: 0 * w, "all weights are 0")],
+    [(lambda w: w[:-1], "shape"), (lambda w: -w, "row 0 has"), (lambda w: 0 * w, "all weights are 0")],
 )
 def test_weights_are_checked(change, message):
     X, y = small()
@@ -763,7 +763,7 @@ def test_classes_count_as_rows_where_time_is_short():
     X, y = load_iris(return_X_y=True)
     X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)  # 3,000 rows of 3 classes: 9,000
     found = electorate.compare(X, y, n_jobs=1, time_limit=1e-9)
-    names = [a.name for a in found.setup.protocol.algorithms]
+    names = [a.name for a in found.protocol.algorithms]
     assert "LPBoost, stumps" not in names
     assert "RLPBoost, stumps" in names
 

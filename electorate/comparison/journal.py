@@ -44,7 +44,7 @@ def plan_of(protocol: Protocol, rows: Rows, locked: float) -> dict[str, Any]:
 
 
 class Journal:
-    """Reads and writes the folder of a comparison. A dict from cell numbers to results can take its place."""
+    """Reads and writes the folder of a comparison."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = os.fspath(folder)
@@ -140,6 +140,9 @@ class Journal:
                 self._reported.add(number)
                 _log.warning("damaged cell, it is run again: %s", error)
             return None
+
+
+Store = Journal | dict[int, Result]  # a dict stores nothing on the disk
 
 
 def _read_cell(path: str) -> Result:

@@ -17,22 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import electorate
-from electorate.comparison.cells import Protocol, Result, run
-from electorate.comparison.journal import Journal
+from electorate.comparison.cells import Protocol, run
+from electorate.comparison.journal import Journal, Store
 from electorate.comparison.rows import Rows
 
 Done = Callable[[int], None]  # called with the number of each finished cell
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def run_here(
-    missing: list[int],
-    rows: Rows,
-    protocol: Protocol,
-    journal: Journal | dict[int, Result],
-    deadline: float,
-    done: Done,
-) -> None:
+def run_here(missing: list[int], rows: Rows, protocol: Protocol, journal: Store, deadline: float, done: Done) -> None:
     """Run cells one after another; one that has begun is finished."""
     for number in missing:
         if time.monotonic() >= deadline:
