@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   electorate compare adult.csv.gz:income titanic.csv:survived wine.csv --target class
 With several tables, tests over all of them follow; FILE:COLUMN names the target of one.
 After Ctrl-C or a crash the same command resumes."""
+PASSED = ("algorithms", "peers", "folds", "locked", "task", "n_jobs", "seed")  # options that `compare` takes
 ERRORS, PAIRS = "errors.csv", "pairs.csv"  # of several tables
 
 
@@ -32,11 +33,11 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--time", type=_seconds, metavar="SECONDS", help="for the comparison, e.g. 60 or 5m")
     peers = "other libraries to add: hgb,xgboost,lightgbm,catboost"
     add("--peers", "--with", dest="peers", type=_names, default=[], metavar="NAMES", help=peers)
-    add("--algorithm", action="append", metavar="NAME", help="only this one; may be repeated")
+    add("--algorithm", action="append", dest="algorithms", metavar="NAME", help="only this one; may be repeated")
     add("--folds", type=int, help="of the cross-validation")
     add("--locked", type=float, default=0.2, help="share of test rows, held out for the bound (0.2)")
     add("--seed", type=int, default=0, help="the same seed gives the same table (0)")
-    add("--jobs", type=int, metavar="N", help="number of processes (all CPUs)")
+    add("--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs)")
 
 
 def _seconds(text: str) -> float:
@@ -109,21 +110,16 @@ def _example() -> Any:
 def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float | None) -> Any:
     from electorate.comparison.compare import compare
 
+    passed = {name: getattr(options, name) for name in PASSED}
     with data.by_line():
         return compare(
             data.X,
             data.y,
             sample_weight=data.weight,
-            algorithms=options.algorithm,
-            peers=options.peers,
-            folds=options.folds,
-            locked=options.locked,
             time_limit=seconds,
-            task=options.task,
-            n_jobs=options.jobs,
-            seed=options.seed,
             folder=folder,
             progress=not options.quiet,
+            **passed,
         )
 
 
