@@ -6,9 +6,7 @@ the test rows and tested on them once, which gives its bound. Then it is refitte
 
 import math
 import os
-import sys
 import tempfile
-import time
 from contextlib import ExitStack
 from typing import Any
 
@@ -20,14 +18,12 @@ from sklearn.utils import _safe_indexing
 from electorate.comparison import folds as splits
 from electorate.comparison import report
 from electorate.comparison.algorithms import LISTED, Facts, applicable, set_known, task_of
-from electorate.comparison.cells import Cell, Failed, Protocol, Result
+from electorate.comparison.cells import Coded, Protocol
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.over_tables import Outcomes
-from electorate.comparison.peers import Coded
-from electorate.comparison.progress import Progress
 from electorate.comparison.ranking import Line, baseline, rank
-from electorate.comparison.rows import Places, Rows, as_table, read_rows
-from electorate.comparison.workers import run_here, run_in_processes
+from electorate.comparison.rows import Parts, Places, Rows, as_table, read_rows
+from electorate.comparison.workers import run_cells
 from electorate.data.inputs import check_weight
 from electorate.safe_write import write_text
 from electorate.theory.binomial import binomial_bound
@@ -126,7 +122,8 @@ def compare(
     if n_folds > len(parts[0]) // 2:
         raise ValueError(f"{n_folds} folds are too many for {len(parts[0])} rows")
     protocol = Protocol(chosen, n_folds, seed, len(classes))
-    found = Comparison(X, rows, classes, parts, protocol, categorical_features)
+    y = classes[rows.target] if len(classes) else rows.target
+    found = Comparison(X, y, rows, parts, protocol, categorical_features)
     n_jobs = n_jobs or int(joblib.cpu_count())
     is_listed = all(any(a is b for b in LISTED) for a in chosen)  # workers find algorithms by their names
     with ExitStack() as stack:
@@ -186,42 +183,18 @@ class Comparison:
         The same in words, and the algorithms that are not ranked.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        rows: Rows,
-        classes: NDArray[Any],
-        parts: tuple[Places, Places],
-        protocol: Protocol,
-        categorical_features: Any,
-    ) -> None:
-        self.X, self.rows, self.protocol, self.categorical_features = X, rows, protocol, categorical_features
+    def __init__(self, X: Any, y: NDArray[Any], rows: Rows, parts: Parts, protocol: Protocol, categorical: Any) -> None:
+        self.X, self.y, self.rows, self.protocol, self.categorical_features = X, y, rows, protocol, categorical
         self.training, self.test = parts
         self.training_rows = rows.take(self.training)
-        self.y = classes[rows.target] if len(classes) else rows.target
         self.models: dict[str, tuple[Any, Any]] = {}
         self.bounds: dict[str, float] = {}
         self.stored: str | None = None
 
     def run(self, journal: Store, n_jobs: int, seconds: float, progress: bool) -> None:
         """Run the cells that the journal lacks, rank the algorithms, and train and test the first."""
-        rows, protocol, deadline = self.training_rows, self.protocol, time.monotonic() + seconds
-        finished = self._results(journal)
-        missing = [number for number, cell in enumerate(protocol.cells) if cell not in finished]
-        shown = Progress(protocol, finished, sys.stderr if progress else None)
-
-        def done(number: int) -> None:
-            shown.done(protocol.cells[number], journal.get(number))
-
-        lost: dict[int, str] = {}
-        try:
-            if missing and n_jobs > 1 and isinstance(journal, Journal):
-                lost = run_in_processes(missing, journal.folder, n_jobs, deadline, done)
-            else:
-                run_here(missing, rows, protocol, journal, deadline, done)
-        finally:
-            shown.end()
-        results = self._results(journal) | {protocol.cells[number]: Failed(why) for number, why in lost.items()}
+        rows, protocol = self.training_rows, self.protocol
+        results = run_cells(protocol, rows, journal, n_jobs, seconds, progress)
         weights = None
         if rows.weight is not None:
             part = splits.outer(rows.target, protocol.n_folds, protocol.seed)
@@ -230,10 +203,6 @@ class Comparison:
         self.not_run, self.failed = self.ranking.not_run, self.ranking.failed
         self.notes = report.missing(self.ranking, protocol)
         self._train()
-
-    def _results(self, journal: Store) -> dict[Cell, Result]:
-        found = {cell: journal.get(number) for number, cell in enumerate(self.protocol.cells)}
-        return {cell: result for cell, result in found.items() if result is not None}
 
     def _train(self) -> None:
         """Train the winner, and the best that has a file format if the winner has none."""
@@ -270,28 +239,23 @@ class Comparison:
 
     def _test(self, model: Any) -> dict[str, Any]:
         """The error of a model on the test rows, and the exact bound that follows, or why there is none."""
-        predicted, target, weight = (
-            model.predict(_safe_indexing(self.X, self.test)),
-            self.y[self.test],
-            self.rows.weight,
-        )
-        losses = (np.abs(predicted - target) if self._is_regression else predicted != target).astype(np.float64)
+        weight, is_regression = self.rows.weight, self.protocol.n_classes == 0
+        predicted, target = model.predict(_safe_indexing(self.X, self.test)), self.y[self.test]
+        losses = (np.abs(predicted - target) if is_regression else predicted != target).astype(np.float64)
         error = float(np.average(losses, weights=None if weight is None else weight[self.test]))
         result = {"rows": len(self.test), "error": error}
-        if self._is_regression:
+        if is_regression:
             return result | {"bound": None, "why": "an exact binomial bound is for classification, not for regression"}
         if weight is not None and np.ptp(weight):
-            why = "an exact binomial bound does not apply to rows of different weights"
-            return result | {"bound": None, "why": why}
+            return result | {
+                "bound": None,
+                "why": "an exact binomial bound does not apply to rows of different weights",
+            }
         errors = int(losses.sum())
         bound = binomial_bound(errors, len(self.test), CONFIDENCE)
         return result | {"errors": errors, "bound": bound, "confidence": CONFIDENCE}
 
     # ------------------------------------------------------------ results
-
-    @property
-    def _is_regression(self) -> bool:
-        return self.protocol.n_classes == 0
 
     @property
     def _first(self) -> Line:
@@ -343,13 +307,14 @@ class Comparison:
     @property
     def meaning(self) -> list[str]:
         """The table in words."""
-        error = baseline(self.training_rows.target, self.protocol.n_classes, self.training_rows.weight)
-        return report.meaning(self.ranking, error, self.model_without_locked.held_out_, self._is_regression)
+        n_classes, rows = self.protocol.n_classes, self.training_rows
+        error = baseline(rows.target, n_classes, rows.weight)
+        return report.meaning(self.ranking, error, self.model_without_locked.held_out_, n_classes == 0)
 
     def __repr__(self) -> str:
         if not self.ranking.lines:
             return "\n".join(["nothing to rank: no algorithm was run in any fold", *self.notes])
-        table = report.as_text(self.ranking, self.bounds, self._is_regression)
+        table = report.as_text(self.ranking, self.bounds, self.protocol.n_classes == 0)
         return "\n".join([self.head, "", table, "", *self.meaning, *self.notes])
 
     def write(self, folder: str) -> None:

@@ -14,7 +14,6 @@ import narwhals as nw
 import numpy as np
 
 from electorate.comparison import paired_tests as tests
-from electorate.comparison import statistics
 from electorate.comparison.report import Table, align, as_csv, as_frame
 from electorate.comparison.rows import Floats
 from electorate.comparison.verdicts import training_factor
@@ -95,8 +94,8 @@ class Outcomes:
             only = losses @ (1 - losses).T / factor  # [a, b]: rows that a alone gets wrong
             pairs = zip(only.T.ravel(), only.ravel(), strict=True)
             return np.array([tests.chance_of_better(wins, lost) for wins, lost in pairs]).reshape(only.shape)
-        means = statistics.posterior_means(losses, seed, weight=self.weight, factor=factor)
-        return np.array([statistics.chance_of_worse(means, a) for a in range(len(losses))])
+        means = tests.posterior_means(losses, seed, weight=self.weight, factor=factor)
+        return np.array([tests.chance_of_worse(means, a) for a in range(len(losses))])
 
 
 def _read_outcomes(name: Any, value: Any) -> Outcomes:

@@ -21,6 +21,7 @@ from electorate.data.targets import check_targets
 MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]  # positions of rows
+Parts = tuple[Places, Places]  # training rows and rows to test
 
 
 @dataclass(frozen=True)
