@@ -126,16 +126,16 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
 def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[str]:
     from electorate.comparison.compare import BOUNDED, FINAL, RESULTS
 
-    shown, name = literal(folder), literal(found.stored)
-    lines = [f"\n{shown}/{RESULTS}: the table"]
+    path, name = literal(folder), literal(found.stored)
+    lines = [f"\n{path}/{RESULTS}: the table"]
     if os.path.exists(os.path.join(folder, FINAL)):
         about = "the bound is about this model" if found.bounds else "tested on them"
         lines += [
-            f"{shown}/{BOUNDED}: {name}, trained without the test rows; {about}",
-            f"{shown}/{FINAL}: {name}, refitted on all rows; it has no bound",
+            f"{path}/{BOUNDED}: {name}, trained without the test rows; {about}",
+            f"{path}/{FINAL}: {name}, refitted on all rows; it has no bound",
         ]
         if options.table is not None:
-            lines.append(f"to predict: electorate predict {shown}/{FINAL} NEW_TABLE --out predictions.csv")
+            lines.append(f"to predict: electorate predict {path}/{FINAL} NEW_TABLE --out predictions.csv")
     else:
         lines.append(f"{name} has no file format: in Python, electorate.compare(...).model is the winner")
     return lines + _resume([found])
@@ -210,10 +210,10 @@ def _conclude(found: dict[str, Any], folder: str) -> int:
     print(over)
     write_text(os.path.join(folder, ERRORS), over.errors_csv)
     write_text(os.path.join(folder, PAIRS), over.pairs_csv)
-    shown = literal(folder)
+    path = literal(folder)
     lines = [
-        f"\n{shown}/{ERRORS}, {shown}/{PAIRS}: errors, and all pairs with their tests",
-        f"{shown}/NAME.compare: results and models of each table",
+        f"\n{path}/{ERRORS}, {path}/{PAIRS}: errors, and all pairs with their tests",
+        f"{path}/NAME.compare: results and models of each table",
     ]
     print("\n".join(lines + _resume(list(found.values()))), file=sys.stderr)
     return 0

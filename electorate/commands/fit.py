@@ -10,7 +10,7 @@ from typing import Any
 
 import electorate
 from electorate.commands.options import TABLE, add_training_options, read, source_of
-from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_known
+from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_supported
 from electorate.escape import literal
 from electorate.registry import ALGORITHMS, FAMILIES
 from electorate.safe_write import check_writable
@@ -146,7 +146,7 @@ def _check_options(found: dict[str, Algorithm], options: argparse.Namespace) -> 
 
 def _build(algorithm: Algorithm, task: str, options: argparse.Namespace) -> Any:
     model = algorithm.build(algorithm.grid[0], Facts([], 0))
-    set_known(model, {"categorical_features": "from_dtype", "random_state": None, "n_jobs": None})
+    set_supported(model, {"categorical_features": "from_dtype", "random_state": None, "n_jobs": None})
     name = type(model).__name__
     if options.voters is not None:
         model.set_params(estimator=_family(options.voters, task))

@@ -50,11 +50,11 @@ class Ours:
         package = importlib.import_module("electorate")
         voters = None if self.family is None else getattr(package, self.family)()
         model = getattr(package, self.estimator)(voters, **self.fixed)
-        known = {"categorical_features": facts.categorical or None, "random_state": facts.seed, "n_jobs": 1}
-        return set_known(model, known)
+        common = {"categorical_features": facts.categorical or None, "random_state": facts.seed, "n_jobs": 1}
+        return set_supported(model, common)
 
 
-def set_known(model: Any, values: Setting) -> Any:
+def set_supported(model: Any, values: Setting) -> Any:
     """Set those of the parameters that the model has."""
     own = model.get_params(deep=False)
     return model.set_params(**{name: value for name, value in values.items() if name in own})

@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 
 from electorate.comparison import folds as splits
 from electorate.comparison import report
-from electorate.comparison.algorithms import LISTED, Facts, applicable, set_known, task_of
+from electorate.comparison.algorithms import LISTED, Facts, applicable, set_supported, task_of
 from electorate.comparison.cells import Coded, Protocol
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.over_tables import Outcomes
@@ -228,7 +228,7 @@ class Comparison:
         if line.algorithm.peer:
             return Coded(line.algorithm, setting, seed, self.categorical_features)
         model = line.algorithm.build(setting, Facts([], seed))
-        return set_known(model, {"categorical_features": self.categorical_features, "n_jobs": None})
+        return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
 
     def _fit(self, line: Line, which: Places | None) -> Any:
         """The estimator of a line, fitted to some rows, or to all."""

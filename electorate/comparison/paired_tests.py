@@ -44,10 +44,10 @@ def chances_of_all_pairings(errors: int, others: int, rows: int) -> tuple[float,
 
 def poisson_binomial(chances: Floats) -> Floats:
     """Probabilities of 0, 1, ..., n successes in n independent trials with these probabilities."""
-    law = np.ones(1)
+    probability = np.ones(1)
     for chance in np.asarray(chances, dtype=np.float64):
-        law = np.append(law * (1 - chance), 0.0) + np.append(0.0, law * chance)
-    return law
+        probability = np.append(probability * (1 - chance), 0.0) + np.append(0.0, probability * chance)
+    return probability
 
 
 def chance_of_majority(chances: Floats) -> float:
@@ -56,9 +56,11 @@ def chance_of_majority(chances: Floats) -> float:
     chances: of being better on each. Exactly half of the data sets counts half, so the probabilities of two algorithms
     add up to 1.
     """
-    law = poisson_binomial(chances)
-    twice = 2 * np.arange(len(law))
-    return float(law[twice > len(law) - 1].sum() + 0.5 * law[twice == len(law) - 1].sum())
+    probability = poisson_binomial(chances)
+    twice = 2 * np.arange(len(probability))
+    return float(
+        probability[twice > len(probability) - 1].sum() + 0.5 * probability[twice == len(probability) - 1].sum()
+    )
 
 
 # ---------------------------------------------------------------- losses other than 0 and 1, by simulation
@@ -131,12 +133,12 @@ def wilcoxon_test(difference: Floats) -> float:
 def _share_of_signs(ranks: Floats, most: float) -> float:
     """The share of all sign patterns whose positive ranks add up to at most `most`."""
     whole = np.rint(2 * ranks).astype(np.int64)  # shared ranks are halves
-    law = np.zeros(int(whole.sum()) + 1)
-    law[0] = 1.0
+    probability = np.zeros(int(whole.sum()) + 1)
+    probability[0] = 1.0
     for rank in whole:
-        law[rank:] = 0.5 * (law[rank:] + law[:-rank])
-        law[:rank] *= 0.5
-    return float(law[: int(np.rint(2 * most)) + 1].sum())
+        probability[rank:] = 0.5 * (probability[rank:] + probability[:-rank])
+        probability[:rank] *= 0.5
+    return float(probability[: int(np.rint(2 * most)) + 1].sum())
 
 
 def t_test(difference: Floats) -> float:

@@ -59,15 +59,15 @@ class Coder:
 
     def __init__(self, rows: Rows) -> None:
         columns = {j: np.unique(rows.matrix[:, j]) for j in rows.categorical}
-        self.known = {j: values[~np.isnan(values)] for j, values in columns.items()}
+        self.levels = {j: values[~np.isnan(values)] for j, values in columns.items()}
 
     def __call__(self, rows: Rows) -> Rows:
-        if not self.known:
+        if not self.levels:
             return rows
         matrix = np.array(rows.matrix)
-        for j, known in self.known.items():
-            matrix[:, j] = numeric_codes(matrix[:, j], Categories(known))
-        return replace(rows, matrix=matrix, widest=max(map(len, self.known.values())))
+        for j, levels in self.levels.items():
+            matrix[:, j] = numeric_codes(matrix[:, j], Categories(levels))
+        return replace(rows, matrix=matrix, widest=max(map(len, self.levels.values())))
 
 
 # ---------------------------------------------------------------- reading

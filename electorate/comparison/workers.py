@@ -32,10 +32,10 @@ def run_cells(
     deadline, lost = time.monotonic() + seconds, {}
     before = _results(protocol, journal)
     missing = [number for number, cell in enumerate(protocol.cells) if cell not in before]
-    shown = Progress(protocol, before, sys.stderr if progress else None)
+    display = Progress(protocol, before, sys.stderr if progress else None)
 
     def done(number: int) -> None:
-        shown.done(protocol.cells[number], journal.get(number))
+        display.done(protocol.cells[number], journal.get(number))
 
     try:
         if missing and n_jobs > 1 and isinstance(journal, Journal):
@@ -47,7 +47,7 @@ def run_cells(
                 journal[number] = run(protocol.cells[number], rows, protocol)
                 done(number)
     finally:
-        shown.end()
+        display.end()
     return _results(protocol, journal) | {protocol.cells[number]: Failed(why) for number, why in lost.items()}
 
 
