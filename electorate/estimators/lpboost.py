@@ -17,8 +17,8 @@ from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.training.classification import groups_of
+from electorate.training.column_generation import LPBench
 from electorate.training.fit import train
-from electorate.training.lpboost import LPBench
 from electorate.training.worker_data import Outline
 
 Floats = NDArray[np.float64]

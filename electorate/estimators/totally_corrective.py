@@ -20,9 +20,8 @@ from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifie
 from electorate.model.trace import Trace, joined_history
 from electorate.model.voter_outputs import rows_of, voter_outputs_of
 from electorate.training.classification import groups_of
-from electorate.training.column_generation import COLUMNS
-from electorate.training.lpboost import TWO, weigh_again
-from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_linear, weigh_quadratic
+from electorate.training.column_generation import COLUMNS, TWO
+from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_again, weigh_linear, weigh_quadratic
 from electorate.training.worker_data import Outline
 
 Floats = NDArray[np.float64]

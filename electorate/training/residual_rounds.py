@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.quadboost import Rules, lasso_gap
+from electorate import kernels
+from electorate.algorithms.quadboost import Rules
 from electorate.model.trace import Trace
 from electorate.training.pool_rounds import QuadRounds
 
@@ -105,7 +106,8 @@ class ResidualRounds(QuadRounds):
     def _gap(self, largest: float) -> float:
         stored = np.abs(self.search.correlations()).tolist() if self.rules.mode else []
         size = math.fsum(map(abs, self.weights))
-        return lasso_gap(self.rules.penalty.lam, self.risk, self.search.covariance, size, max([largest, *stored]))
+        numbers = self.risk, self.search.covariance, size, max([largest, *stored])
+        return float(kernels.lasso_gap(float(self.rules.penalty.lam), *numbers))
 
     # ------------------------------------------------------------ rounds
 
