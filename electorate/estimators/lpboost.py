@@ -129,13 +129,13 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
 
     Demiriz, Bennett and Shawe-Taylor 2002; the baseline of the QuadBoost paper. Each round the family's best voter
     under the program's dual weights enters, and all weights are solved for again (HiGHS, through SciPy, or warm-started
-    through highspy where that is installed: ``pip install electorate[lp]``). The duality gap says how far the model can
-    be from the optimum over the family.
+    through highspy where that is installed: ``pip install electorate[lp]``). The duality gap bounds how far the model
+    can be from the optimum over the family.
 
     Parameters
     ----------
     estimator : a family, a scikit-learn classifier or None, default=None
-        What votes. None means :class:`Stumps`. Voters say -1 to 1.
+        What votes. None means :class:`Stumps`. Outputs are from -1 to 1.
     C : float or None, default=None
         The form in C: min sum(alpha) + C sum(xi), y f + xi >= 1. ``C=inf`` is the hard margin: the largest smallest
         margin with sum(alpha) = 1. A row of weight s pays C s, so C depends on the scale of the sample weights: C times

@@ -22,7 +22,6 @@ from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _t
 from electorate.grid import UNITS
 from electorate.model.moves import in_units
 from electorate.model.row_ensemble import RowEnsemble
-from electorate.model.text import column_names
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
 from electorate.training.quad_data import QuadOptions
@@ -48,7 +47,7 @@ class QuadBoostClassifier(BoostedClassifier):
         None: the risk. "l1": ``risk + 2 lam |alpha|_1``. "l2": risk + lam sum alpha^2. "linf": the risk over weights
         of at most ``alpha_max``.
     lam : float or "theory", default=0.01
-        Of L1 and L2. "theory", for ``Pool`` and ``Columns``: what Theorem 1 asks. L1: four times the Rademacher
+        Of L1 and L2. "theory", for ``Pool`` and ``Columns``: that of Theorem 1. L1: four times the Rademacher
         complexity R of the voters. L2 and Linf, with ``reweight="greedy"``: each round lowers the bound itself,
         ``risk + 8 R n^(1 - 1/p) |alpha|_p`` for n distinct voters (Lemma 1), and training stops where no voter does. It
         empties the model where there are less than some ten thousand rows, and then warns.
@@ -65,7 +64,7 @@ class QuadBoostClassifier(BoostedClassifier):
     tol : float, default=1e-6
         L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends when
         the objective is within tol of the least there is (for L1, by the Lasso's duality gap). Also the improvement
-        that ``early_stopping`` asks for.
+        that counts for ``early_stopping``.
     class_weight, max_bins, categorical_features, early_stopping, validation_fraction, n_iter_no_change, warm_start, \
 n_jobs, random_state
         As in :class:`AdaBoostClassifier`.
@@ -80,7 +79,7 @@ n_jobs, random_state
         How far the objective of the model is above the least over its pool, at most. Infinite without a penalty.
     history_ : dict of ndarray
         Per round: step and edge (the paper's mu - M) of the voter that came, or moved first; objective; n_voters (of a
-        weight that is not 0); seconds; validation; train_error for the last round kept (``staged_score`` tells all).
+        weight that is not 0); seconds; validation; train_error for the last round of the model (``staged_score`` has all).
         Without re-weighting copies count apart in the penalty.
     stop_reason_ : str
         ``n_estimators``, ``converged`` (within tol), ``no_edge`` (no move lowers the objective), ``max_voters``,
@@ -174,19 +173,7 @@ n_jobs, random_state
         refuse_family(self._family(), type(self).__name__, self.lam)
 
     def _options(self) -> QuadOptions:
-        """What training needs of the parameters."""
-        return QuadOptions(
-            type(self).__name__,
-            self._family(),
-            self._rules,
-            self.scoring,
-            float(self.tol),
-            self.n_iter_no_change,
-            self.reweight != "never",
-            records_errors=self._records_errors,
-            random_state=self.random_state,
-            column_names=tuple(column_names(self)),
-        )
+        return QuadOptions.of(self, self._rules, float(self.tol))
 
     def _rules(self, n: float, n_voters: int) -> Rules:
         """How weights are set. n: the total weight of the rows, as it was given."""
@@ -318,6 +305,6 @@ def refuse_family(family: Any, booster: str, lam: Any) -> None:
         if getattr(family, "criterion", "edge") != "edge":
             raise ValueError(f"{booster} searches by residuals, which have signs: use {name}(criterion='edge')")
         if getattr(family, "leaves", "auto") not in ("auto", "label"):
-            raise ValueError(f"{booster} needs voters over bins that say -1 or 1: use {name}(leaves='label')")
+            raise ValueError(f"{booster} needs voters over bins with outputs -1 or 1: use {name}(leaves='label')")
     elif not is_regressor(family):
         raise ValueError(f"{booster} fits voters to residuals, and {name} is no regressor: use one, or a family")

@@ -68,7 +68,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
 
     Notes
     -----
-    Callbacks are told of every fold: ``model.set_callbacks(ProgressBar())`` shows how many are done, and a
+    Callbacks are called after every fold: ``model.set_callbacks(ProgressBar())`` shows how many are done, and a
     ``TimeLimit`` ends the choice after the fold in which the time has passed.
 
     Examples
@@ -129,7 +129,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
         """Choose by cross-validation, then fit to all rows."""
         refuse_dask(self, X)
         whole = self._model()
-        given = whole._given(X, y, sample_weight, reset=True)  # errors speak of all rows
+        given = whole._given(X, y, sample_weight, reset=True)  # so that error messages refer to all rows
         labels, weight = given.labels, given.weight
         if not np.any(weight > 0):
             raise ValueError(NO_WEIGHT)

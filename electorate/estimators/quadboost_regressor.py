@@ -17,7 +17,6 @@ from electorate.data.targets import check_targets
 from electorate.estimators.base import BoostedModel
 from electorate.estimators.quadboost import staged_votes, with_voters
 from electorate.grid import UNITS
-from electorate.model.text import column_names
 from electorate.training.dask_inputs import NOT_ON_DASK, row_by_row
 from electorate.training.fit import validation_seed
 from electorate.training.quad_data import QuadOptions
@@ -37,13 +36,13 @@ class QuadBoostRegressor(RegressorMixin, BoostedModel):
     Parameters
     ----------
     estimator : Pool, Columns, RegressionTrees, KernelSections, a regressor or None, default=None
-        What votes: None means :class:`Pool`. Voters say numbers from -1 to 1: trees, grown by least squares, and any
-        regressor are fitted to the residuals of every round and divided by the largest they say.
+        What votes: None means :class:`Pool`. Outputs are from -1 to 1: trees, grown by least squares, and any
+        regressor are fitted to the residuals of every round and divided by their largest output.
     penalty, lam, alpha_max, reweight, n_estimators, max_voters, tol
         As in :class:`QuadBoostClassifier`, for the mean of (y - f)^2 in the units of y.
     fit_intercept : bool, default=True
         A constant that is not penalised. On ``Pool`` and ``Columns`` it is the best one at any time, as in
-        scikit-learn's Lasso and Ridge; for voters searched afresh it is the mean of y.
+        scikit-learn's Lasso and Ridge; for families that are searched each round it is the mean of y.
     max_bins, categorical_features, n_jobs, random_state
         As in :class:`QuadBoostClassifier`.
     early_stopping, validation_fraction, n_iter_no_change, warm_start
@@ -54,11 +53,11 @@ class QuadBoostRegressor(RegressorMixin, BoostedModel):
     steps_ : ndarray
         The weight of each distinct voter.
     intercept_ : float
-        ``start_``, the mean of y, less the steps times ``centres_``: what each voter says on average where the
+        ``start_``, the mean of y, less the steps times ``centres_``: the mean output of each voter where the
         intercept is free, else 0.
     gap_, history_, stop_reason_, moves_, best_round_
         As in :class:`QuadBoostClassifier`. train_error is the mean of (y - f)^2, and only there where voters are
-        searched afresh; ``moves_`` is in units of ``scale_``.
+        searched each round; ``moves_`` is in units of ``scale_``.
 
     Examples
     --------
@@ -166,18 +165,7 @@ class QuadBoostRegressor(RegressorMixin, BoostedModel):
         def rules(n: float, n_voters: int) -> Rules:
             return Rules(PENALTIES[self.penalty](lam, most), self.reweight, tol, self.max_voters)
 
-        return QuadOptions(
-            type(self).__name__,
-            self._family(),
-            rules,
-            tol=tol,
-            patience=self.n_iter_no_change,
-            reweights=self.reweight != "never",
-            fit_intercept=self.fit_intercept,
-            records_errors=self._records_errors,
-            random_state=self.random_state,
-            column_names=tuple(column_names(self)),
-        )
+        return QuadOptions.of(self, rules, tol)
 
     @property
     def _records_errors(self) -> bool:

@@ -42,8 +42,8 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
 
     def _kept_parameters(self) -> dict[str, Any]:
         """A file holds the voters, not the ensemble they came from: their family takes its place."""
-        kept = super()._kept_parameters()
-        return kept if self.ensemble is None else {**kept, "ensemble": None, "estimator": self._family()}
+        parameters = super()._kept_parameters()
+        return parameters if self.ensemble is None else {**parameters, "ensemble": None, "estimator": self._family()}
 
     def _validate_family(self) -> None:
         if self.ensemble is not None:
@@ -89,7 +89,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
             ).fit(X, y, sample_weight=weight)
         if not np.array_equal(self.ensemble.classes_, classes):
             raise ValueError(
-                f"the ensemble tells the classes {self.ensemble.classes_.tolist()!r} apart, and y has "
+                f"the ensemble has the classes {self.ensemble.classes_.tolist()!r}, and y has "
                 f"{classes.tolist()!r}: weigh its voters on rows of the same classes"
             )
         return self.ensemble
@@ -134,7 +134,7 @@ class RLPBoostClassifier(ReweighedClassifier):
     ----------
     steps_, gap_, certificate_, estimators_
         As in :class:`LPBoostClassifier`. ``history_`` has a row for every voter that has a weight; its edge and error
-        are under the sample weights. Of voters that say the same of every row only the first is weighed.
+        are under the sample weights. Of voters with the same outputs for all rows only the first is weighed.
 
     Examples
     --------

@@ -53,8 +53,8 @@ class ResidualSearch(Protocol):
 
     def best(self) -> SearchedVoter | None: ...
 
-    def known(self, voter: Any) -> SearchedVoter:
-        """A voter of an earlier run."""
+    def measured(self, voter: Any) -> SearchedVoter:
+        """A voter with its numbers."""
         ...
 
     def add(self, found: SearchedVoter) -> None:
@@ -208,7 +208,7 @@ class ResidualRounds(QuadRounds):
                 "only resume on the rows and with the family that the model was fitted with."
             )
         for voter in voters:
-            self._number(self.search.known(voter))
+            self._number(self.search.measured(voter))
         for voter, weight in past.last_weights():
             self.weights[voter] = weight
         self.search.apply([(k, 0.0, weight) for k, weight in enumerate(self.weights)])
