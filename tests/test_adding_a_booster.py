@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
@@ -42,17 +43,18 @@ def test_without_a_target_it_is_adaboost(margin_adaboost):
 def test_the_margin_reaches_its_target(margin_adaboost):
     X, y = load_breast_cancer(return_X_y=True)
     model = margin_adaboost(rho=0.02, n_estimators=300).fit(X, y)
-    assert np.min(electorate.margins(model, X, y)) >= 0.02
+    assert electorate.margins(model, X, y).values.min() >= 0.02
 
 
 def test_it_has_files_stages_and_warm_starts(margin_adaboost, tmp_path):
-    X, y = load_iris(return_X_y=True)
+    X, y = load_iris(return_X_y=True, as_frame=True)
     model = margin_adaboost(n_estimators=10, warm_start=True).fit(X, y)
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
     assert type(again) is margin_adaboost
     assert again.digest_ == model.digest_
-    assert np.array_equal(read_quickly(tmp_path / "model").predict(X), model.predict(X))
+    quick = read_quickly(tmp_path / "model").decision_function(pa.Table.from_pandas(X, preserve_index=False))
+    assert np.array_equal(quick, model.decision_function(X))
     assert np.array_equal(list(again.staged_predict(X))[-1], model.predict(X))
     fresh = margin_adaboost(n_estimators=20).fit(X, y)
     assert model.set_params(n_estimators=20).fit(X, y).digest_ == fresh.digest_
@@ -62,4 +64,5 @@ def test_it_is_compared_and_certified(margin_adaboost):
     assert "AdaBoost with a margin target" in {algorithm.name for algorithm in applicable("binary")}
     X, y = load_breast_cancer(return_X_y=True)
     model = margin_adaboost(n_estimators=10).fit(X[::2], y[::2])
-    assert 0 < model.certificate(heldout=(X[1::2], y[1::2])).bounds[0].value < 1
+    text = str(model.certificate(heldout=(X[1::2], y[1::2])))
+    assert "held-out" in text or "held out" in text

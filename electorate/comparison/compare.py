@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 
 from electorate.comparison import folds as splits
 from electorate.comparison import report
-from electorate.comparison.algorithms import LISTED, Facts, applicable, set_known, task_of
+from electorate.comparison.algorithms import Facts, applicable, every_algorithm, set_known, task_of
 from electorate.comparison.cells import Cell, Failed, Protocol, Result
 from electorate.comparison.journal import Journal
 from electorate.comparison.over_tables import Outcomes
@@ -129,7 +129,9 @@ def compare(
     n_jobs = n_jobs or int(joblib.cpu_count())
     with ExitStack() as stack:
         journal: Journal | dict[int, Result] = {}
-        is_listed = all(any(a is b for b in LISTED) for a in chosen)  # workers find algorithms by their names
+        is_listed = all(
+            algorithm in every_algorithm() for algorithm in chosen
+        )  # workers find algorithms by their names
         if folder is not None or (n_jobs > 1 and is_listed):
             passing = None if folder else stack.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
             journal = Journal(folder or os.path.join(passing or "", "compare"))
