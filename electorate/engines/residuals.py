@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
 from electorate.engines.shard import Examples
-from electorate.engines.targets import Sides, Targets, TargetThreads, spans
+from electorate.engines.target_shard import Sides, Targets
+from electorate.engines.targets import LocalTargets, spans
 from electorate.messages import Split, Sums
 from electorate.threads import ThreadPool
 
@@ -26,7 +27,7 @@ class Residuals:
 
     def __init__(self, examples: Examples, target: Floats, bins: Bins, pool: ThreadPool, n_shards: int) -> None:
         self.pool = pool
-        self.shards = TargetThreads(Targets(examples, target), bins, pool, n_shards).shards
+        self.shards = LocalTargets(Targets(examples, target), bins, pool, n_shards).shards
 
     @property
     def target(self) -> Floats:
