@@ -191,6 +191,6 @@ def test_a_stack_reads_as_one_table() -> None:
     for low, high in ((0, 50), (0, 20), (19, 22), (20, 21), (45, 50), (7, 7)):
         np.testing.assert_array_equal(stack.numbers(low, high, [0]), whole.numbers(low, high, [0]))
         np.testing.assert_array_equal(stack.codes(low, high, 1, texts), whole.codes(low, high, 1, texts))
-    assert stack.place(0) == "row 0 of partition 1"
-    assert stack.place(20) == "row 0 of partition 2"
-    assert stack.place(49) == "row 28 of partition 4"
+    assert stack.row_name(0) == "row 0 of partition 1"
+    assert stack.row_name(20) == "row 0 of partition 2"
+    assert stack.row_name(49) == "row 28 of partition 4"
