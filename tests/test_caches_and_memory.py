@@ -125,7 +125,7 @@ MEASURE = """
 import json, sys
 import numpy as np
 from electorate import AdaBoostClassifier
-from electorate.estimators import inputs, room
+from electorate.data import inputs
 
 def memory(key):
     with open("/proc/self/status") as file:
