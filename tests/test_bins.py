@@ -34,7 +34,7 @@ from electorate.data.table import Categories, read_table
 from electorate.data.weights import read_weights
 from electorate.engines.shard import Examples, build_shard
 from electorate.kernels import reference
-from electorate.messages import Question
+from electorate.messages import Split
 from electorate.threads import ThreadPool
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
@@ -393,8 +393,8 @@ def bins_of_column(shard: Any, column: int, width: int) -> np.ndarray:
     """By asking about every bin: several columns may be stored as one."""
     found = np.full(len(shard.grid), -1)
     for code in range(width):
-        question = Question(0, 1, 2, column, 0, np.arange(width) == code)
-        found[shard.left(question)] = code
+        split = Split(0, 1, 2, column, 0, np.arange(width) == code)
+        found[shard.left(split)] = code
     return found
 
 

@@ -27,9 +27,9 @@ from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_row
 from electorate.engines.shard import Examples
 from electorate.estimators.base import BoostedClassifier
 from electorate.model.casting import from_casts
-from electorate.model.foreign_ensemble import Committee
+from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Outcome, history_of
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Hooks
@@ -411,10 +411,10 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
             runs = _filled(outcomes, task)
             casts = [run.casts for run in runs]
             if not self._by_rows:
-                return self._fitted(task, Committee(casts, speech, X.shape[1]), runs)
+                return self._fitted(task, ForeignEnsemble(casts, speech, X.shape[1]), runs)
             nothing = np.zeros(X.shape[1], dtype=np.int64)
             bins = Bins([np.empty(0)] * X.shape[1], {}, nothing.astype(np.bool_), nothing)
-            return {"bins_": bins, **self._fitted(task, Council(casts, speech, X.shape[1], family), runs)}
+            return {"bins_": bins, **self._fitted(task, RowEnsemble(casts, speech, X.shape[1], family), runs)}
 
         def searches() -> RowsSearch:
             kept, labels, mass = distinct_rows(X, task.labels, task.weights)
@@ -446,8 +446,7 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         hooks.replay(Outcome())
         margin = self._margin(examples.mass)
         generation = Generation(examples, margin, master_of(margin, self.solver))
-        nothing: Any = None
-        outcome = generation.run(self.n_estimators, self.tol, lambda outcome: hooks.after(nothing, outcome))
+        outcome = generation.run(self.n_estimators, self.tol, lambda outcome: hooks.after(outcome))
         self._failed = generation.failed or self._failed
         if np.inf == self.C and isinstance(margin, Normalised):
             self._no_margin |= margin.rho(generation.margins) <= 0

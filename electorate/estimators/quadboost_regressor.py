@@ -38,15 +38,15 @@ from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.grid import UNITS
 from electorate.model import quad_files
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training import classification
 from electorate.training.dask_inputs import refuse_dask, row_by_row
+from electorate.training.fit import validation_seed
 from electorate.training.pool_rounds import Rules
 from electorate.training.quad_pools import Case, ColumnPool, FinitePool, Patience, StumpPool
 from electorate.training.quad_searches import RowVoters
 from electorate.training.quad_trees import TreeVoters
 from electorate.training.quadratic import Fitting, going_on_from, train
 from electorate.training.rollback import Undoing
-from electorate.training.stagewise import OTHER_DATA
+from electorate.training.run import OTHER_DATA
 from electorate.training.worker_data import Outline
 from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
@@ -293,7 +293,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
             return Given(table, target, weights, Given(table_val, target_val, read_weights(weight_val)))
         if not self.early_stopping:
             return Given(table, target, weights)
-        aside = set_aside(table, target, weights, self.validation_fraction, classification.validation_seed(self))
+        aside = set_aside(table, target, weights, self.validation_fraction, validation_seed(self))
         drawn = weight * aside / np.maximum(weights.rows, 1)  # in this order, whole weights stay whole
         return Given(table, target, read_weights(weight - drawn), Given(table, target, read_weights(drawn)))
 

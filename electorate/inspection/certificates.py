@@ -22,8 +22,8 @@ from electorate.inspection.complexity_classes import Rung, log_all, places, rung
 from electorate.inspection.training_bounds import training_bounds
 from electorate.inspection.vote_parts import Parts, parts_of
 from electorate.model.ensemble import Ensemble
-from electorate.model.foreign_ensemble import Committee
-from electorate.model.row_ensemble import Council
+from electorate.model.foreign_ensemble import ForeignEnsemble
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.voter_outputs import rows_of
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound
@@ -338,8 +338,8 @@ def _refuse_conditions(model: Any, rows: Rows) -> None:
         raise ValueError("class_weight makes the rows another sample than the rows to come")
     if len(model.classes_) < 2:
         raise ValueError("training knew one class only")
-    foreign = isinstance(model.ensemble_, Committee) and not isinstance(model.ensemble_, Council)
-    if foreign or not isinstance(model.ensemble_, Ensemble | Committee):
+    foreign = isinstance(model.ensemble_, ForeignEnsemble) and not isinstance(model.ensemble_, RowEnsemble)
+    if foreign or not isinstance(model.ensemble_, Ensemble | ForeignEnsemble):
         raise ValueError("foreign voters: nothing bounds how complex they are")
     if len(model.classes_) > 2 and bool(np.any(model.ensemble_.about < 0)):
         raise ValueError("all classes vote at once: only one against the rest is a sum of binary bounds")
@@ -349,7 +349,7 @@ def _assumed(model: Any, votes: list[Vote]) -> tuple[str, ...]:
     said = []
     if getattr(model, "seen_", None) is None:
         said.append("the rows of the fit had no weights (the model does not know)")
-    if isinstance(model.ensemble_, Council):
+    if isinstance(model.ensemble_, RowEnsemble):
         said.append("the columns are the voters' own, fixed before the rows were drawn")
     return tuple(said)
 
@@ -388,7 +388,7 @@ def _raw(model: Any, rows: Rows) -> Floats:
 
 
 def _refuse_scales(model: Any) -> None:
-    if not isinstance(model.ensemble_, Council):
+    if not isinstance(model.ensemble_, RowEnsemble):
         return
     for voter in model.ensemble_.fitted:
         if isinstance(voter, ColumnVoter) and voter.scale != 1:

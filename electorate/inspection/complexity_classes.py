@@ -101,12 +101,12 @@ def _always(ensemble: Any, voter: int) -> bool:
     return True
 
 
-def _questions(ensemble: Ensemble, voter: int) -> int:
+def _splits(ensemble: Ensemble, voter: int) -> int:
     return int(ensemble.offsets[voter + 1] - ensemble.offsets[voter]) // 2
 
 
 def _is_stump(ensemble: Any, voter: int) -> bool:
-    return _questions(ensemble, voter) <= 1
+    return _splits(ensemble, voter) <= 1
 
 
 def _is_pair(ensemble: Any, voter: int) -> bool:
@@ -132,7 +132,7 @@ def _trees(depth: int) -> Rung:
     return Rung(
         f"trees of up to {most} questions",
         lambda n, shape: complexity.log_trees(n, shape, min(most, n - 1)),
-        lambda ensemble, voter: _questions(ensemble, voter) <= most,
+        lambda ensemble, voter: _splits(ensemble, voter) <= most,
     )
 
 

@@ -103,6 +103,6 @@ def _complexity(model: Any, rows: Any, n: int) -> tuple[float, bool]:
     levels = tuple(_levels(rows.table, j, categories[j].is_text) for j in sorted(categories))
     shape = Shape(0, model.n_features_in_ - len(levels), levels)
     depth = 1 if isinstance(model._family(), Pool) else model._family().max_depth
-    questions = n - 1 if depth is None else min(n - 1, 2 ** min(depth, 62) - 1)
-    log_count = log_trees(n, shape, questions) + (questions + 1) * math.log((n + 1) / 2)
+    splits = n - 1 if depth is None else min(n - 1, 2 ** min(depth, 62) - 1)
+    log_count = log_trees(n, shape, splits) + (splits + 1) * math.log((n + 1) / 2)
     return massart(n, log_count), bool(levels)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.quadboost import PENALTIES
 from electorate.data.all_reduce import run_locally
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training import classification
+from electorate.training.classification import groups_of
 from electorate.training.pool_rounds import PoolRounds, Rules
 from electorate.training.quad_pools import ColumnPool, FinitePool, Said, StumpPool
 from electorate.training.worker_data import Plan, Room
@@ -66,7 +66,7 @@ class Opened:
                 run_locally(room.build(bins, model.max_bins))
                 self.pool = StumpPool(model, case, bins, room.engines["train"], room.engines.get("heard"))
         self.classes = outline.classes
-        self.groups = [group for _, group in classification._groups(model, outline.classes)]
+        self.groups = [group for _, group in groups_of(model, outline.classes)]
         self.model = model
 
     def walk(self, points: list[Point]) -> Iterator[tuple[int, PoolRounds]]:
