@@ -28,10 +28,10 @@ from electorate.cli import main
 from electorate.data.bins import reader
 from electorate.model import byte_votes, predict_from_file
 from electorate.registry import ALGORITHMS
-from electorate.tables import blocks
-from electorate.tables.columns import column
-from electorate.tables.in_order import count_threads, in_order
+from electorate.tables import text as text_tables
 from electorate.tables.source import Source, TableError
+from electorate.tables.streaming import count_threads, in_order
+from electorate.tables.writing import column
 from electorate.threads import ThreadPool
 
 properties = settings(max_examples=40, derandomize=True, deadline=None)
@@ -259,15 +259,17 @@ def test_blocks_hold_whole_rows(rows: list[list[str]], size: int, ended: bool) -
 
 
 def parts_of(text: bytes, size: int) -> Any:
-    before, blocks.BLOCK = blocks.BLOCK, size
+    before, text_tables.BLOCK = text_tables.BLOCK, size
     try:
-        yield from map(bytes, blocks.blocks(Source("t.csv"), b"", io.BytesIO(text)))
+        header = text_tables.Header([], b"", 1, 0)
+        for block in text_tables.numbered_blocks(Source("t.csv"), header, io.BytesIO(text)):
+            yield bytes(block.text)
     finally:
-        blocks.BLOCK = before
+        text_tables.BLOCK = before
 
 
 def test_a_quote_that_is_none_does_not_take_the_whole_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "LONGEST_CELL", 1000)
+    monkeypatch.setattr(text_tables, "LONGEST_CELL", 1000)
     text = b'pipe 5" wide,1\n' + b"abc,2\n" * 2000
     found = list(parts_of(text, 100))
     assert b"".join(found) == text
@@ -275,7 +277,7 @@ def test_a_quote_that_is_none_does_not_take_the_whole_text(monkeypatch: pytest.M
 
 
 def test_a_row_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(text_tables, "LONGEST_LINE", 1000)
     with pytest.raises(TableError, match="longer than"):
         list(parts_of(b"a" * 5000, 100))
 
@@ -286,7 +288,7 @@ def test_line_breaks_in_cells_across_parts(tmp_path: Path, monkeypatch: pytest.M
     model = electorate.AdaBoostClassifier(n_estimators=10).fit(X, y)
     model.save(tmp_path / "m")
     X.to_csv(tmp_path / "t.csv", index=False)
-    monkeypatch.setattr(blocks, "BLOCK", 257)
+    monkeypatch.setattr(text_tables, "BLOCK", 257)
     for keep in ([], ["--keep", "kind"]):
         assert main(["predict", str(tmp_path / "m"), str(tmp_path / "t.csv"), "--out", str(tmp_path / "p"), *keep]) == 0
         said = pd.read_csv(tmp_path / "p")
@@ -301,7 +303,7 @@ def test_an_infinite_number_in_a_later_part_is_named_by_its_line(
     electorate.AdaBoostClassifier(n_estimators=10).fit(X, y).save(tmp_path / "m")
     X.loc[200, "c"] = np.inf
     X.to_csv(tmp_path / "t.csv", index=False)
-    monkeypatch.setattr(blocks, "BLOCK", 257)
+    monkeypatch.setattr(text_tables, "BLOCK", 257)
     assert main(["predict", str(tmp_path / "m"), str(tmp_path / "t.csv"), "--out", str(tmp_path / "p")]) == 1
     said = capsys.readouterr().err
     assert "t.csv, line 202: column 'c'" in said

@@ -27,8 +27,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from electorate.cli import source_of
-    from electorate.tables.in_order import in_order
-    from electorate.tables.streaming import kinds_of, names_of, open_stream
+    from electorate.tables.streaming import in_order, kinds_of, names_of, open_stream
     from electorate.tables.writing import open_writer
 
     _refuse_clashes(options.keep)
@@ -97,9 +96,8 @@ def _refuse_clashes(keep: list[str]) -> None:
 
 
 def _predicted(model: Any, table: Any, names: list[str], options: argparse.Namespace) -> Any:
-    from electorate.tables.source import pyarrow
+    from electorate.tables.source import arrow
 
-    arrow = pyarrow()
     X = table.select(names)
     columns = {name: table.column(name) for name in options.keep}
     if not hasattr(model, "classes_"):
@@ -118,7 +116,7 @@ def _predicted(model: Any, table: Any, names: list[str], options: argparse.Names
 
 def _labels(model: Any, best: Any) -> Any:
     """Labels by their place: a dictionary, so that texts are looked at once per class, not per row."""
-    from electorate.tables.columns import column, places
-    from electorate.tables.source import pyarrow
+    from electorate.tables.source import arrow
+    from electorate.tables.writing import column, indices
 
-    return pyarrow().DictionaryArray.from_arrays(places(best), column(model.classes_))
+    return arrow.DictionaryArray.from_arrays(indices(best), column(model.classes_))

@@ -34,7 +34,7 @@ class Factors:
     @cached_property
     def not_a_number(self) -> Any:
         """The first value in a row that is neither a number nor missing, or None."""
-        odd = [_number(value) is None and not is_missing(value) for value in self.values]
+        odd = [as_number(value) is None and not is_missing(value) for value in self.values]
         found = np.flatnonzero(np.array([*odd, False])[self.rows])
         return self.values[self.rows[found[0]]] if len(found) else None
 
@@ -86,10 +86,10 @@ def hold_numbers(values: list[Any]) -> bool:
 
 def as_numbers(values: list[Any]) -> NDArray[np.float64]:
     """Return the values as numbers; NaN for what is no number, or none that float64 can hold."""
-    return np.array(list(map(_number, values)), dtype=np.float64)
+    return np.array(list(map(as_number, values)), dtype=np.float64)
 
 
-def _number(value: Any) -> float | None:
+def as_number(value: Any) -> float | None:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
