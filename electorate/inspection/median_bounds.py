@@ -36,7 +36,7 @@ def median_bounds(model: Any, error: Any, rows: Any, delta: float) -> list[Bound
             up_to = "up to constants: not a certificate"
             found.append(Bound("median, smooth confidences", SMOOTH, up_to))
         return found
-    if model._by_columns and np.isnan(rows.table).any():
+    if model._by_rows and np.isnan(rows.table).any():
         reason = "some predictions are missing, where voters abstain: the confidences are not constant"
         return [refused("median, finitely many voters", FINITE, reason)]
     margins = tube_margins(model, rows.X, rows.y.astype(np.float64), error.eps)
@@ -47,7 +47,7 @@ def median_bounds(model: Any, error: Any, rows: Any, delta: float) -> list[Bound
         return bounds.median_bound(lambda rho: float(np.mean(margins <= rho)), n, Counted(r, counted), part)
 
     finite = "median, finitely many voters"
-    if model._by_columns:
+    if model._by_rows:
         return [proved(finite, FINITE, at, delta, (IID, FIXED))]
     reason = "the voters are not a finite set that was fixed before the rows were drawn: Theorem 4 covers them"
     return [refused(finite, FINITE, reason), proved(name, INFINITE, at, delta, (IID,))]
@@ -61,7 +61,7 @@ def _refuse(model: Any, error: Any, rows: Any) -> None:
     seen: Seen | None = getattr(model, "seen_", None)
     if rows.weight is not None or (seen is not None and seen.weighted):
         raise ValueError("the rows have weights, so they are no sample of the rows to come")
-    if model.vote_.trees is None and not model._by_columns:
+    if model.vote_.trees is None and not model._by_rows:
         raise ValueError("foreign voters: nothing bounds how complex they are")
     if not model.vote_.n_voters:
         raise ValueError("there are no voters")
@@ -96,7 +96,7 @@ def _complexity(model: Any, rows: Any, n: int) -> tuple[float, bool]:
     """
     from electorate.inspection.certificates import _levels
 
-    if model._by_columns:
+    if model._by_rows:
         return massart(n, math.log((n + 1) * model.n_features_in_)), False
 
     categories = model.bins_.categories
