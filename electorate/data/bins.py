@@ -20,7 +20,7 @@ from electorate.threads import ThreadPool
 
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
 MOST_PADDING = 1 << 20  # numbers that padding may add before columns are grouped by their length
-EXACT_VALUES = 65_534  # "exact" mode: distinct values of a column that 16 bits can tell apart
+EXACT_VALUES = 65_534  # "exact" mode: distinct values of a column that fit in 16 bits, with the missing bin
 SKETCH_VALUES = 2**15
 ROWS_PER_BLOCK = 1000  # a block of 50 columns stays in the second-level cache; 2048 rows cost half as much again
 ROWS_PER_SKETCH = 16_384  # eight columns of them are 1 MiB

@@ -1,6 +1,6 @@
 """Checks of the arguments of users: X as a table, y as labels 0..K-1, weights as floats, and options about columns.
 
-Errors name the column, the row or the option, and say what to do.
+Errors name the column, the row or the option, and what to do.
 """
 
 import math
@@ -83,7 +83,7 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]
     if texts:
         raise ValueError(
             f"column {table.column_name(texts[0])} holds categories, and {type(estimator._family()).__name__} needs "
-            "numbers: encode it first, with scikit-learn's OneHotEncoder say"
+            "numbers: encode it first, for example with scikit-learn's OneHotEncoder"
         )
     refuse_too_large(24 * table.n_rows * table.n_columns)
     block = np.empty((table.n_columns, table.n_rows))

@@ -33,7 +33,7 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
     check_n_rows(targets, n_rows)
     refuse_missing(targets, ~np.isfinite(targets), "target")
     if len(targets) and not np.isfinite(4 * (float(targets.max()) - float(targets.min()))):
-        raise ValueError("y spans more than a float64 can tell apart: divide it by a large number")
+        raise ValueError("the range of y is too large for float64: divide y by a large number")
     return targets
 
 
