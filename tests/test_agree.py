@@ -18,8 +18,7 @@ from electorate.data.all_reduce import Gather, Max, Min, Reduce, SortedUnion, re
 from electorate.data.bins import Sketch, find_bins, find_bins_steps
 from electorate.data.inputs import EXACT_BITS, exact_sums
 from electorate.data.split import DrawCandidates, _quotas, draw, draw_steps
-from electorate.data.stack import Stack
-from electorate.data.table import Categories, read_table
+from electorate.data.table import Categories, Stack, read_table
 from electorate.data.weights import read_weights, read_weights_steps
 from electorate.threads import ThreadPool
 

@@ -176,8 +176,7 @@ def test_parts_with_gaps_are_read_from_their_own_memory() -> None:
     numbers = [None if rng.random() < 0.3 else float(rng.normal()) for _ in range(100)]
     texts = [None if rng.random() < 0.3 else f"t{rng.integers(5)}" for _ in range(100)]
     whole = pa.table({"n": pa.array(numbers, pa.float64()), "t": pa.array(texts).dictionary_encode()})
-    from electorate.data.arrow_table import ArrowTable
-    from electorate.data.table import Categories, read_table
+    from electorate.data.table import ArrowTable, Categories, read_table
 
     known = {1: Categories(np.array(["t1", "t3"], dtype=object), ("t4",))}
     for first, length in ((0, 100), (3, 50), (61, 39), (99, 1)):

@@ -81,10 +81,9 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]
     table = check_table(estimator, X, reset=reset)
     texts = category_columns(table, estimator.categorical_features, table.category_columns())
     if texts:
-        raise ValueError(
-            f"column {table.column_name(texts[0])} holds categories, and {type(estimator._family()).__name__} needs "
-            "numbers: encode it first, for example with scikit-learn's OneHotEncoder"
-        )
+        name, family = table.column_name(texts[0]), type(estimator._family()).__name__
+        todo = "encode it first, for example with scikit-learn's OneHotEncoder"
+        raise ValueError(f"column {name} holds categories, and {family} needs numbers: {todo}")
     refuse_too_large(24 * table.n_rows * table.n_columns)
     block = np.empty((table.n_columns, table.n_rows))
     step = table.n_rows if table.names else ROWS_TRANSPOSED  # arrays are stored row by row, dataframes by column
@@ -147,10 +146,8 @@ def check_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
         refuse_missing(labels, [is_missing(value) for value in values], "label")
         bad = next((row for row, value in enumerate(values) if not isinstance(value, str)), None)
         if bad is not None:
-            raise ValueError(
-                f"Unknown label type: y is an array of objects and row {bad} holds {labels[bad]!r}, not a text: "
-                "convert y, with y.astype(int), astype(bool) or astype(str)"
-            )
+            found = f"y is an array of objects and row {bad} holds {labels[bad]!r}, not a text"
+            raise ValueError(f"Unknown label type: {found}: convert y, with y.astype(int), astype(bool) or astype(str)")
     check_classification_targets(labels)
     return labels
 
@@ -237,10 +234,8 @@ def category_columns(table: Table, wanted: Any, by_type: list[int]) -> list[int]
     columns = set() if wanted is None else {_column_number(table, places, item) for item in _unmask(table, wanted)}
     left_out = sorted(set(by_type) - columns)
     if left_out:
-        raise ValueError(
-            f"column {table.names[left_out[0]]!r} holds texts or categories, but categorical_features does not "
-            "name it: name it too, or use categorical_features='from_dtype'"
-        )
+        name, todo = repr(table.names[left_out[0]]), "name it too, or use categorical_features='from_dtype'"
+        raise ValueError(f"column {name} holds texts or categories, but categorical_features does not name it: {todo}")
     return sorted(columns)
 
 
@@ -250,10 +245,8 @@ def _unmask(table: Table, wanted: Any) -> list[Any]:
     except ValueError:  # lists of different lengths
         items = np.empty((0, 0))
     if items.ndim != 1:
-        raise ValueError(
-            "categorical_features must be one list of column names, positions or booleans, or 'from_dtype', not "
-            f"{wanted!r}"
-        )
+        allowed = "one list of column names, positions or booleans, or 'from_dtype'"
+        raise ValueError(f"categorical_features must be {allowed}, not {wanted!r}")
     if items.dtype == np.bool_:
         if len(items) != table.n_columns:
             raise ValueError(f"categorical_features is a mask of {len(items)} entries for {table.n_columns} columns")
@@ -277,10 +270,9 @@ def refuse_too_large(needed: int) -> None:
     """Raise MemoryError if a fit needs more bytes than are free."""
     free = free_memory()
     if free is not None and needed > free:
-        raise MemoryError(
-            f"this fit needs about {needed / 2**30:.1f} GiB beside X, and {free / 2**30:.1f} GiB are free: "
-            "use fewer rows or columns, max_bins=255 instead of 'exact', or a smaller n_jobs"
-        )
+        sizes = f"{needed / 2**30:.1f} GiB beside X, and {free / 2**30:.1f} GiB are free"
+        todo = "use fewer rows or columns, max_bins=255 instead of 'exact', or a smaller n_jobs"
+        raise MemoryError(f"this fit needs about {sizes}: {todo}")
 
 
 def refuse_many_labels(model: Any, n_labels: int) -> None:
@@ -292,11 +284,9 @@ def refuse_many_labels(model: Any, n_labels: int) -> None:
         return
     needed, free = 2 * 8 * model._booster(n_labels).n_states * n_labels * 2, free_memory()
     if free is not None and needed > free:
-        raise ValueError(
-            f"y has {n_labels} classes, for which {type(model).__name__} needs {needed / 2**30:.1f} GiB or more, and "
-            f"{free / 2**30:.1f} GiB are free: use AdaBoostRClassifier, which fits one class after the other, or merge "
-            "rare classes"
-        )
+        sizes = f"{type(model).__name__} needs {needed / 2**30:.1f} GiB or more, and {free / 2**30:.1f} GiB are free"
+        todo = "use AdaBoostRClassifier, which fits one class after the other, or merge rare classes"
+        raise ValueError(f"y has {n_labels} classes, for which {sizes}: {todo}")
 
 
 def free_memory() -> int | None:

@@ -4,7 +4,7 @@ NumPy arrays, SciPy sparse matrices and dataframes (pandas, polars, pyarrow, thr
 [column, row], C-contiguous, with NaN for missing values; category columns are read as codes of known categories.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.data.all_reduce import SortedUnion
 from electorate.data.column_views import View, in_one_piece, native_columns, views_of
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 
+ARROW_DICTIONARY = "dictionary<values=string, indices=int32, ordered=0>"
 Block = NDArray[np.float64]
 Codes = NDArray[np.float64]  # NaN for missing and unknown values
 
@@ -118,10 +120,9 @@ def read_table(X: Any) -> Table:
 def refuse_infinite(table: Table, column: int, row: int) -> None:
     """Raise ValueError for an infinite cell; column -1: there is none."""
     if column >= 0:
-        raise ValueError(
-            f"Input X contains infinity or a value too large for float64: column {table.column_name(column)}, "
-            f"{table.row_name(row)}. Replace it by a finite number, or by NaN if it is unknown."
-        )
+        where = f"column {table.column_name(column)}, {table.row_name(row)}"
+        todo = "Replace it by a finite number, or by NaN if it is unknown."
+        raise ValueError(f"Input X contains infinity or a value too large for float64: {where}. {todo}")
 
 
 def numeric_codes(values: NDArray[np.float64], categories: Categories) -> Codes:
@@ -207,10 +208,8 @@ class FrameTable(Table):
             if str(dtype) == "Unknown" and self._one(j).null_count() == self.n_rows:
                 self._factors[j] = Factors([], np.full(self.n_rows, -1, dtype=np.int32))
             elif dtype.is_temporal() or dtype.is_nested() or str(dtype) in ("Binary", "Unknown"):
-                raise ValueError(
-                    f"column {self.names[j]!r} has the type {dtype}, which has no order and no categories here: "
-                    "turn it into numbers (for a date: the days since some day) or drop it"
-                )
+                todo = "turn it into numbers (for a date: the days since some day) or drop it"
+                raise ValueError(f"column {self.names[j]!r} has the type {dtype}, neither numbers nor texts: {todo}")
 
     def _set(self, names: list[str], n_rows: int, columns: list[Any], views: Sequence[View | None]) -> None:
         """views: of the columns that NumPy can read in place."""
@@ -256,10 +255,8 @@ class FrameTable(Table):
             return np.asarray(self._one(column)[low:high].cast(nw.Float64).to_numpy(), dtype=np.float64)
         factors = self._factored(column)
         if strict and factors.not_a_number is not None:
-            raise ValueError(
-                f"column {self.names[column]!r} was numbers when the model was fitted and now holds "
-                f"something else: {factors.not_a_number!r} is not a number"
-            )
+            found = f"now holds something else: {factors.not_a_number!r} is not a number"
+            raise ValueError(f"column {self.names[column]!r} was numbers when the model was fitted and {found}")
         return np.asarray(factors.numbers[factors.rows[low:high]])
 
     def _one(self, column: int) -> Any:
@@ -275,7 +272,82 @@ class FrameTable(Table):
             try:
                 self._factors[column] = factorise(self._one(column))
             except TypeError as error:
-                raise ValueError(
-                    f"column {self.names[column]!r} holds values that are neither numbers nor texts: {error}"
-                ) from error
+                name = repr(self.names[column])
+                raise ValueError(f"column {name} holds values that are neither numbers nor texts: {error}") from error
         return self._factors[column]
+
+
+class ArrowTable(FrameTable):
+    """A pyarrow table of float64 and dictionaries of texts, each column in one chunk, read from its memory.
+
+    pyarrow's own conversions import pandas, and the base class narwhals; without them, a command that predicts starts
+    sooner.
+    """
+
+    def __init__(self, table: Any) -> None:
+        parts = [column.chunk(0) for column in table.columns]
+        views = [_filled(part, np.float64, np.nan) if str(part.type) == "double" else None for part in parts]
+        self._set(list(table.column_names), table.num_rows, table.columns, views)
+        for j in self.category_columns():
+            self._factors[j] = Factors(parts[j].dictionary.to_pylist(), _filled(parts[j].indices, np.int32, -1))
+
+    @staticmethod
+    def fits(table: Any) -> bool:
+        return all(
+            column.num_chunks == 1 and str(column.type) in ("double", ARROW_DICTIONARY) for column in table.columns
+        )
+
+
+def _filled(part: Any, kind: type[np.generic], missing: float) -> NDArray[Any]:
+    """The values of a chunk, with `missing` where there is none."""
+    valid, values = part.buffers()
+    rows = slice(part.offset, part.offset + len(part))
+    held = np.frombuffer(values, dtype=kind)[rows]
+    if not part.null_count:
+        return held
+    present = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")[rows]
+    return np.where(present, held, kind(missing))
+
+
+class Stack(Table):
+    """Several tables as one, without copying: the partitions on one worker, the rows of the first table first.
+
+    partitions: the numbers of the tables among all partitions, to name rows by.
+    """
+
+    def __init__(self, tables: Sequence[Table], partitions: Sequence[int]) -> None:
+        self.tables = tables
+        self.partitions = partitions
+        self.starts = np.cumsum([0, *(table.n_rows for table in tables)])
+        self.n_rows = int(self.starts[-1])
+        self.n_columns = tables[0].n_columns
+        self.names = tables[0].names
+
+    def read_into(self, block: Block, low: int, high: int, columns: Sequence[int]) -> None:
+        for table, first, last, place in self._parts(low, high):
+            table.read_into(block[:, place : place + last - first], first, last, columns)
+
+    def levels(self, column: int) -> NDArray[Any]:
+        name = f"column {self.names[column] if self.names else column!r}"
+        found = [SortedUnion(table.levels(column), name) for table in self.tables]
+        return sum(found[1:], start=found[0]).values
+
+    def codes(self, low: int, high: int, column: int, categories: Categories) -> Codes:
+        found = [table.codes(first, last, column, categories) for table, first, last, _ in self._parts(low, high)]
+        return np.concatenate([np.empty(0), *found])
+
+    def category_columns(self) -> list[int]:
+        return sorted({column for table in self.tables for column in table.category_columns()})
+
+    def row_name(self, row: int) -> str:
+        table = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return f"row {row - int(self.starts[table])} of partition {self.partitions[table]}"
+
+    def _parts(self, low: int, high: int) -> Iterator[tuple[Table, int, int, int]]:
+        """Yield the tables that hold rows low..high, which of their rows these are, and where they go in a block."""
+        first = max(int(np.searchsorted(self.starts, low, side="right")) - 1, 0)
+        last = int(np.searchsorted(self.starts, high, side="left"))
+        for table, start in zip(self.tables[first:last], self.starts[first:last].tolist(), strict=True):
+            begin, stop = max(low, start), min(high, start + table.n_rows)
+            if begin < stop:
+                yield table, begin - start, stop - start, begin - low
