@@ -366,7 +366,7 @@ class Shard:
         codes, on_left = self.asked(split)
         before, spare = growth.order, self._buffer("spare", len(self.grid), np.uint32)
         growth.order = self._buffer("order", len(self.grid), np.uint32)
-        n_left = kernels.part(before, node.low, node.starts, codes, on_left, growth.order, spare, starts)
+        n_left = kernels.split_rows(before, node.low, node.starts, codes, on_left, growth.order, spare, starts)
         left, right = Node(node.low, starts), Node(node.low + n_left, node.starts - starts)
         growth.nodes[split.left], growth.nodes[split.right] = left, right
         return left, right

@@ -312,9 +312,9 @@ class TargetShard(Shard):
         sure = np.ones(len(self.y)) if doubts else None
         for leaf, (value, confidence) in zip(heard.leaves, heard.outputs.tolist(), strict=True):
             node = growth.nodes[leaf]
-            kernels.tell(growth.order, node.low, node.low + node.n_rows, value, self.said)
+            kernels.fill_rows(growth.order, node.low, node.low + node.n_rows, value, self.said)
             if sure is not None:
-                kernels.tell(growth.order, node.low, node.low + node.n_rows, confidence, sure)
+                kernels.fill_rows(growth.order, node.low, node.low + node.n_rows, confidence, sure)
         self.sure = 1.0 if sure is None else sure
         self.growth = None
 
