@@ -257,14 +257,27 @@ def test_blocks_hold_whole_rows(rows: list[list[str]], size: int, ended: bool) -
     assert again == rows
 
 
+class Slow(io.BytesIO):
+    """Returns at most `size` bytes of a read."""
+
+    def __init__(self, text: bytes, size: int) -> None:
+        super().__init__(text)
+        self.size = size
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(self.size)
+
+
+class Given(Source):
+    """A text table of one column, below its header."""
+
+    def open(self) -> Any:
+        return Slow(b"a\n" + self.path.encode("latin-1"), self.types["size"])
+
+
 def parts_of(text: bytes, size: int) -> Any:
-    before, text_tables.BLOCK = text_tables.BLOCK, size
-    try:
-        header = text_tables.Header([], b"", 1, 0)
-        for block in text_tables.numbered_blocks(Source("t.csv"), header, io.BytesIO(text)):
-            yield bytes(block.text)
-    finally:
-        text_tables.BLOCK = before
+    for block in text_tables.TextTable(Given(text.decode("latin-1"), "csv", {"size": size})).blocks():
+        yield bytes(block.text)
 
 
 def test_a_quote_that_is_none_does_not_take_the_whole_text(monkeypatch: pytest.MonkeyPatch) -> None:

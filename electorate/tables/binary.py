@@ -24,6 +24,10 @@ class BinaryTable:
     file: Any
 
     @property
+    def names(self) -> list[str]:
+        return [str(name) for name in self.schema.names]
+
+    @property
     def n_bytes(self) -> int:
         """The unpacked size that a Parquet file states; 0 for Arrow."""
         if self.source.kind != "parquet":
@@ -34,11 +38,12 @@ class BinaryTable:
     def batches(self, places: list[int]) -> Iterator[Any]:
         """Yield the columns at these places, some rows at a time."""
         n_rows = max(256, min(ROWS_AT_ONCE, CELLS_AT_ONCE // max(1, len(places))))
-        batches, chosen = self.file, places
+        batches = self.file
+        chosen: list[Any] = places
         with _named(self.source):
             if self.source.kind == "parquet":
-                every = self.schema.names  # a new list on each access
-                chosen = [every[place] for place in places]
+                names = self.names
+                chosen = [names[place] for place in places]
                 batches = self.file.iter_batches(n_rows, columns=chosen)
             elif hasattr(batches, "num_record_batches"):
                 batches = map(batches.get_batch, range(batches.num_record_batches))

@@ -16,16 +16,7 @@ from electorate.escape import literal
 from electorate.tables import binary
 from electorate.tables.source import OpenedSource, Source, arrow, list_names
 from electorate.tables.streaming import in_order
-from electorate.tables.text import (
-    AS_TEXT,
-    Parser,
-    RowLines,
-    TextBlock,
-    has_row_per_line,
-    not_a_number,
-    numbered_blocks,
-    read_header,
-)
+from electorate.tables.text import AS_TEXT, Parser, RowLines, TextBlock, TextTable, has_row_per_line, not_a_number
 
 MOSTLY = 0.95  # a column with this share of numbers is one of numbers, and the other cells are mistakes
 GUESSED = 2**20  # bytes by which types are guessed
@@ -107,9 +98,7 @@ def read_training(source: Source, request: TableRequest) -> TrainingTable:
 
 def column_names(source: Source) -> list[str]:
     """Return the columns of a table, without reading its rows."""
-    if source.is_text:
-        return read_header(source, source.open()).names
-    return [str(name) for name in binary.open_binary(source).schema.names]
+    return TextTable(source).names if source.is_text else binary.open_binary(source).names
 
 
 def refuse_no_target(source: Source) -> None:
@@ -154,11 +143,13 @@ class MemoryWatch:
         self.source, self.opened = source, opened
         self.free, self.taken = free_memory(), 0
 
-    def add(self, table: Any) -> None:
+    def add(self, table: Any) -> Any:
+        """Return a table or batch after adding its memory."""
         self.taken += int(table.nbytes) + PER_ROW * int(table.num_rows)
         share = None if self.opened is None else self.opened.share_read
         is_sure = share is not None and (share >= SURE or (self.free is not None and self.taken > self.free // 4))
         self.expect(int(self.taken / share) if is_sure and share else self.taken)
+        return table
 
     def expect(self, needed: int) -> None:
         if self.free is not None and needed > self.free:
@@ -169,15 +160,12 @@ class MemoryWatch:
 
 def _read_binary(source: Source, request: TableRequest) -> Any:
     opened = binary.open_binary(source)
-    places = _places(source, [str(name) for name in opened.schema.names], request)
+    places = _places(source, opened.names, request)
     fields = [opened.schema.field(place) for place in places]
     binary.refuse_unusable(source, [field for field in fields if field.name not in source.types])
     watch = MemoryWatch(source)
     watch.expect(opened.n_bytes)
-    batches = []
-    for batch in opened.batches(places):
-        watch.add(batch)
-        batches.append(batch)
+    batches = [watch.add(batch) for batch in opened.batches(places)]
     table = arrow.Table.from_batches(batches, arrow.schema(fields))
     names = [str(field.name) for field in fields]
     columns = [
@@ -191,28 +179,26 @@ def _read_binary(source: Source, request: TableRequest) -> Any:
 
 
 def _read_text(source: Source, request: TableRequest) -> tuple[Any, RowLines]:
-    stream = source.open()
-    header = read_header(source, stream)
-    places = _places(source, header.names, request)
-    blocks = numbered_blocks(source, header, stream)
+    text = TextTable(source)
+    places = _places(source, text.names, request)
+    blocks = text.blocks()
     first = next(blocks, None)
     if first is None:
         raise source.error("the table has no rows")
-    kinds = _guess(source, header.names, places, first)
+    kinds = _guess(source, text.names, places, first)
     read_as = {place: "number" if kind == "number" else "text" for place, kind in kinds.items()}
-    parser = Parser(source, header.names, read_as, AS_TEXT)
+    parser = Parser(source, text.names, read_as, AS_TEXT)
 
     def parse(block: TextBlock) -> tuple[Any, int, bool]:
         table = parser.table(block)
         return table, block.line, has_row_per_line(block, table.num_rows)
 
-    lines, watch, tables = RowLines(source), MemoryWatch(source, stream), []
+    lines, watch, tables = RowLines(source), MemoryWatch(source, text.stream), []
     for table, line, is_plain in in_order(parse, chain([first], blocks)):
-        watch.add(table)
+        tables.append(watch.add(table))
         lines.add(line, table.num_rows, is_plain)
-        tables.append(table)
     table = arrow.concat_tables(tables)
-    unknown = {header.names[place] for place, kind in kinds.items() if kind == "unknown"}
+    unknown = {text.names[place] for place, kind in kinds.items() if kind == "unknown"}
     columns = [
         _settle(source, column, name, lines) if name in unknown else column
         for name, column in zip(table.column_names, table.columns, strict=True)

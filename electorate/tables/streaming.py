@@ -16,7 +16,7 @@ import numpy as np
 from electorate.escape import literal
 from electorate.tables import binary
 from electorate.tables.source import Source, TableError, arrow
-from electorate.tables.text import Parser, line_in, numbered_blocks, read_header
+from electorate.tables.text import Parser, TextTable, line_in
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -65,20 +65,18 @@ def open_stream(source: Source, kinds: dict[str, str], keep: list[str]) -> Strea
     """Open the columns of `kinds` ("number" or "text"), and those to copy unchanged."""
     wanted = list(dict.fromkeys([*kinds, *keep]))
     if source.is_text:
-        stream = source.open()
-        header = read_header(source, stream)
+        text = TextTable(source)
         read_as = {"number": "number", "text": "category", None: "text"}
-        places = zip(source.places(wanted, header.names), wanted, strict=True)
-        parser = Parser(source, header.names, {place: read_as[kinds.get(name)] for place, name in places})
-        return Stream(numbered_blocks(source, header, stream), parser.table, partial(line_in, source))
+        places = zip(source.places(wanted, text.names), wanted, strict=True)
+        parser = Parser(source, text.names, {place: read_as[kinds.get(name)] for place, name in places})
+        return Stream(text.blocks(), parser.table, partial(line_in, source))
     opened = binary.open_binary(source)
 
     def table(part: Any) -> Any:
         columns = zip(part.columns, wanted, strict=True)
         return arrow.Table.from_arrays([_typed(source, column, name, kinds) for column, name in columns], wanted)
 
-    batches = opened.batches(source.places(wanted, [str(name) for name in opened.schema.names]))
-    return Stream(batches, table, lambda part, row: None)
+    return Stream(opened.batches(source.places(wanted, opened.names)), table, lambda part, row: None)
 
 
 def _typed(source: Source, column: Any, name: str, kinds: dict[str, str]) -> Any:

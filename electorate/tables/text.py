@@ -9,13 +9,12 @@ import io
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
 from electorate.data.factors import as_number
 from electorate.escape import literal
-from electorate.tables.source import OpenedSource, Source, TableError, arrow
+from electorate.tables.source import Source, TableError, arrow
 
 OTHER_SEPARATORS = (";", "\t", "|", ",")
 LONGEST_HEADER = 64 * 2**20
@@ -28,57 +27,73 @@ LONGEST_FIELD = 2**27
 ROWS_OF_WIDE_TABLES = 64  # a block holds at least about this many: every column of a block costs a call
 
 
-@dataclass(frozen=True)
-class Header:
-    """rest: the bytes that were read after the header. line: the number of the line after it. length: in bytes."""
+class TextBlock(NamedTuple):
+    """Rows of a text, and the number of the line they begin in."""
 
-    names: list[str]
-    rest: bytes
+    text: memoryview
     line: int
-    length: int
 
 
-def read_header(source: Source, stream: OpenedSource) -> Header:
-    """Read the names of the columns, in the first line that is not empty."""
-    prefix, n_empty = _first_lines(source, stream)
-    end = _end_of_header(prefix)
-    first, line = prefix[:end], n_empty + 1
-    if b"\r" in first[:-2] and b'"' not in first:
-        raise source.error("lines end with a carriage return alone: save the table with usual line ends", line)
-    if first.count(source.delimiter.encode()) >= MOST_COLUMNS:
-        raise source.error(f"the header has more than {MOST_COLUMNS:,} columns", line)
-    try:
-        text = first.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
-        names = next(csv.reader(text.splitlines(keepends=True), delimiter=source.delimiter, strict=True))
-    except UnicodeDecodeError as error:
-        raise source.bad_byte(error, line) from None
-    except (csv.Error, StopIteration):
-        raise source.error("the header cannot be read: a quote is not closed, or it has no names", line) from None
-    others = [sign for sign in OTHER_SEPARATORS if len(names) == 1 and sign in names[0] and sign != source.delimiter]
-    if others:
-        sign = r"\t" if others[0] == "\t" else others[0]
-        raise source.error(f"the header is one name; if its parts are columns, add --delimiter '{sign}'", line)
-    if all(as_number(name) is not None for name in names):
-        raise source.error("the first line holds numbers, not names: add a line with the columns' names", line)
-    return Header(names, prefix[end:], line + first.count(b"\n"), len(first))
+class TextTable:
+    """A text table. names: of its columns, in the first line that is not empty."""
 
+    def __init__(self, source: Source) -> None:
+        self.source, self.stream = source, source.open()
+        prefix, n_empty = self._first_lines()
+        end = _end_of_header(prefix)
+        first, line = prefix[:end], n_empty + 1
+        if b"\r" in first[:-2] and b'"' not in first:
+            raise source.error("lines end with a carriage return alone: save the table with usual line ends", line)
+        if first.count(source.delimiter.encode()) >= MOST_COLUMNS:
+            raise source.error(f"the header has more than {MOST_COLUMNS:,} columns", line)
+        try:
+            text = first.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
+            names = next(csv.reader(text.splitlines(keepends=True), delimiter=source.delimiter, strict=True))
+        except UnicodeDecodeError as error:
+            raise source.bad_byte(error, line) from None
+        except (csv.Error, StopIteration):
+            raise source.error("the header cannot be read: a quote is not closed, or it has no names", line) from None
+        others = [
+            sign for sign in OTHER_SEPARATORS if sign != source.delimiter and len(names) == 1 and sign in names[0]
+        ]
+        if others:
+            sign = r"\t" if others[0] == "\t" else others[0]
+            raise source.error(f"the header is one name; if its parts are columns, add --delimiter '{sign}'", line)
+        if all(as_number(name) is not None for name in names):
+            raise source.error("the first line holds numbers, not names: add a line with the columns' names", line)
+        self.names, self._rest = names, prefix[end:]
+        self._line, self._length = line + first.count(b"\n"), len(first)
 
-def _first_lines(source: Source, stream: OpenedSource) -> tuple[bytes, int]:
-    """Read to the end of the header or further; also return how many empty lines came before it."""
-    prefix, n_empty = b"", 0
-    while len(prefix) < LONGEST_HEADER:
-        more = stream.read(2**20)
-        if not prefix and more[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise source.error("this is UTF-16: add --encoding utf-16", 1)
-        text = (prefix + more).removeprefix(b"\xef\xbb\xbf")
-        start = len(text) - len(text.lstrip(b"\r\n"))
-        n_empty += text.count(b"\n", 0, start)
-        prefix = text[start:]
-        if not more or _end_of_header(prefix) < len(prefix):
-            break
-    if not prefix.strip():
-        raise source.error("the table is empty")
-    return prefix, n_empty
+    def _first_lines(self) -> tuple[bytes, int]:
+        """Read to the end of the header or further; also return how many empty lines came before it."""
+        prefix, n_empty = b"", 0
+        while len(prefix) < LONGEST_HEADER:
+            more = self.stream.read(2**20)
+            if not prefix and more[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                raise self.source.error("this is UTF-16: add --encoding utf-16", 1)
+            text = (prefix + more).removeprefix(b"\xef\xbb\xbf")
+            start = len(text) - len(text.lstrip(b"\r\n"))
+            n_empty += text.count(b"\n", 0, start)
+            prefix = text[start:]
+            if not more or _end_of_header(prefix) < len(prefix):
+                break
+        if not prefix.strip():
+            raise self.source.error("the table is empty")
+        return prefix, n_empty
+
+    def blocks(self) -> Iterator[TextBlock]:
+        """Yield the rows below the header."""
+        rest, line, more = self._rest, self._line, b"begin"
+        while more:
+            more = self.stream.read(max(BLOCK, ROWS_OF_WIDE_TABLES * self._length))
+            rest += more
+            end = _end_of_rows(rest) if more else len(rest)
+            if end:
+                yield TextBlock(memoryview(rest)[:end], line)
+                line += rest.count(b"\n", 0, end)
+                rest = rest[end:]
+            elif len(rest) > LONGEST_LINE:
+                raise self.source.error(f"a row is longer than {LONGEST_LINE >> 20} MiB")
 
 
 def _end_of_header(text: bytes) -> int:
@@ -89,28 +104,6 @@ def _end_of_header(text: bytes) -> int:
             return len(text) if end < 0 else end + 1
         end = text.find(b"\n", end + 1)
     return first + 1
-
-
-class TextBlock(NamedTuple):
-    """Rows of a text, and the number of the line they begin in."""
-
-    text: memoryview
-    line: int
-
-
-def numbered_blocks(source: Source, header: Header, stream: Any) -> Iterator[TextBlock]:
-    """Yield the rows below a header."""
-    rest, line, more = header.rest, header.line, b"begin"
-    while more:
-        more = stream.read(max(BLOCK, ROWS_OF_WIDE_TABLES * header.length))
-        rest += more
-        end = _end_of_rows(rest) if more else len(rest)
-        if end:
-            yield TextBlock(memoryview(rest)[:end], line)
-            line += rest.count(b"\n", 0, end)
-            rest = rest[end:]
-        elif len(rest) > LONGEST_LINE:
-            raise source.error(f"a row is longer than {LONGEST_LINE >> 20} MiB")
 
 
 def _end_of_rows(text: bytes) -> int:
@@ -236,6 +229,5 @@ class RowLines:
             return line + row - first
         if not self.source.is_file:
             return None
-        stream = self.source.open()
-        blocks = numbered_blocks(self.source, read_header(self.source, stream), stream)
-        return next((line_in(self.source, block, row - first) for block in islice(blocks, at, None)), None)
+        blocks = islice(TextTable(self.source).blocks(), at, None)
+        return next((line_in(self.source, block, row - first) for block in blocks), None)
