@@ -177,7 +177,9 @@ def test_a_strength_is_what_the_documentation_says(by: str, smallest: Any) -> No
     X, y, X_thin, y_thin = halves(2)
     forest = MODELS["forest"].fit(X, y)
     small = thin(forest, X_thin, y_thin, by=by)
-    strength = next(c.strength for c in small.tried_ if PROGRAMS[by].shown(c.strength) in small.summary_)
+    strength = next(
+        c.strength for c in small.tried_ if PROGRAMS[by].text.format(c.strength, c.strength**-2) in small.summary_
+    )
     said = np.array([2 * tree.predict_proba(X_thin)[:, 1] - 1 for tree in forest.estimators_])
     signs, n = np.where(y_thin == "b", 1.0, -1.0), len(y_thin)
     alpha = np.zeros(len(said))

@@ -149,7 +149,7 @@ class Rows:
 
 def _door(model: Any) -> Any:
     """What knows how to read X."""
-    return getattr(model, "_door", model)
+    return getattr(model, "_input_model", model)
 
 
 class Mistakes:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.model.ensemble import NODE_ARRAYS, Ensemble
-from electorate.model.file_parts import expect
 from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.trace import CLASSIFIER_COLUMNS, MEDIAN_COLUMNS
+from electorate.modelfile import expect
 from electorate.registry import ALGORITHMS
 
 ALWAYS = frozenset({"step", "edge", "n_voters", "seconds"})  # also where there is no round
