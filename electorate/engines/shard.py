@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block, similar_sizes
-from electorate.data.buffers import BlockReader
-from electorate.data.table import Table, refuse_infinite
+from electorate.data.table import BlockReader, Table, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from electorate.data import inputs
 from electorate.data.sparse_format import check_sparse
-from electorate.data.stack import Stack
-from electorate.data.table import Table, read_table
+from electorate.data.table import Stack, Table, read_table
 from electorate.data.targets import check_targets
 from electorate.threads import ThreadPool
 from electorate.training.worker_data import Given, TargetWorkerData, WorkerData
