@@ -79,7 +79,7 @@ n_jobs, random_state
         How far the objective of the model is above the least over its pool, at most. Infinite without a penalty.
     history_ : dict of ndarray
         Per round: step and edge (the paper's mu - M) of the voter that came, or moved first; objective; n_voters (of a
-        weight that is not 0); seconds; validation; train_error for the last round of the model (``staged_score`` has all).
+        weight that is not 0); seconds; validation; train_error for the last round of the model (all: ``staged_score``).
         Without re-weighting copies count apart in the penalty.
     stop_reason_ : str
         ``n_estimators``, ``converged`` (within tol), ``no_edge`` (no move lowers the objective), ``max_voters``,
