@@ -33,6 +33,8 @@ from electorate.grid import on_grid
 from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
 from electorate.model.voter_outputs import Picks, Voices, rows_of, voices_of
+from electorate.theory.bounds import HINGE
+from electorate.theory.training import Guarantees
 from electorate.threads import ThreadPool
 from electorate.training.totally_corrective import (
     Normal,
@@ -321,6 +323,8 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
     >>> len(small.kept_) <= 10
     True
     """
+
+    _guarantees = Guarantees(loss=HINGE)
 
     classes_: NDArray[Any]
     n_features_in_: int

@@ -10,6 +10,7 @@ from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.base import BoostedClassifier
 from electorate.model import decisions
+from electorate.theory import training as proved
 
 
 class AdaBoostClassifier(BoostedClassifier):
@@ -89,6 +90,8 @@ class AdaBoostClassifier(BoostedClassifier):
     >>> model.stop_reason_
     'n_estimators'
     """
+
+    _guarantees = proved.Guarantees(proved.MEAN_EXP, "AdaBoost: the product of Z_t", proved.adaboost, proved.edges)
 
     def __init__(
         self,

@@ -31,6 +31,8 @@ from electorate.model.foreign_ensemble import Committee
 from electorate.model.outcome import Outcome, history_of
 from electorate.model.row_ensemble import Council
 from electorate.model.text import column_names
+from electorate.theory import training as proved
+from electorate.theory.bounds import HINGE
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Hooks
 from electorate.training.column_generation import Candidate, Generation
@@ -339,6 +341,8 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
     >>> model.stop_reason_, model.gap_ <= 1e-4
     ('converged', True)
     """
+
+    _guarantees = proved.Guarantees(rounds=proved.lpboost, loss=HINGE)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **TotallyCorrectiveClassifier._parameter_constraints,

@@ -22,6 +22,8 @@ from electorate.grid import UNITS
 from electorate.model.moves import Moves, in_units
 from electorate.model.row_ensemble import Council
 from electorate.modelfile import Contents, require
+from electorate.theory import training as proved
+from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
 from electorate.training import quadratic
@@ -103,6 +105,10 @@ n_jobs, random_state
     >>> QuadBoostClassifier(penalty="l1", lam=0.1, reweight="cyclic").fit(X, y).stop_reason_
     'converged'
     """
+
+    _guarantees = proved.Guarantees(
+        proved.QUADRATIC_RISK, "QuadBoost paper: the quadratic risk", proved.quadboost, loss=QUADRATIC
+    )
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **{name: rule for name, rule in BoostedClassifier._parameter_constraints.items() if name != "learning_rate"},

@@ -18,6 +18,8 @@ from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, Task, TotallyCorrectiveClassifier, joined_history
 from electorate.model.outcome import Outcome
 from electorate.model.voter_outputs import Picks, rows_of, voices_of
+from electorate.theory.bounds import HINGE
+from electorate.theory.training import Guarantees
 from electorate.training.totally_corrective import (
     Said,
     Weighed,
@@ -182,6 +184,8 @@ class RLPBoostClassifier(ReweighedClassifier):
     True
     """
 
+    _guarantees = Guarantees(loss=HINGE)
+
     _program = "RLPBoost's objective"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **TotallyCorrectiveClassifier._parameter_constraints,
@@ -250,6 +254,8 @@ class RQPBoostClassifier(ReweighedClassifier):
     >>> RQPBoostClassifier(n_estimators=50).fit(X, y).kkt_residual_ < 1e-6
     True
     """
+
+    _guarantees = Guarantees(loss=HINGE)
 
     _program = "RQPBoost's objective"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012

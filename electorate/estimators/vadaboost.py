@@ -11,6 +11,7 @@ from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
 from electorate.estimators.base import BoostedClassifier, one_vs_rest_probabilities
 from electorate.modelfile import Contents, require
+from electorate.theory import training as proved
 from electorate.training import classification
 
 LAMS = tuple(k / 10 for k in range(11))  # that lam="auto" tries
@@ -107,6 +108,8 @@ class VadaBoostClassifier(Penalised):
     >>> VadaBoostClassifier(lam=0.3, n_estimators=20).fit(X, y).stop_reason_
     'n_estimators'
     """
+
+    _guarantees = proved.Guarantees(proved.COST_3, "VadaBoost paper: the mean of exp(-y f)", proved.vadaboost)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedClassifier._parameter_constraints,
