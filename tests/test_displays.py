@@ -234,7 +234,7 @@ def test_tree_sizes_are_counted_in_words(ax: Any) -> None:
             np.testing.assert_array_equal(np.sort(display.sizes[name]), np.sort(sizes))
         assert len(display.sizes[name]) == len(model.steps_)
     assert sum(bar.get_height() for bar in ax.patches) == sum(map(len, display.sizes.values()))
-    with pytest.raises(TypeError, match="not electorate.s trees"):
+    with pytest.raises(TypeError, match="are not electorate"):
         TreeSizesDisplay.from_estimator(AdaBoostClassifier(DecisionTreeClassifier()).fit(X, y))
 
 
