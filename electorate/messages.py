@@ -10,17 +10,17 @@ ROOT = 0
 
 
 @dataclass
-class Question:
-    """One question of a voter: the rows of `node` go to `left` or `right` by the bin of one column."""
+class Split:
+    """One split of a voter: the rows of `node` go to `left` or `right` by the bin of one column."""
 
     node: int
     left: int
     right: int
     column: int
-    cut: int  # the last bin on the left; -1 for a question by category
+    cut: int  # the last bin on the left; -1 for a split by category
     on_left: NDArray[np.bool_]  # by bin
 
-    def same_as(self, other: "Question") -> bool:
+    def same_as(self, other: "Split") -> bool:
         """Whether it sends the same rows to the same nodes."""
         return self is other or (
             (self.node, self.left, self.right, self.column) == (other.node, other.left, other.right, other.column)
@@ -32,7 +32,7 @@ class Question:
 class Change:
     """One more voter: its questions, parents first, its leaves, and what a leaf adds to the state of an example."""
 
-    questions: list[Question]
+    splits: list[Split]
     leaves: list[int]
     gains: NDArray[np.float64]  # [state, label, leaf]
     outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
@@ -93,7 +93,7 @@ class WorkerLostError(RuntimeError):
 class Heard:
     """A voter, as the rows are to hear it: questions, leaves and [leaf, (value, confidence)], or what it said."""
 
-    questions: list[Question]
+    splits: list[Split]
     leaves: list[int]
     outputs: NDArray[np.float64]
     said: NDArray[np.float64] | None = None  # of all rows, by a voter that was fitted elsewhere

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from electorate import kernels
 from electorate.data import inputs
 from electorate.data.seen_rows import seen_of
-from electorate.data.split import Candidates, draw, hash_rows
+from electorate.data.split import DrawCandidates, draw, hash_rows
 from electorate.data.weights import read_weights
 from electorate.engines.gram import PoolState
 from electorate.engines.shard import counts_of
@@ -32,7 +32,7 @@ from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
 from electorate.grid import on_grid
 from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
-from electorate.model.voter_outputs import Picks, Voices, rows_of, voices_of
+from electorate.model.voter_outputs import Picks, VoterOutputs, rows_of, voter_outputs_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
 from electorate.threads import ThreadPool
@@ -250,7 +250,7 @@ def _set_aside(rows: Any, labels: NDArray[np.int64], part: float, seed: int) -> 
     kernels.fold(labels.astype(np.float64), hashes)
     distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
     once = np.ones(len(distinct), dtype=np.int64)
-    drawn = draw(Candidates(distinct, once, labels[first], int(labels.max()) + 1), part)
+    drawn = draw(DrawCandidates(distinct, once, labels[first], int(labels.max()) + 1), part)
     return np.asarray(drawn[place] > 0)
 
 
@@ -412,14 +412,14 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
 
     def _weigh(self, model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
         """Weigh the voters of a fitted model by these rows, and keep few: sets the fitted attributes."""
-        voices, rows = voices_of(model), rows_of(model, X)
+        voters, rows = voter_outputs_of(model), rows_of(model, X)
         n_rows = rows.n_rows if hasattr(rows, "n_rows") else rows.shape[0]
         if len(model.classes_) == 1:
             raise ValueError("the ensemble knows one class only: there is nothing to weigh")
-        if self.max_voters is not None and self.max_voters < voices.n_runs:
+        if self.max_voters is not None and self.max_voters < voters.n_runs:
             raise ValueError(
-                f"max_voters={self.max_voters}: the ensemble has {voices.n_runs} classes, and each needs a voter of "
-                f"its own; use max_voters={voices.n_runs} or more"
+                f"max_voters={self.max_voters}: the ensemble has {voters.n_runs} classes, and each needs a voter of "
+                f"its own; use max_voters={voters.n_runs} or more"
             )
         labels = inputs.check_labels(self, y, n_rows)
         weight = inputs.check_weight(sample_weight, n_rows)
@@ -429,20 +429,20 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
         runs = [
             Rows(
-                voices.said(rows, run)[:, used],
-                codes[used] == (1 if voices.n_runs == 1 else run),
+                voters.said(rows, run)[:, used],
+                codes[used] == (1 if voters.n_runs == 1 else run),
                 counts,
                 weights.given,
             )
-            for run in range(voices.n_runs)
+            for run in range(voters.n_runs)
         ]
         search = _Search(runs, codes[used], PROGRAMS[self.by], self.max_voters)
         choice = search.choose(_set_aside(rows, codes, self.validation_fraction, seed)[used])
-        self._keep(model, voices, [search.weigh(run, [choice.strength])[0] for run in runs], choice)
+        self._keep(model, voters, [search.weigh(run, [choice.strength])[0] for run in runs], choice)
         self.tried_ = search.tried
         self.seen_ = seen_of([(rows, labels, weight)]).and_also(getattr(model, "seen_", None))
 
-    def _keep(self, model: Any, voices: Voices, alphas: list[Floats], choice: Choice) -> None:
+    def _keep(self, model: Any, voters: VoterOutputs, alphas: list[Floats], choice: Choice) -> None:
         picks: Picks = [
             [(int(t), float(a[t])) for t in np.argsort(-np.abs(a), kind="stable") if a[t] != 0] for a in alphas
         ]
@@ -450,11 +450,11 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         self.n_features_in_ = model.n_features_in_
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
-        self.ensemble_ = voices.chosen(picks)
+        self.ensemble_ = voters.chosen(picks)
         self.kept_ = np.array(sorted({t for run in picks for t, _ in run}), dtype=np.int64)
         self.weights_ = np.array(alphas)[:, self.kept_]
         self.summary_ = (
-            f"kept {len(self.kept_)} of {voices.n_voters} voters of {type(model).__name__}, weighed by {self.by!r} "
+            f"kept {len(self.kept_)} of {voters.n_voters} voters of {type(model).__name__}, weighed by {self.by!r} "
             f"with {PROGRAMS[self.by].shown(choice.strength)}; held-out accuracy of such weights {choice.score:.4f}"
         )
         self._door = _without_voters(model)

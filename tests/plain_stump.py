@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from electorate.algorithms.protocol import Step
-from electorate.messages import ROOT, Question
+from electorate.messages import ROOT, Split
 from electorate.model.casting import from_casts
 from electorate.model.ensemble import Ensemble
 from electorate.model.outcome import Cast
@@ -28,17 +28,17 @@ class Stump:
 def of_voter(voter: Voter, width: int) -> Stump:
     votes = np.argmax(voter.sums, axis=1).tolist()
     right = int(voter.sums.max(axis=1).sum())
-    if not voter.questions:
+    if not voter.splits:
         return Stump(-1, -1, np.ones(width, dtype=bool), (votes[0], votes[0]), right)
-    (question,) = voter.questions
-    return Stump(question.column, question.cut, question.on_left, (votes[0], votes[1]), right)
+    (split,) = voter.splits
+    return Stump(split.column, split.cut, split.on_left, (votes[0], votes[1]), right)
 
 
 def from_stumps(stumps: list[Stump], steps: list[float], bins: Any, n_labels: int) -> Ensemble:
     casts = []
     for stump, step in zip(stumps, steps, strict=True):
-        questions = [Question(ROOT, 1, 2, stump.column, stump.cut, stump.on_left)] if stump.column >= 0 else []
-        leaves = [1, 2] if questions else [ROOT]
+        splits = [Split(ROOT, 1, 2, stump.column, stump.cut, stump.on_left)] if stump.column >= 0 else []
+        leaves = [1, 2] if splits else [ROOT]
         sums = np.eye(n_labels, dtype=np.int64)[list(stump.labels[: len(leaves)])]
-        casts.append(Cast(Voter(questions, leaves, sums), label_outputs(sums), Step(step, 0.0, 0.0)))
+        casts.append(Cast(Voter(splits, leaves, sums), label_outputs(sums), Step(step, 0.0, 0.0)))
     return from_casts([casts], bins, 1 if n_labels == 2 else n_labels)

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from electorate.data.all_reduce import Ask, Each, Least, Most, Union, together
-from electorate.data.bins import Sketch, find_bins, finding_bins
+from electorate.data.all_reduce import Gather, Max, Min, Reduce, SortedUnion, reduce_all
+from electorate.data.bins import Sketch, find_bins, find_bins_steps
 from electorate.data.inputs import EXACT_BITS, exact_sums
-from electorate.data.split import Candidates, _quotas, draw, drawing
+from electorate.data.split import DrawCandidates, _quotas, draw, draw_steps
 from electorate.data.stack import Stack
 from electorate.data.table import Categories, read_table
-from electorate.data.weights import read_weights, reading
+from electorate.data.weights import read_weights, read_weights_steps
 from electorate.threads import ThreadPool
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
@@ -40,7 +40,7 @@ def in_parts(steps: Sequence[Any]) -> list[Any]:
         if ends:
             assert not asks, "all parts end together"
             return ends
-        answer = together(asks)
+        answer = reduce_all(asks)
 
 
 def cut(rng: np.random.Generator, n: int) -> list[np.ndarray]:
@@ -49,16 +49,16 @@ def cut(rng: np.random.Generator, n: int) -> list[np.ndarray]:
 
 def test_facts() -> None:
     asks = [
-        Ask((3, Most(np.array([1, 5])), Least(True), Each({0: "a"}))),
-        Ask((4, Most(np.array([2, 1])), Least(False), Each({1: "b"}))),
+        Reduce((3, Max(np.array([1, 5])), Min(True), Gather({0: "a"}))),
+        Reduce((4, Max(np.array([2, 1])), Min(False), Gather({1: "b"}))),
     ]
-    total, most, least, each = together(asks)
-    assert (total, most.value.tolist(), bool(least.value), each.said) == (7, [2, 5], False, {0: "a", 1: "b"})
-    assert (Union(np.array([1, 3]), "x") + Union(np.array([2, 3]), "x")).values.tolist() == [1, 2, 3]
-    nothing = Union(np.array([], dtype=object), "x")
-    assert (nothing + Union(np.array([True]), "x")).values.dtype == np.bool_
+    total, most, least, each = reduce_all(asks)
+    assert (total, most.value.tolist(), bool(least.value), each.by_part) == (7, [2, 5], False, {0: "a", 1: "b"})
+    assert (SortedUnion(np.array([1, 3]), "x") + SortedUnion(np.array([2, 3]), "x")).values.tolist() == [1, 2, 3]
+    nothing = SortedUnion(np.array([], dtype=object), "x")
+    assert (nothing + SortedUnion(np.array([True]), "x")).values.dtype == np.bool_
     with pytest.raises(ValueError, match="x holds texts in one partition and numbers in another"):
-        Union(np.array(["a"]), "x") + Union(np.array([1]), "x")
+        SortedUnion(np.array(["a"]), "x") + SortedUnion(np.array([1]), "x")
 
 
 # ---------------------------------------------------------------- rows to stop by
@@ -73,11 +73,11 @@ def test_rows_drawn_in_parts(rng: np.random.Generator, equal: bool, crowded: boo
     hashes = hashes[rng.integers(0, max(1, n // 20), n)] if equal else hashes
     hashes = hashes >> np.uint64(50) if crowded else hashes
     times, labels = rng.integers(0, 4, n), rng.integers(0, n_labels, n)
-    drawn = draw(Candidates(hashes, times, labels, n_labels), part)
+    drawn = draw(DrawCandidates(hashes, times, labels, n_labels), part)
     assert np.all((drawn >= 0) & (drawn <= times))
     rows = cut(rng, n)
-    each = [Candidates(hashes[r], times[r], labels[r], n_labels) for r in rows]
-    parts = in_parts([drawing(mine, part, k) for k, mine in enumerate(each)])
+    each = [DrawCandidates(hashes[r], times[r], labels[r], n_labels) for r in rows]
+    parts = in_parts([draw_steps(mine, part, k) for k, mine in enumerate(each)])
     elsewhere = np.concatenate(parts)
     for label in range(n_labels):
         mine = labels == label
@@ -124,7 +124,7 @@ def test_weights_read_in_parts(rng: np.random.Generator, kind: str, factors: boo
     factor = rng.choice([0.5, 1, 2, 0.3, 7], 3) if factors else None
     whole = read_weights(weight, None if factor is None else factor[group])
     rows = cut(rng, n)
-    parts = in_parts([reading(weight[r], group[r], factor) for r in rows])
+    parts = in_parts([read_weights_steps(weight[r], group[r], factor) for r in rows])
     np.testing.assert_array_equal(np.concatenate([part.times for part in parts]), whole.times)
     for part in parts:
         assert (part.bits, part.given, part.each, part.unit) == (whole.bits, whole.given, whole.each, whole.unit)
@@ -156,7 +156,7 @@ def test_bins_found_in_parts(max_bins: Any, monkeypatch: pytest.MonkeyPatch) -> 
     weights = rng.integers(0, 3, n)
     whole = find_bins(read_table(X), weights, [2], max_bins, ThreadPool(1))
     rows = cut(rng, n)
-    parts = in_parts([finding_bins(read_table(X.iloc[r]), weights[r], [2], max_bins, ThreadPool(1)) for r in rows])
+    parts = in_parts([find_bins_steps(read_table(X.iloc[r]), weights[r], [2], max_bins, ThreadPool(1)) for r in rows])
     assert all(part.same_as(whole) for part in parts)
 
 

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from electorate import AdaBoostClassifier
 from electorate.data import bins as bins_module
-from electorate.data.all_reduce import alone
+from electorate.data.all_reduce import run_locally
 from electorate.data.bins import (
     MOST_CATEGORIES,
     NO_LIMIT,
@@ -26,7 +26,7 @@ from electorate.data.bins import (
     Cutting,
     Sketch,
     count_levels,
-    cutting_columns,
+    cut_columns_steps,
     find_bins,
     find_edges,
     heaviest,
@@ -36,7 +36,7 @@ from electorate.data.table import Categories, read_table
 from electorate.data.weights import read_weights
 from electorate.engines.shard import Examples, build_shard
 from electorate.kernels import reference
-from electorate.messages import Question
+from electorate.messages import Split
 from electorate.threads import ThreadPool
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
@@ -51,7 +51,7 @@ def ones(n: int) -> np.ndarray:
 
 
 def cut_columns(table: Any, columns: list[int], weights: np.ndarray, cutting: Cutting) -> list[Cut]:
-    return alone(cutting_columns(Columns(table, weights, ThreadPool(1)), columns, table.n_rows, cutting))
+    return run_locally(cut_columns_steps(Columns(table, weights, ThreadPool(1)), columns, table.n_rows, cutting))
 
 
 def find_categories(table: Any, column: int, weights: np.ndarray) -> tuple[Categories, bool]:
@@ -394,8 +394,8 @@ def bins_of_column(shard: Any, column: int, width: int) -> np.ndarray:
     """By asking about every bin: several columns may be stored as one."""
     found = np.full(len(shard.grid), -1)
     for code in range(width):
-        question = Question(0, 1, 2, column, 0, np.arange(width) == code)
-        found[shard.left(question)] = code
+        split = Split(0, 1, 2, column, 0, np.arange(width) == code)
+        found[shard.left(split)] = code
     return found
 
 

@@ -185,7 +185,7 @@ def test_too_little_memory_is_said_before_the_work(monkeypatch: pytest.MonkeyPat
     def never(*_: Any) -> Any:
         raise AssertionError("the work has begun")
 
-    monkeypatch.setattr(worker_data, "finding_bins", never)
+    monkeypatch.setattr(worker_data, "find_bins_steps", never)
     with pytest.raises(MemoryError, match=r"needs about .* GiB beside X, and .* GiB are free.*n_jobs"):
         AdaBoostClassifier().fit(X, y)
 

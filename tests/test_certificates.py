@@ -177,10 +177,10 @@ def test_trees_are_priced_by_their_depth():
     X, y = rows(400)
     model = AdaBoostClassifier(Trees(4), n_estimators=6).fit(X, y)
     for voter in range(model.ensemble_.n_voters):
-        questions = int(np.sum(model.ensemble_.only(voter).column >= 0))
-        assert STUMPS.holds(model.ensemble_, voter) == (questions <= 1)
+        splits = int(np.sum(model.ensemble_.only(voter).column >= 0))
+        assert STUMPS.holds(model.ensemble_, voter) == (splits <= 1)
         for depth in (2, 3, 4):
-            assert trees_class(depth).holds(model.ensemble_, voter) == (questions < 2**depth)
+            assert trees_class(depth).holds(model.ensemble_, voter) == (splits < 2**depth)
 
 
 def test_pairs_rules_and_single_tests_are_known():

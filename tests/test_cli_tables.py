@@ -16,7 +16,7 @@ import electorate
 from electorate.cli import main
 from electorate.data import inputs
 from electorate.tables import blocks
-from electorate.tables.reading import Wanted, read_table, read_training
+from electorate.tables.reading import TableRequest, read_table, read_training
 from electorate.tables.source import Source, TableError
 
 FEW = ["--set", "n_estimators=3"]
@@ -239,7 +239,7 @@ def test_dates_and_lists_are_named_all_at_once(there, capsys):
         assert f"--drop {name}" in said
     drop = ["--drop", "when", "--drop", "tags", "--drop", "raw"]
     assert digest(capsys, "t.parquet", "--target", "y", *drop) == wanted
-    found = read_training(Source("t.parquet", types={"when": "number"}, drop=("tags", "raw")), Wanted("y"))
+    found = read_training(Source("t.parquet", types={"when": "number"}, drop=("tags", "raw")), TableRequest("y"))
     seconds = (frame["when"] - pd.Timestamp(0)).dt.total_seconds()
     assert found.X.column("when").to_pylist() == list(seconds)
     digest(capsys, "t.parquet", "--target", "y", "--type", "when=number", *drop[2:])

@@ -33,7 +33,7 @@ from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, Exponential, Logistic, SquaredHinge, log_slope
 from electorate.theory import complexity
 from electorate.voters.priced_trees import _Offer, _worth
-from electorate.voters.questions import Found
+from electorate.voters.splits import Found
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES

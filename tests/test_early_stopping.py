@@ -14,10 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, VALIDATED, few_distinct_rows, noisy, plain
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Trees
-from electorate.data.all_reduce import alone
-from electorate.data.split import Candidates, candidates, draw, hash_rows
+from electorate.data.all_reduce import run_locally
+from electorate.data.split import DrawCandidates, candidate_steps, draw, hash_rows
 from electorate.data.weights import read_weights
-from electorate.training.worker_data import Problem, setting_aside
+from electorate.training.worker_data import Problem, set_aside_steps
 
 
 def listening(name: str, **more: Any) -> Any:
@@ -30,12 +30,12 @@ def rows_aside(model: Any, X: Any, y: Any, weight: Any = None) -> np.ndarray:
     labels = np.searchsorted(model.classes_, y)
     table = X if isinstance(X, np.ndarray) else model._check_rows(X, reset=False)
     problem = Problem(table, labels, np.ones(len(y)) if weight is None else weight, model.classes_)
-    return alone(setting_aside(problem, model.validation_fraction, model._validation_seed))
+    return run_locally(set_aside_steps(problem, model.validation_fraction, model._validation_seed))
 
 
 def drawn(hashes: np.ndarray, times: np.ndarray, part: float) -> np.ndarray:
     """How many rows of one label are drawn, where all weights are equal."""
-    return draw(Candidates(hashes, times, np.zeros(len(times), dtype=np.int64)), part)
+    return draw(DrawCandidates(hashes, times, np.zeros(len(times), dtype=np.int64)), part)
 
 
 # ---------------------------------------------------------------- when it stops, what it keeps
@@ -324,7 +324,7 @@ def test_draws_from_equal_rows_prefer_neither_light_nor_heavy_ones() -> None:
     X, _, weight = few_distinct_rows(4000)
     means = []
     for seed in range(20):
-        rows = alone(candidates(hash_rows(X, seed), read_weights(weight)))
+        rows = run_locally(candidate_steps(hash_rows(X, seed), read_weights(weight)))
         means.append(weight[draw(rows, 0.1) > 0].mean())
     error = weight.std() / np.sqrt(400 * 20)
     assert abs(np.mean(means) - weight.mean()) < 4 * error
@@ -333,9 +333,9 @@ def test_draws_from_equal_rows_prefer_neither_light_nor_heavy_ones() -> None:
 def test_draws_from_equal_rows_do_not_depend_on_the_unit_of_the_weights() -> None:
     X, _, weight = few_distinct_rows()
     hashes = hash_rows(X, 0)
-    expected = draw(alone(candidates(hashes, read_weights(weight))), 0.2)
+    expected = draw(run_locally(candidate_steps(hashes, read_weights(weight))), 0.2)
     for factor in (3.7, 1e-300, 2.0**40):
-        chosen = draw(alone(candidates(hashes, read_weights(weight * factor))), 0.2)
+        chosen = draw(run_locally(candidate_steps(hashes, read_weights(weight * factor))), 0.2)
         np.testing.assert_array_equal(chosen, expected)
 
 
@@ -345,7 +345,7 @@ def test_whole_weights_stay_whole_on_both_sides() -> None:
     weight = np.full(40, 49.0)
     problem = Problem(X, y, weight, np.arange(2))
     for part in (0.01, 0.1, 0.31):
-        heard = alone(setting_aside(problem, part, 0))
+        heard = run_locally(set_aside_steps(problem, part, 0))
         np.testing.assert_array_equal(heard, np.rint(heard))
 
 

@@ -43,17 +43,17 @@ class Found:
         self.outputs = family.outputs(self.voter, int(np.sum(w)), "label")
         self.right = right_weight(family, self.voter)
         self.at = {0: np.ones(len(y), dtype=bool)}
-        for question in self.voter.questions:
-            left = self.goes_left(question, X[:, question.column])
-            self.at[question.left] = self.at[question.node] & left
-            self.at[question.right] = self.at[question.node] & ~left
+        for split in self.voter.splits:
+            left = self.goes_left(split, X[:, split.column])
+            self.at[split.left] = self.at[split.node] & left
+            self.at[split.right] = self.at[split.node] & ~left
         self.weights = np.array([label_weights(self.at[leaf], y, w, labels) for leaf in self.voter.leaves])
 
-    def goes_left(self, question, x):
-        known = self.bins.categories.get(question.column)
-        places = np.searchsorted(self.bins.edges[question.column] if known is None else known.levels, x)
+    def goes_left(self, split, x):
+        known = self.bins.categories.get(split.column)
+        places = np.searchsorted(self.bins.edges[split.column] if known is None else known.levels, x)
         codes = np.where(np.isnan(x), self.bins.missing, places)
-        return question.on_left[codes]
+        return split.on_left[codes]
 
     def check_sums(self):
         """The weights that the family claims for its leaves are those of the rows in them."""
@@ -106,16 +106,16 @@ def test_greedy_pairs_are_the_papers(labels, seed):
         found.check_sums()
         stump = Found(Stumps(), X, y, w, labels, categorical)
         alone = stump.right
-        assert len(found.voter.questions) in ((0,) if not stump.voter.questions else (1, 3))
-        if not stump.voter.questions:
+        assert len(found.voter.splits) in ((0,) if not stump.voter.splits else (1, 3))
+        if not stump.voter.splits:
             continue
-        first = stump.voter.questions[0]
-        assert found.voter.questions[0].same_as(first)
+        first = stump.voter.splits[0]
+        assert found.voter.splits[0].same_as(first)
         rows = stump.at[first.left]
         others = [t for j, t in every_test(X, categorical) if j != first.column]
         best = max([found.unit * right_of_four(rows, t, y, w, labels) for t in others], default=alone)
         assert found.right == max(best, alone)
-        assert len(found.voter.questions) == (3 if best > alone else 1)
+        assert len(found.voter.splits) == (3 if best > alone else 1)
 
 
 def test_both_nodes_ask_the_same():
@@ -123,7 +123,7 @@ def test_both_nodes_ask_the_same():
     X = rng.normal(size=(60, 4))
     y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3)).astype(int)
     found = Found(PairedStumps("exhaustive"), X, y, np.ones(60, dtype=int), 2)
-    top, left, right = found.voter.questions
+    top, left, right = found.voter.splits
     assert {top.column, left.column} == {0, 1}
     assert (left.column, left.cut) == (right.column, right.cut)
     assert np.array_equal(left.on_left, right.on_left)
@@ -136,8 +136,8 @@ def test_many_labels_ask_about_one_category():
     y = rng.integers(0, 8, 200)
     found = Found(PairedStumps(), X, y, np.ones(200, dtype=int), 8, [0, 1])
     found.check_sums()
-    assert len(found.voter.questions) == 3
-    assert found.voter.questions[1].on_left[:5].sum() == 1
+    assert len(found.voter.splits) == 3
+    assert found.voter.splits[1].on_left[:5].sum() == 1
 
 
 # ---------------------------------------------------------------- pools
@@ -183,8 +183,8 @@ def test_a_pool_parts_columns_evenly_and_holds_no_more_than_asked():
     used = set()
     for _ in range(200):
         found = Found(Pool(4), X, rng.integers(0, 2, 1000), np.ones(1000, dtype=int), 2)
-        (question,) = found.voter.questions
-        used.add(float(found.bins.edges[0][question.cut]))
+        (split,) = found.voter.splits
+        used.add(float(found.bins.edges[0][split.cut]))
         assert set(found.outputs[:, 0]) == {-1.0, 1.0}
     assert len(used) <= 4
     share = np.searchsorted(np.sort(X[:, 0]), sorted(used)) / 1000
@@ -221,21 +221,21 @@ def test_rules_are_grown_greedily(max_terms, labels, seed):
 
 def check_steps(found, terms, data, max_terms):
     """Step by step: the least error that one more term can give, against what the rule has."""
-    questions = found.voter.questions
+    splits = found.voter.splits
     inside = [np.ones(len(data[0]), dtype=bool)]
     for number in range(max_terms):
         now = min(matsushita(rows, *data) for rows in inside)
         least = min((matsushita(rows & term, *data) for rows in inside for term in terms), default=np.inf)
-        if number >= len(questions):
+        if number >= len(splits):
             assert least >= now - 1e-9
             return
-        question = questions[number]
-        got = [matsushita(found.at[side], *data) for side in (question.left, question.right)]
+        split = splits[number]
+        got = [matsushita(found.at[side], *data) for side in (split.left, split.right)]
         assert min(got) == pytest.approx(least, abs=1e-9)
         assert least < now
-        inside = [found.at[question.left], found.at[question.right]]
+        inside = [found.at[split.left], found.at[split.right]]
         if number > 0:  # only the side that fires goes on
-            fires = found.voter.leaves[0] if number == len(questions) - 1 else questions[number + 1].node
+            fires = found.voter.leaves[0] if number == len(splits) - 1 else splits[number + 1].node
             inside = [found.at[fires]]
 
 
@@ -245,8 +245,8 @@ def test_a_rule_says_one_thing_inside_and_one_outside():
     y = ((X[:, 0] > 0) & (X[:, 1] > 0) & (X[:, 2] > 0)).astype(int)
     family = Rules(3)
     found = Found(family, X, y, np.ones(300, dtype=int), 2)
-    assert len(found.voter.questions) == 3
-    assert sorted(q.column for q in found.voter.questions) == [0, 1, 2]
+    assert len(found.voter.splits) == 3
+    assert sorted(q.column for q in found.voter.splits) == [0, 1, 2]
     np.testing.assert_array_equal(found.at[found.voter.leaves[0]], y == 1)
     for kind in ("label", "log_odds", "gentle"):
         said = Rules(3, leaves=kind).outputs(found.voter, 300, "label")

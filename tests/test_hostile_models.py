@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import electorate as el
 from electorate import ModelFormatError, modelfile
 from electorate.commands import verify
-from electorate.data import inputs
+from electorate.data import bins, inputs
 from electorate.data.bins import reader
 from electorate.data.table import read_table
 from electorate.engines import shard
@@ -170,7 +170,7 @@ def test_small_tables_and_grouped_edges_vote_alike(
         left = np.isin(x, np.arange(categories // 2)) if categories else x <= e.threshold[3 * k]
         expected += 0.5 * np.where(left, -1, 1)
     assert np.array_equal(votes(), (expected * UNITS).astype(np.int64))
-    monkeypatch.setattr(ensemble, "MOST_PADDING", -(10**9))
+    monkeypatch.setattr(bins, "MOST_PADDING", -(10**9))
     assert np.array_equal(votes(), (expected * UNITS).astype(np.int64))
     monkeypatch.setattr(ensemble, "MOST_TABLE", -(10**9))
     assert el.load(path).ensemble_.lookup is None
@@ -494,8 +494,8 @@ def test_one_long_column_does_not_pad_the_codes_of_all_others(monkeypatch: pytes
     y = (np.nan_to_num(X[:, 2]) + np.nan_to_num(X[:, 0]) > 1).astype(np.int64)
     weight = rng.integers(0, 2, 3000)
     models = []
-    for padding in (ensemble.MOST_PADDING, -(10**9)):
-        monkeypatch.setattr(ensemble, "MOST_PADDING", padding)
+    for padding in (bins.MOST_PADDING, -(10**9)):
+        monkeypatch.setattr(bins, "MOST_PADDING", padding)
         models.append(el.AdaBoostClassifier(el.Trees(2), n_estimators=5, max_bins="exact").fit(X, y, weight))
     assert models[0].bins_.width > 256
     assert models[0].digest_ == models[1].digest_

@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "electorate"
-BOTTOM = {"grid", "messages", "threads", "escape", "safe_write"}
+BOTTOM = {"grid", "messages", "threads", "escape", "safe_write", "registry"}
 
 
 def part_of(path: Path) -> str:

@@ -26,7 +26,8 @@ from training_cases import noisy
 import electorate
 from electorate.cli import main
 from electorate.data.bins import reader
-from electorate.model import byte_votes, files, predict_from_file
+from electorate.model import byte_votes, predict_from_file
+from electorate.registry import ALGORITHMS
 from electorate.tables import blocks
 from electorate.tables.columns import column
 from electorate.tables.in_order import count_threads, in_order
@@ -56,9 +57,10 @@ def criterion(kind: str) -> str:
     return "edge" if kind in ("QuadBoostClassifier", "VadaBoostClassifier") else "gini"
 
 
-BY_TREES = [name for name in files.ESTIMATORS if name != "EBBoostClassifier"]  # which enumerates its voters
+CLASSIFIERS = [name for name, algorithm in ALGORITHMS.items() if algorithm.is_classifier]
+BY_TREES = [name for name in CLASSIFIERS if name != "EBBoostClassifier"]  # which enumerates its voters
 MODELS = {
-    **{name: {} for name in files.ESTIMATORS},
+    **{name: {} for name in CLASSIFIERS},
     **{f"{name}, trees": {"estimator": electorate.Trees(3, criterion=criterion(name))} for name in BY_TREES},
 }
 
@@ -84,7 +86,8 @@ def test_the_short_way_says_what_the_estimator_says(kind: str, n_classes: int, t
 
 
 def test_all_classifiers_have_the_short_way() -> None:
-    assert {predict_from_file.SAMME, *predict_from_file.PLAIN} == set(files.ESTIMATORS)
+    votes = {algorithm.vote for algorithm in ALGORITHMS.values() if algorithm.is_classifier}
+    assert votes == set(predict_from_file.DECIDE)
 
 
 def test_one_class_and_no_voters(tmp_path: Path) -> None:

@@ -25,11 +25,12 @@ from sklearn.utils._param_validation import (
 
 import electorate as el
 from electorate import modelfile
-from electorate.model import files, quad_files, regression_files
-from electorate.model.stored_parameters import FAMILIES, decode_parameters, encode_parameters
+from electorate.model import files
+from electorate.model.stored_parameters import decode_parameters, encode_parameters
+from electorate.registry import ALGORITHMS, FAMILIES
 from electorate.voters.confidence import Bump, Sure
 
-ESTIMATORS = sorted({*files.ESTIMATORS, *regression_files.ESTIMATORS, quad_files.KIND})
+ESTIMATORS = sorted(ALGORITHMS)
 EVERYTHING = [*ESTIMATORS, *sorted(FAMILIES)]
 
 

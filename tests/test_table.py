@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from electorate.data import column_views
-from electorate.data.buffers import Reading
+from electorate.data.buffers import BlockReader
 from electorate.data.factors import factorise
 from electorate.data.stack import Stack
 from electorate.data.table import Block, Categories, Table, numeric_codes, read_table
@@ -520,7 +520,7 @@ def test_reading_into_the_same_room(kind: str) -> None:
     table: Any = read_table(rows)
     if kind == "stack":
         table = Stack([read_table(rows[:20]), read_table(rows[20:20]), read_table(rows[20:])], [0, 1, 2])
-    reading = Reading(table)
+    reading = BlockReader(table)
     for low, high, columns in [(0, 30, [1, 2, 3]), (10, 12, [5, 0]), (15, 90, list(range(7))), (4, 4, [2])]:
         np.testing.assert_array_equal(reading.numbers(low, high, columns), array[low:high, columns].T)
 

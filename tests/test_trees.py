@@ -34,7 +34,7 @@ from electorate import (
     load,
 )
 from electorate.engines.memory import Threads
-from electorate.messages import Question
+from electorate.messages import Split
 from electorate.training.callbacks import Callback
 from electorate.voters import trees
 from electorate.voters.lookahead import MOST_CANDIDATES, MOST_CELLS, most_candidates
@@ -101,7 +101,7 @@ class Ask:
         return np.asarray(np.where(np.isnan(x), self.missing_left, x <= self.threshold))
 
 
-def all_questions(problem: Problem, rows: Mask) -> Iterator[Ask]:
+def all_splits(problem: Problem, rows: Mask) -> Iterator[Ask]:
     """Every question of a node: thresholds between neighbouring values of the whole column, then sets of categories."""
     columns = range(problem.X.shape[1])
     for j in columns:
@@ -143,7 +143,7 @@ class Grower:
         none = worth(self.criterion, problem.mass(rows))
         scored: list[tuple[float, Ask, bytes]] = []
         if problem.count(rows) >= self.min_split and np.count_nonzero(problem.mass(rows)) > 1:
-            for test in all_questions(problem, rows):
+            for test in all_splits(problem, rows):
                 left = test.left(problem.X)
                 sides = (rows & left, rows & ~left)
                 if min(map(problem.count, sides)) >= self.min_leaf and all(map(np.any, sides)):
@@ -621,19 +621,19 @@ def test_a_look_is_what_a_split_would_say(of_rows: bool) -> None:
         def best(self, search: Search) -> Voter:
             engine, width = search.engine, search.bins.width
             on_left = np.arange(width) < 3
-            first, second = Question(0, 1, 2, 1, 2, on_left), Question(2, 3, 4, 3, -1, on_left)
-            for question in (first, second):
-                looked = engine.look([question, question], of_rows)
-                split = engine.split([question])
+            first, second = Split(0, 1, 2, 1, 2, on_left), Split(2, 3, 4, 3, -1, on_left)
+            for split in (first, second):
+                looked = engine.look([split, split], of_rows)
+                lefts = engine.split([split])
                 if of_rows:
-                    rows = engine.count_rows([question.left])[0]
+                    rows = engine.count_rows([split.left])[0]
                     said.append((looked[1].sum(axis=0), rows))
                 else:
-                    said.append((looked[1], split[0]))
+                    said.append((looked[1], lefts[0]))
             return super().best(search)
 
     problem.fit(AdaBoostClassifier(Watched(2), n_estimators=2))
     assert len(said) == 4
-    for looked, split in said:
-        np.testing.assert_array_equal(looked, split)
+    for looked, expected in said:
+        np.testing.assert_array_equal(looked, expected)
         assert looked.any()

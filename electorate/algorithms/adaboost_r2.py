@@ -5,7 +5,7 @@ The arithmetic is scikit-learn's. A voter earns 1 - loss on an example, and its 
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +31,20 @@ class Award:
 
 
 @dataclass(frozen=True)
-class R2:
+class AdaBoostR2:
+    """Drucker's algorithm, with scikit-learn's treatment of the first voter."""
+
     loss: str
     learning_rate: float
+    keeps_first: ClassVar[bool] = True  # a voter without an edge, if it is the only one, as scikit-learn does
 
-    def award(self, farthest: float) -> Award:
-        return Award(self.loss, farthest if farthest > 0 else 1.0)
+    def reward(self, engine: Any) -> tuple[float, float]:
+        """The lowest and the highest award of the voter that was applied last."""
+        farthest = engine.farthest()
+        ends: tuple[float, float] = engine.reward(Award(self.loss, farthest if farthest > 0 else 1.0))
+        return ends
 
-    def step(self, engine: Any) -> MedStep:
-        """From the awards of the voter that was heard."""
+    def step(self, engine: Any, ends: tuple[float, float]) -> MedStep:
         error = 1.0 - engine.moments(0.0, 1.0).mean
         if error <= 0:
             return MedStep(1.0, 1.0, 0.0, 0.0, "perfect_voter")
@@ -47,3 +52,8 @@ class R2:
             return MedStep(0.0, 1 - 2 * error, 0.0, 0.0, "no_edge")
         size = float(on_grid(self.learning_rate * math.log((1.0 - error) / error)))
         return MedStep(size, 1 - 2 * error, 0.0, math.nan, None if size > 0 else "no_edge")
+
+    def resume(self, trace: Any) -> str | None:
+        """Why a run cannot go on after the rounds of a trace, if so."""
+        error = trace.history["error"][-1] if trace.n_rounds else 0.25
+        return "perfect_voter" if error <= 0 else "no_edge" if error >= 0.5 else None

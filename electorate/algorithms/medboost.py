@@ -7,7 +7,7 @@ sum of weight exp(-alpha award), eq. 5. Equation and line numbers are those of t
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ FIRST = 4.0  # the longest first try, where awards are at most 1
 
 
 class Passes(Protocol):
-    """What a step asks of the engine: exact sums over the awards of the voter that was heard."""
+    """Exact sums over the awards of the voter that was applied last."""
+
+    def reward(self, rewarding: Any, unit: bool = False) -> tuple[float, float]: ...
 
     def moments(self, alpha: float, most: float) -> Moments: ...
 
@@ -35,6 +37,7 @@ class ZeroOne:
     """C = 1 where the target is farther than eps, else 0."""
 
     eps: float
+    unit: ClassVar[bool] = True  # whether awards are -1 or 1
 
     def award(self, said: Array, y: Array) -> Array:
         award = np.subtract(said, y)  # in place: one array of all rows instead of three
@@ -48,6 +51,7 @@ class Linear:
     """C = |h - y| / eps: without a bound, so it can chase outliers."""
 
     eps: float
+    unit: ClassVar[bool] = False  # whether awards are -1 or 1
 
     def award(self, said: Array, y: Array) -> Array:
         with np.errstate(over="ignore"):  # the booster refuses an infinite award
@@ -59,6 +63,7 @@ class GivenCost:
     """A cost of the user's, cost(said, y, eps) for arrays; at least 1 where the target is farther than eps."""
 
     eps: float
+    unit: ClassVar[bool] = False  # whether awards are -1 or 1
     function: Callable[[Array, Array, float], Array]
 
     def award(self, said: Array, y: Array) -> Array:
@@ -87,7 +92,7 @@ class Adaptive:
     def __call__(self, edge: float, lowest: float) -> float:
         return _in_range(edge - self.nu, edge, lowest)
 
-    def resume(self, edges: list[float]) -> None:
+    def resume(self, edges: Array) -> None:
         """Go on after rounds with these edges."""
 
 
@@ -102,8 +107,8 @@ class LowestEdge:
         self.least = min(self.least, edge)
         return _in_range(self.least - self.nu, edge, lowest)
 
-    def resume(self, edges: list[float]) -> None:
-        self.least = min(edges, default=math.inf)
+    def resume(self, edges: Array) -> None:
+        self.least = float(edges.min(initial=math.inf))
 
 
 @dataclass
@@ -115,7 +120,7 @@ class Constant:
     def __call__(self, edge: float, lowest: float) -> float:
         return self.rho
 
-    def resume(self, edges: list[float]) -> None:
+    def resume(self, edges: Array) -> None:
         pass
 
 
@@ -143,6 +148,35 @@ class MedStep:
     log_z: float
     stop: str | None = None
     infinite: bool = False
+
+
+@dataclass
+class MedBoost:
+    """Figure 1. cost.award: theta of eq. 4; rule: rho from the edge and the lowest award."""
+
+    cost: Any
+    rule: Any
+    keeps_first: ClassVar[bool] = False  # a voter without an edge, if it is the only one
+
+    def reward(self, engine: Passes) -> tuple[float, float]:
+        """The lowest and the highest award of the voter that was applied last."""
+        ends = engine.reward(self.cost.award, self.cost.unit)
+        if not math.isfinite(ends[0]):
+            raise ValueError(
+                f"the cost |h - y| / eps is infinite on some row: eps={self.cost.eps:g} is too small for these "
+                "targets; use a larger eps, or cost='zero_one'"
+            )
+        return ends
+
+    def step(self, engine: Passes, ends: tuple[float, float]) -> MedStep:
+        return med_step(engine, ends, self.rule)
+
+    def resume(self, trace: Any) -> str | None:
+        """Go on after the rounds of a trace; why not, if so."""
+        if not trace.n_rounds:
+            return None
+        self.rule.resume(trace.history["edge"])
+        return "perfect_voter" if math.isinf(trace.history["step"][-1]) else None
 
 
 def med_step(engine: Passes, ends: tuple[float, float], rule: Callable[[float, float], float]) -> MedStep:

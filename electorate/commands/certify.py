@@ -58,7 +58,7 @@ def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[An
     from dataclasses import replace
 
     from electorate.cli import source_of
-    from electorate.tables.reading import Wanted, read_training
+    from electorate.tables.reading import TableRequest, read_training
     from electorate.tables.streaming import kinds_of, names_of
 
     if path is None:
@@ -66,7 +66,7 @@ def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[An
     names = names_of(model)
     source = replace(source_of(options, path), types=kinds_of(model, names))
     target = options.target or _target(source, names)
-    found = read_training(source, Wanted(target, None, names, options.skip_missing_target))
+    found = read_training(source, TableRequest(target, None, names, options.skip_missing_target))
     if found.n_skipped:
         print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
     return found.X.select(names), found.y
@@ -74,14 +74,14 @@ def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[An
 
 def _target(source: Any, names: list[str]) -> str:
     from electorate.tables.reading import column_names
-    from electorate.tables.source import some
+    from electorate.tables.source import list_names
 
     if not source.is_file:
         raise source.error("which column is predicted? Add --target COLUMN: this table can be read only once")
     known = set(names)
     others = [name for name in column_names(source) if name not in known]
     if len(others) != 1:
-        unused = some(others) if others else "no column"
+        unused = list_names(others) if others else "no column"
         raise source.error(f"which column is predicted? Add --target COLUMN: the model does not use {unused}")
     return others[0]
 

@@ -101,12 +101,12 @@ def compare_table(options: argparse.Namespace, data: Any, folder: str, seconds: 
 def read(options: argparse.Namespace) -> Any:
     """The columns, the target and the weights of a table."""
     from electorate.cli import source_of
-    from electorate.tables.reading import Wanted, read_training, refuse_no_target
+    from electorate.tables.reading import TableRequest, read_training, refuse_no_target
 
     source = source_of(options)
     if options.target is None:
         refuse_no_target(source)
-    found = read_training(source, Wanted(options.target, options.weights, None, options.skip_missing_target))
+    found = read_training(source, TableRequest(options.target, options.weights, None, options.skip_missing_target))
     if found.n_skipped:
         print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
     return found
@@ -115,12 +115,12 @@ def read(options: argparse.Namespace) -> Any:
 def _example() -> Any:
     from sklearn.datasets import load_breast_cancer
 
-    from electorate.tables.reading import Training, Where
+    from electorate.tables.reading import RowLocator, TrainingTable
     from electorate.tables.source import Source
 
     data = load_breast_cancer()
     print("no table given: comparing on breast cancer, a data set of scikit-learn", file=sys.stderr)
-    return Training(data.data, data.target_names[data.target], None, Where(Source("breast cancer"), None))
+    return TrainingTable(data.data, data.target_names[data.target], None, RowLocator(Source("breast cancer"), None))
 
 
 def name_of(table: str) -> str:

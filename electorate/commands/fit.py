@@ -119,7 +119,7 @@ def _set(model: Any, name: str, value: Any) -> None:
 
 def _family(wanted: str, task: str) -> Any:
     """Voters by their name; Trees of a regressor are RegressionTrees."""
-    from electorate.model.files import FAMILIES
+    from electorate.registry import FAMILIES
 
     plain = wanted.casefold()
     if task == "regression" and plain == "trees":

@@ -1,7 +1,8 @@
-"""What parts of the data must agree on: steps that are written once and run in one place or in many.
+"""All-reduce steps: code over the rows of one part that needs values of all parts.
 
-Such steps are a generator over the rows of one part. It yields an `Ask` with facts about its own rows and is sent back
-what all parts together know. In one place nothing is left to merge; an engine of many places merges for it.
+Such code is a generator, and its name ends in `_steps`. Each part (a Dask worker, or the whole data in one process)
+runs the same generator over its own rows. It yields a `Reduce` with its values; the values of all parts are added, and
+every part is sent the same result. All parts run in step: they yield the same requests in the same order.
 """
 
 from collections.abc import Callable, Generator
@@ -14,78 +15,74 @@ import numpy as np
 from numpy.typing import NDArray
 
 Result = TypeVar("Result")
-Steps = Generator["Ask", Any, Result]
-
-
-def themselves(facts: Any) -> Any:
-    return facts
+ReduceSteps = Generator["Reduce", Any, Result]
 
 
 @dataclass(frozen=True)
-class Ask:
-    """Facts that merge by `+`, and what of all of them together goes back to everyone."""
+class Reduce:
+    """A request: values that are added over all parts. Every part is sent `finish` of the sums."""
 
-    facts: tuple[Any, ...]
-    then: Callable[[tuple[Any, ...]], Any] = themselves
+    values: tuple[Any, ...]
+    finish: Callable[[tuple[Any, ...]], Any] = tuple
 
 
-def alone(steps: Steps[Result]) -> Result:
-    """Run steps where there is only one part."""
+def run_locally(steps: ReduceSteps[Result]) -> Result:
+    """Run the steps of data that has only one part."""
     answer = None
     while True:
         try:
-            ask = steps.send(answer)
+            request = steps.send(answer)
         except StopIteration as end:
             return end.value
-        answer = ask.then(ask.facts)
+        answer = request.finish(request.values)
 
 
-def together(asks: list[Ask]) -> Any:
-    """The answer to all parts."""
-    return asks[0].then(tuple(reduce(add, facts) for facts in zip(*(ask.facts for ask in asks), strict=True)))
+def reduce_all(requests: list[Reduce]) -> Any:
+    """Return the answer to the requests of all parts, in the order of the parts."""
+    return requests[0].finish(tuple(reduce(add, values) for values in zip(*(r.values for r in requests), strict=True)))
 
 
 @dataclass(frozen=True)
-class Most:
-    """The larger one, of numbers or of each of several."""
+class Max:
+    """A number or an array that is reduced by the (elementwise) maximum."""
 
     value: Any
 
-    def __add__(self, other: "Most") -> "Most":
-        return Most(np.maximum(self.value, other.value))
+    def __add__(self, other: "Max") -> "Max":
+        return Max(np.maximum(self.value, other.value))
 
 
 @dataclass(frozen=True)
-class Least:
-    """The smaller one; of truths, whether all hold."""
+class Min:
+    """A number or an array that is reduced by the (elementwise) minimum; for a boolean, whether it holds everywhere."""
 
     value: Any
 
-    def __add__(self, other: "Least") -> "Least":
-        return Least(np.minimum(self.value, other.value))
+    def __add__(self, other: "Min") -> "Min":
+        return Min(np.minimum(self.value, other.value))
 
 
 @dataclass(frozen=True)
-class Union:
-    """All the values, sorted and distinct. Texts and numbers do not mix; name: what to call them."""
+class SortedUnion:
+    """Sorted distinct values, reduced by their union. name: of the column, for the error if texts meet numbers."""
 
     values: NDArray[Any]
     name: str
 
-    def __add__(self, other: "Union") -> "Union":
+    def __add__(self, other: "SortedUnion") -> "SortedUnion":
         mine, others = self.values, other.values
         if not (len(mine) and len(others)):
             return self if len(mine) else other
         if (mine.dtype.kind in "OU") != (others.dtype.kind in "OU"):
             raise ValueError(f"{self.name} holds texts in one partition and numbers in another: make it one type")
-        return Union(np.unique(np.concatenate([mine, others])), self.name)
+        return SortedUnion(np.unique(np.concatenate([mine, others])), self.name)
 
 
 @dataclass(frozen=True)
-class Each:
-    """What every part says for itself, by its number."""
+class Gather:
+    """The value of every part, by the number of the part."""
 
-    said: dict[int, Any]
+    by_part: dict[int, Any]
 
-    def __add__(self, other: "Each") -> "Each":
-        return Each({**self.said, **other.said})
+    def __add__(self, other: "Gather") -> "Gather":
+        return Gather({**self.by_part, **other.by_part})

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.all_reduce import Ask, Most, Steps, Union, alone
-from electorate.data.buffers import Reading
+from electorate.data.all_reduce import Max, Reduce, ReduceSteps, SortedUnion, run_locally
+from electorate.data.buffers import BlockReader
 from electorate.data.table import Block, Categories, Table, refuse_infinite
 from electorate.threads import ThreadPool
 
@@ -238,16 +238,16 @@ def find_bins(
     pool: ThreadPool,
 ) -> Bins:
     """Bins of all columns of a table that is all there is."""
-    return alone(finding_bins(table, weights, categorical, max_bins, pool))
+    return run_locally(find_bins_steps(table, weights, categorical, max_bins, pool))
 
 
-def finding_bins(
+def find_bins_steps(
     table: Table,
     weights: NDArray[np.int64],
     categorical: Sequence[int],
     max_bins: int | str,
     pool: ThreadPool,
-) -> Steps[Bins]:
+) -> ReduceSteps[Bins]:
     """Bins of all columns from one pass over the rows of every part."""
     cutting = Cutting.of(max_bins)
     edges: list[NDArray[np.float64]] = [np.empty(0)] * table.n_columns
@@ -255,16 +255,16 @@ def finding_bins(
     n_bins = np.zeros(table.n_columns, dtype=np.int64)
     categories = {}
     for j in categorical:
-        levels, missing = yield Ask(count_levels(table, j, weights))
+        levels, missing = yield Reduce(count_levels(table, j, weights))
         categories[j], has_missing[j] = heaviest(levels), missing > 0
         n_bins[j] = categories[j].n_codes
         edges[j] = np.arange(n_bins[j] - 1) + 0.5
-    n_rows, jobs = yield Ask((table.n_rows, Most(pool.n_jobs)))
+    n_rows, jobs = yield Reduce((table.n_rows, Max(pool.n_jobs)))
     numeric = [j for j in range(table.n_columns) if j not in categories]
     at_once = COLUMNS_AT_ONCE * int(jobs.value)  # more sketches would only take memory
     for k in range(0, len(numeric), at_once):
         batch = numeric[k : k + at_once]
-        cut = yield from cutting_columns(Columns(table, weights, pool), batch, n_rows, cutting)
+        cut = yield from cut_columns_steps(Columns(table, weights, pool), batch, n_rows, cutting)
         for j, (column_edges, size, missing) in zip(batch, cut, strict=True):
             edges[j], n_bins[j], has_missing[j] = column_edges, size, missing
     return Bins(edges, categories, has_missing, n_bins)
@@ -317,14 +317,14 @@ class Columns:
         return sketches
 
 
-def cutting_columns(columns: Columns, batch: Sequence[int], n_rows: int, cutting: Cutting) -> Steps[list[Cut]]:
+def cut_columns_steps(columns: Columns, batch: Sequence[int], n_rows: int, cutting: Cutting) -> ReduceSteps[list[Cut]]:
     """The cuts of some columns; those whose sketch starved are read again with no limit."""
     guess = min(NO_LIMIT, int(NO_LIMIT / max(n_rows, 1) * cutting.capacity * 1.1))
-    cuts: list[Cut | None] = yield Ask(columns.sketch(batch, cutting.capacity, guess), cutting)
+    cuts: list[Cut | None] = yield Reduce(columns.sketch(batch, cutting.capacity, guess), cutting)
     again = [place for place, cut in enumerate(cuts) if cut is None]
     if again:
         sketches = columns.sketch([batch[place] for place in again], cutting.capacity, NO_LIMIT)
-        for place, cut in zip(again, (yield Ask(sketches, cutting)), strict=True):
+        for place, cut in zip(again, (yield Reduce(sketches, cutting)), strict=True):
             cuts[place] = cut
     return [cut for cut in cuts if cut is not None]
 
@@ -332,7 +332,7 @@ def cutting_columns(columns: Columns, batch: Sequence[int], n_rows: int, cutting
 def sketch_columns(
     table: Table, columns: Sequence[int], weights: NDArray[np.int64], sketches: list[Sketch]
 ) -> list[Sketch]:
-    reading = Reading(table)
+    reading = BlockReader(table)
     for low in range(0, table.n_rows, ROWS_PER_SKETCH):
         high = min(low + ROWS_PER_SKETCH, table.n_rows)
         block = reading.numbers(low, high, columns)
@@ -358,7 +358,7 @@ def find_edges(values: NDArray[np.float64], weights: NDArray[np.int64], max_bins
 class Levels:
     """The levels of a category column with their total weights, in order."""
 
-    union: Union
+    union: SortedUnion
     totals: NDArray[np.int64]
 
     def __add__(self, other: "Levels") -> "Levels":
@@ -386,7 +386,7 @@ def count_levels(table: Table, column: int, weights: NDArray[np.int64]) -> tuple
         if infinite.size:
             refuse_infinite(table, column, low + int(infinite[0]))
     name = f"column {table.names[column]!r}" if table.names else f"column {column}"
-    return Levels(Union(every.levels[totals > 0], name), totals[totals > 0]), missing
+    return Levels(SortedUnion(every.levels[totals > 0], name), totals[totals > 0]), missing
 
 
 def heaviest(found: Levels) -> Categories:

@@ -12,7 +12,7 @@ from electorate.data.stack import Stack
 from electorate.data.table import ArrayTable, Block, Table, as_slice
 
 
-class Reading:
+class BlockReader:
     """What `numbers` returns is good until it is called again."""
 
     def __init__(self, table: Table) -> None:

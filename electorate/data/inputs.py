@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from electorate import kernels
-from electorate.data.all_reduce import Ask, Steps
+from electorate.data.all_reduce import Reduce, ReduceSteps
 from electorate.data.factors import is_missing
 from electorate.data.sparse_format import check_sparse
 from electorate.data.table import Table, read_table, refuse_infinite
@@ -217,11 +217,11 @@ def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, na
     return codes
 
 
-def balancing(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], most: float) -> Steps[Weight]:
+def balance_steps(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], most: float) -> ReduceSteps[Weight]:
     """Factors that give every class the same total, from exact sums of weights divided by a power of two."""
     share = np.ldexp(weight[weight > 0], -int(np.frexp(most)[1]))
     codes = np.searchsorted(classes, labels[weight > 0])
-    (exact,) = yield Ask((exact_sums(share, codes, len(classes)),))
+    (exact,) = yield Reduce((exact_sums(share, codes, len(classes)),))
     totals = np.array([number / 2**EXACT_BITS for number in exact.tolist()])  # rounded once
     with np.errstate(divide="ignore", over="ignore"):
         factors = np.asarray(math.fsum(totals) / (len(classes) * totals))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.data.all_reduce import Ask, Each, Least, Most, Steps, Union, alone
+from electorate.data.all_reduce import Gather, Max, Min, Reduce, ReduceSteps, SortedUnion, run_locally
 from electorate.data.bins import block_rows
 from electorate.data.table import Categories, Table, read_table
 from electorate.data.weights import Weights
@@ -25,17 +25,17 @@ DIGIT_BITS = 4
 
 def hash_rows(X: Any, seed: int) -> NDArray[np.uint64]:
     """A hash of what every row of a table, or of an array, holds."""
-    return alone(hashing(X, seed))
+    return run_locally(hash_rows_steps(X, seed))
 
 
-def hashing(X: Any, seed: int) -> Steps[NDArray[np.uint64]]:
+def hash_rows_steps(X: Any, seed: int) -> ReduceSteps[NDArray[np.uint64]]:
     """The same, of one part of the rows: a column that holds texts somewhere is hashed as texts everywhere."""
     if isinstance(X, np.ndarray) and (X.ndim != 2 or X.dtype.kind not in "biuf"):
         return np.array([_hash(f"{seed} {row.tolist()!r}") for row in X], dtype=np.uint64)
     table: Table = X if hasattr(X, "n_rows") else read_table(X)
     found = {j: Categories(table.levels(j)) for j in table.category_columns()}
     here = np.array([j for j, levels in found.items() if levels.is_text], dtype=np.int64)
-    (anywhere,) = yield Ask((Union(here, "X"),))
+    (anywhere,) = yield Reduce((SortedUnion(here, "X"),))
     texts = {j: found.get(j, NO_LEVELS) for j in anywhere.values.tolist()}
     numeric = [j for j in range(table.n_columns) if j not in texts]
     hashes = np.full(table.n_rows, _hash(str(seed)), dtype=np.uint64)
@@ -57,7 +57,7 @@ def _hash(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class DrawCandidates:
     """The rows to draw from. times: how many rows each stands for; 0 if it must not be drawn.
 
     ties: keys that decide, one after the other, among rows with the same label and hash.
@@ -70,9 +70,9 @@ class Candidates:
     ties: tuple[NDArray[np.uint64], ...] = ()
 
 
-def candidates(
+def candidate_steps(
     hashes: NDArray[np.uint64], weights: Weights, labels: NDArray[np.int64] | None = None, n_labels: int = 1
-) -> Steps[Candidates]:
+) -> ReduceSteps[DrawCandidates]:
     """Rows with their weights; equal rows of different weights are told apart by these, not by their order.
 
     The first key is a hash of the weight relative to the largest one, so that neither light nor heavy rows are
@@ -82,21 +82,21 @@ def candidates(
     labels = np.zeros(len(hashes), dtype=np.int64) if labels is None else labels
     shares = weights.shares
     positive = shares[weights.times > 0]
-    most, least = yield Ask((Most(float(positive.max(initial=0.0))), Least(float(positive.min(initial=np.inf)))))
+    most, least = yield Reduce((Max(float(positive.max(initial=0.0))), Min(float(positive.min(initial=np.inf)))))
     if most.value <= least.value:
-        return Candidates(hashes, weights.rows, labels, n_labels)
+        return DrawCandidates(hashes, weights.rows, labels, n_labels)
     by_weight = hashes.copy()
     kernels.fold((shares / most.value).astype(np.float32).astype(np.float64), by_weight)
     in_order = np.ascontiguousarray(shares).view(np.uint64)  # the bits of positive doubles are in their order
-    return Candidates(hashes, weights.rows, labels, n_labels, (by_weight, in_order))
+    return DrawCandidates(hashes, weights.rows, labels, n_labels, (by_weight, in_order))
 
 
-def draw(rows: Candidates, part: float) -> NDArray[np.int64]:
+def draw(rows: DrawCandidates, part: float) -> NDArray[np.int64]:
     """How many of the rows that each candidate stands for to set aside, where all candidates are here."""
-    return alone(drawing(rows, part))
+    return run_locally(draw_steps(rows, part))
 
 
-def drawing(rows: Candidates, part: float, number: int = 0) -> Steps[NDArray[np.int64]]:
+def draw_steps(rows: DrawCandidates, part: float, number: int = 0) -> ReduceSteps[NDArray[np.int64]]:
     """How many of the rows that each candidate stands for to set aside: of each label at least one, never all.
 
     Hashes fall into buckets by their first bits. Every bucket gives its share, and the fractions carry over from one
@@ -106,7 +106,7 @@ def drawing(rows: Candidates, part: float, number: int = 0) -> Steps[NDArray[np.
     bits = max(0, min(BUCKET_BITS, (MOST_BUCKETS // max(rows.n_labels, 1)).bit_length() - 1))
     there = np.flatnonzero(rows.times)
     bucket = (rows.labels[there] << bits) + _digits(rows.hashes[there], 0, bits)
-    (counts,) = yield Ask((_count(bucket, rows.times[there], rows.n_labels << bits),))
+    (counts,) = yield Reduce((_count(bucket, rows.times[there], rows.n_labels << bits),))
     wanted = _quotas(counts.reshape(rows.n_labels, -1), part)
     undecided = _Undecided(rows.times, there, bucket, counts, wanted)
     undecided.settle()
@@ -146,13 +146,13 @@ class _Undecided:
         self.rows, self.bucket = self.rows[~decided], renumbered[self.bucket[~decided]]
         self.counts, self.wanted = self.counts[~whole], self.wanted[~whole]
 
-    def compare(self, keys: NDArray[np.uint64], used: int = 0) -> Steps[None]:
+    def compare(self, keys: NDArray[np.uint64], used: int = 0) -> ReduceSteps[None]:
         """Draw the rows with the smallest keys, digit by digit. used: how many bits the buckets have in common."""
         while used < 64 and len(self.counts):
             width = min(DIGIT_BITS, 64 - used)
             digit = _digits(keys[self.rows], used, width)
             here = _count((self.bucket << width) + digit, self.times[self.rows], len(self.counts) << width)
-            (by_digit,) = yield Ask((here,))
+            (by_digit,) = yield Reduce((here,))
             by_digit = by_digit.reshape(len(self.counts), -1)
             passed = np.cumsum(by_digit, axis=1)
             last = np.argmax(passed >= self.wanted[:, None], axis=1)  # the digit at which the draw ends
@@ -166,14 +166,14 @@ class _Undecided:
             self.settle()
             used += width
 
-    def draw_equal(self, number: int) -> Steps[None]:
+    def draw_equal(self, number: int) -> ReduceSteps[None]:
         """Draw from rows that hold the same and weigh the same: those of the first parts, and there the first ones."""
         rows, bucket = self.rows, self.bucket
         here = _count(bucket, self.times[rows], len(self.wanted))
         mine = np.flatnonzero(here)
-        (said,) = yield Ask((Each({number: (mine, here[mine])}),))
+        (gathered,) = yield Reduce((Gather({number: (mine, here[mine])}),))
         left = self.wanted.copy()
-        for other, (places, counts) in said.said.items():
+        for other, (places, counts) in gathered.by_part.items():
             if other < number:
                 left[places] -= counts
         order = np.argsort(bucket, kind="stable")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.data.all_reduce import Union
+from electorate.data.all_reduce import SortedUnion
 from electorate.data.table import Block, Categories, Table
 
 
@@ -36,7 +36,7 @@ class Stack:
 
     def levels(self, column: int) -> NDArray[Any]:
         name = f"column {self.names[column] if self.names else column!r}"
-        found = [Union(table.levels(column), name) for table in self.tables]
+        found = [SortedUnion(table.levels(column), name) for table in self.tables]
         return sum(found[1:], start=found[0]).values
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:

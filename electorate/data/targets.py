@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from electorate import kernels
-from electorate.data.all_reduce import Ask, Most, Steps
+from electorate.data.all_reduce import Max, Reduce, ReduceSteps
 from electorate.data.bins import SKETCH_VALUES, Sketch
 
 Array = NDArray[np.float64]
@@ -49,14 +49,16 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
     return targets
 
 
-def binning(y: Array, weights: NDArray[np.int64], most: int = TARGET_BINS) -> Steps[tuple[NDArray[np.int64], Array]]:
+def bin_targets_steps(
+    y: Array, weights: NDArray[np.int64], most: int = TARGET_BINS
+) -> ReduceSteps[tuple[NDArray[np.int64], Array]]:
     """The bin of every target, and what stands for each bin: the middle of its lowest and its highest target.
 
     From a sketch, as the bins of columns are: the same wherever the rows live.
     """
     sketch, counted = Sketch(SKETCH_VALUES), weights > 0
     sketch.add(y[counted], weights[counted])
-    ends, values = yield Ask((sketch,), Cuts(most))
+    ends, values = yield Reduce((sketch,), Cuts(most))
     return np.minimum(np.searchsorted(ends, y), len(ends) - 1).astype(np.int64), values
 
 
@@ -74,19 +76,19 @@ class Cuts:
         return ends, first + 0.5 * (ends - first)
 
 
-def middling(values: Array, weights: NDArray[np.int64]) -> Steps[float]:
+def median_steps(values: Array, weights: NDArray[np.int64]) -> ReduceSteps[float]:
     """The weighted median, of two the larger: f_0+ of eq. 7.
 
     Digit by digit of the numbers as integers in the same order, so that only counts are exchanged.
     """
     keys, weights = _in_order(values[weights > 0]), weights[weights > 0]
-    (total,) = yield Ask((int(weights.sum()),))
+    (total,) = yield Reduce((int(weights.sum()),))
     need, found = total // 2 + 1, 0
     for shift in range(64 - DIGIT_BITS, -1, -DIGIT_BITS):
         digits = ((keys >> np.uint64(shift)) & np.uint64(2**DIGIT_BITS - 1)).astype(np.int64)
         here = np.zeros(2**DIGIT_BITS, dtype=np.int64)
         np.add.at(here, digits, weights)
-        (counts,) = yield Ask((here,))
+        (counts,) = yield Reduce((here,))
         so_far = np.cumsum(counts)
         digit = int(np.searchsorted(so_far, need))
         need -= int(so_far[digit] - counts[digit])
@@ -103,11 +105,11 @@ def _in_order(values: Array) -> NDArray[np.uint64]:
     return np.where(negative, ~bits, bits | np.uint64(2**63))
 
 
-def spreading(y: Array, weights: NDArray[np.int64], centre: float) -> Steps[float]:
+def spread_steps(y: Array, weights: NDArray[np.int64], centre: float) -> ReduceSteps[float]:
     """The median distance from the centre; where that is 0, a hundredth of the largest; of equal targets, 1."""
     distance = np.abs(y - centre)
-    typical = yield from middling(distance, weights)
-    (widest,) = yield Ask((Most(float(distance[weights > 0].max(initial=0.0))),))
+    typical = yield from median_steps(distance, weights)
+    (widest,) = yield Reduce((Max(float(distance[weights > 0].max(initial=0.0))),))
     if typical > 0:
         return typical
     return float(widest.value) / 100 if widest.value > 0 else 1.0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.data.all_reduce import Ask, Least, Most, Steps, alone
+from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, run_locally
 
 MOST_BITS = 44  # more would not help: a float64 weight has 53, and sums of 2^18 rows must fit 62
 LEAST = 2.0**-960  # of a real weight: a channel grows up to the number of rows over it, and must stay finite
@@ -64,16 +64,16 @@ class Weights:
 def read_weights(weight: NDArray[np.float64], factor: NDArray[np.float64] | None = None) -> Weights:
     """Checked weights, as the sums want them; times a factor per row, that of its class."""
     if factor is None:
-        return alone(reading(weight))
+        return run_locally(read_weights_steps(weight))
     factors, group = np.unique(factor, return_inverse=True)
-    return alone(reading(weight, group.ravel(), factors))
+    return run_locally(read_weights_steps(weight, group.ravel(), factors))
 
 
-def reading(
+def read_weights_steps(
     weight: NDArray[np.float64],
     group: NDArray[np.int64] | None = None,
     factors: NDArray[np.float64] | None = None,
-) -> Steps[Weights]:
+) -> ReduceSteps[Weights]:
     """The weights of one part of the rows, on the scale that all parts share; factors: of the rows' groups."""
     weight = np.asarray(weight, dtype=np.float64)
     refuse_bad(weight)
@@ -91,7 +91,7 @@ def reading(
     counted = scale.total
     if real is not None:
         here = int((times * np.rint(real * 2.0**bits).astype(np.int64)).sum())
-        (counted,) = yield Ask((here,))
+        (counted,) = yield Reduce((here,))
     with np.errstate(over="ignore"):  # more than the largest float64 is inf
         given = float(np.ldexp(counted * (1.0 if real is None else 2.0**-bits) * scale.worth, scale.power))
     return Weights(times, real, bits, given, scale.worth if real is None else scale.each)
@@ -111,7 +111,7 @@ class _Facts:
         return float(self.largest.max())
 
 
-def _facts(weight: NDArray[np.float64], group: NDArray[np.int64], n_groups: int) -> Steps[_Facts]:
+def _facts(weight: NDArray[np.float64], group: NDArray[np.int64], n_groups: int) -> ReduceSteps[_Facts]:
     positive = weight[weight > 0] if np.any(weight == 0) else weight
     where = group if len(positive) == len(weight) else group[weight > 0]
     largest = np.zeros(n_groups)
@@ -122,7 +122,7 @@ def _facts(weight: NDArray[np.float64], group: NDArray[np.int64], n_groups: int)
     rows = np.bincount(where, minlength=n_groups)
     least = float(positive.min(initial=np.inf))
     exponent = _lowest_exponent(positive) if len(positive) else 2000
-    most, rows, low, bit = yield Ask((Most(largest), rows, Least(least), Least(exponent)))
+    most, rows, low, bit = yield Reduce((Max(largest), rows, Min(least), Min(exponent)))
     return _Facts(most.value, rows, float(low.value), int(bit.value))
 
 
@@ -164,15 +164,15 @@ class _Scale:
         return times, real
 
 
-def _scale(weight: NDArray[np.float64], group: NDArray[np.int64], facts: _Facts) -> Steps[_Scale]:
+def _scale(weight: NDArray[np.float64], group: NDArray[np.int64], facts: _Facts) -> ReduceSteps[_Scale]:
     """Whole, if a unit divides all weights exactly: a power of two, or the smallest weight."""
     units = _units(facts.most, facts.least, facts.exponent)
     if units:
         found: list[Any] = []
         for unit in units:
             times = np.rint(weight / unit)
-            found += [Least(np.array_equal(times * unit, weight)), _per_group(times, group, len(facts.rows))]
-        answer = yield Ask(tuple(found))
+            found += [Min(np.array_equal(times * unit, weight)), _per_group(times, group, len(facts.rows))]
+        answer = yield Reduce(tuple(found))
         for unit, fits, times in zip(units, answer[::2], answer[1::2], strict=True):
             if fits.value and int(times.sum()) <= MOST_TIMES:
                 return _Scale(unit, times, worth=unit, each=unit)

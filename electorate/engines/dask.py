@@ -27,11 +27,11 @@ from distributed.protocol import pickle
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 from numpy.typing import NDArray
 
-from electorate.data.all_reduce import together
+from electorate.data.all_reduce import reduce_all
 from electorate.data.bins import Bins
 from electorate.engines.packing import Packing
 from electorate.engines.shard import Elementwise
-from electorate.messages import Change, Question, Sums, WorkerLostError
+from electorate.messages import Change, Split, Sums, WorkerLostError
 
 DEADLINE = 3600.0  # seconds that one exchange may take, however busy the workers are
 SILENCE = 3.0  # seconds without an answer until a worker is asked whether it is there
@@ -319,7 +319,7 @@ class Cluster:
         """Run the steps of that name in every room, which say their facts and hear those of all."""
         asks = self.ask("begin", name, arguments)
         while not isinstance(asks[0], Done):
-            asks = self.ask("go_on", together(asks))
+            asks = self.ask("go_on", reduce_all(asks))
         value = asks[0].value
         if isinstance(value, Bins):
             self.packing = Packing(value)
@@ -457,11 +457,11 @@ class Engine:
     def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool = True) -> Sums:
         return self._sum("advance", booster, change, floor, search)
 
-    def split(self, questions: list[Question]) -> NDArray[np.int64]:
-        return self._sum("split", questions)
+    def split(self, splits: list[Split]) -> NDArray[np.int64]:
+        return self._sum("split", splits)
 
-    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
-        return self._sum("look", questions, of_rows)
+    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
+        return self._sum("look", splits, of_rows)
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         return self._sum("count_rows", nodes)
@@ -469,8 +469,8 @@ class Engine:
     def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
         return self._sum("leaf_rows", voter)
 
-    def both_left(self, question: Question) -> NDArray[np.int64]:
-        return self._sum("both_left", question)
+    def both_left(self, split: Split) -> NDArray[np.int64]:
+        return self._sum("both_left", split)
 
     def keep(self, change: Change) -> None:
         self._ask("keep", change)

@@ -56,7 +56,7 @@ class DistinctBins:
         shard = self.shard
         shard.state = np.zeros((1, len(shard.grid)))
         gains = np.repeat(outputs[None, None, :, 0], shard.n_groups, axis=1)
-        shard.apply(Change(voter.questions, voter.leaves, gains))
+        shard.apply(Change(voter.splits, voter.leaves, gains))
         return np.asarray(shard.state[0])
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from electorate.data.bins import Bins
 from electorate.engines.packing import Packing
 from electorate.engines.shard import Elementwise, Examples, build_shard
-from electorate.messages import Change, Question, Sums
+from electorate.messages import Change, Split, Sums
 from electorate.threads import ThreadPool
 
 
@@ -52,13 +52,13 @@ class Threads:
         """One exchange: every shard applies the change and sums."""
         return reduce(add, self.pool.map(lambda shard: shard.advance(booster, change, floor, search), self.shards))
 
-    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+    def split(self, splits: list[Split]) -> NDArray[np.int64]:
         """One exchange: every shard parts its rows; histograms [question, label, column, bin] of the left children."""
-        return reduce(add, self.pool.map(lambda shard: shard.split(questions), self.shards))
+        return reduce(add, self.pool.map(lambda shard: shard.split(splits), self.shards))
 
-    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
+    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
         """One exchange: histograms [question, label, column, bin] of the left sides; no rows move."""
-        return reduce(add, self.pool.map(lambda shard: shard.look(questions, of_rows), self.shards))
+        return reduce(add, self.pool.map(lambda shard: shard.look(splits, of_rows), self.shards))
 
     def keep(self, change: Change) -> None:
         """Every shard keeps what a new voter says."""
@@ -72,9 +72,9 @@ class Threads:
         """Of a kept voter, if it took one more step: the sum of the weights after it, and of weight times award."""
         return reduce(add, self.pool.map(lambda shard: shard.along(booster, number, size, floor), self.shards))
 
-    def both_left(self, question: Question) -> NDArray[np.int64]:
+    def both_left(self, split: Split) -> NDArray[np.int64]:
         """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
-        return reduce(add, self.pool.map(lambda shard: shard.both_left(question), self.shards))
+        return reduce(add, self.pool.map(lambda shard: shard.both_left(split), self.shards))
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         """[node, column, bin]: how many rows, in nodes of the growing tree."""
@@ -82,4 +82,4 @@ class Threads:
 
     def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
         """[leaf, label]: how many rows a voter sends where."""
-        return reduce(add, self.pool.map(lambda shard: shard.leaf_rows(voter.questions, voter.leaves), self.shards))
+        return reduce(add, self.pool.map(lambda shard: shard.leaf_rows(voter.splits, voter.leaves), self.shards))

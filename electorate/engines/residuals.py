@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from electorate.data.bins import Bins
 from electorate.engines.shard import Examples
 from electorate.engines.targets import Sides, Targets, TargetThreads, spans
-from electorate.messages import Question, Sums
+from electorate.messages import Split, Sums
 from electorate.threads import ThreadPool
 
 Floats = NDArray[np.float64]
@@ -45,17 +45,17 @@ class Residuals:
         found: Sums = _total(self.pool.map(lambda shard: shard.weigh(0.0, 0, True), self.shards))
         return found
 
-    def both_sides(self, questions: list[Question]) -> list[Sides]:
+    def both_sides(self, splits: list[Split]) -> list[Sides]:
         """Histograms of both children of each question; those of the nodes are overwritten."""
-        parts = self.pool.map(lambda shard: shard.both_sides(questions), self.shards)
-        return [(_total(left), _total(right)) for left, right in _by_question(parts)]
+        parts = self.pool.map(lambda shard: shard.both_sides(splits), self.shards)
+        return [(_total(left), _total(right)) for left, right in _by_split(parts)]
 
-    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+    def split(self, splits: list[Split]) -> NDArray[np.int64]:
         raise TypeError("rows with residuals give both sides")
 
-    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
+    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
         """Histograms [question, label, column, bin] of the left sides; no rows move."""
-        return np.asarray(_total(self.pool.map(lambda shard: shard.look(questions, of_rows), self.shards)))
+        return np.asarray(_total(self.pool.map(lambda shard: shard.look(splits, of_rows), self.shards)))
 
     def share_spans(self, nodes: list[int]) -> NDArray[np.float64]:
         """[node, (low, high)] of the residuals, as shares."""
@@ -64,12 +64,12 @@ class Residuals:
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         return np.asarray(_total(self.pool.map(lambda shard: shard.count_rows(nodes), self.shards)))
 
-    def leaf_of_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
+    def leaf_of_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
         """The leaf, by its place in `leaves`, of every row."""
-        return np.concatenate(self.pool.map(lambda shard: shard.leaf_of_rows(questions, leaves), self.shards))
+        return np.concatenate(self.pool.map(lambda shard: shard.leaf_of_rows(splits, leaves), self.shards))
 
 
-def _by_question(parts: list[list[Sides]]) -> Iterable[Iterable[Any]]:
+def _by_split(parts: list[list[Sides]]) -> Iterable[Iterable[Any]]:
     """Of every question, what all shards say of the left and of the right."""
     return (zip(*each, strict=True) for each in zip(*parts, strict=True))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.engines.shard import Elementwise, Examples, Shard, sort_by_label
-from electorate.messages import Change, Question, Sums
+from electorate.messages import Change, Split, Sums
 
 Heard = tuple[NDArray[np.int32], NDArray[np.float64]]  # the leaf of every row that counts, and [leaf, output]
 
@@ -114,10 +114,10 @@ class Rows:
     def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
         return self.shard.along(booster, number, size, floor)
 
-    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+    def split(self, splits: list[Split]) -> NDArray[np.int64]:
         raise TypeError("wrapped voters ask no questions")
 
-    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
+    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
         raise TypeError("wrapped voters ask no questions")
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block, similar_sizes
-from electorate.data.buffers import Reading
+from electorate.data.buffers import BlockReader
 from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import Kept
-from electorate.messages import ROOT, Change, Question, Sums
+from electorate.messages import ROOT, Change, Split, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
 ROWS_AT_ONCE = 16_000  # asked of a booster: what it makes of them fits a core's cache, and room that is used again
@@ -74,12 +74,12 @@ class Growth:
     order: NDArray[np.uint32]
     n_histograms: int = 0  # that have room of the shard's
     nodes: dict[int, Node] = field(default_factory=dict)
-    asked: dict[int, Question] = field(default_factory=dict)  # by node
+    asked: dict[int, Split] = field(default_factory=dict)  # by node
 
-    def part_of(self, questions: list[Question]) -> bool:
+    def part_of(self, splits: list[Split]) -> bool:
         """Whether all that was asked so far is among these questions: else the rows lie as another tree left them."""
-        wanted = {question.node: question for question in questions}
-        return all(node in wanted and question.same_as(wanted[node]) for node, question in self.asked.items())
+        wanted = {split.node: split for split in splits}
+        return all(node in wanted and split.same_as(wanted[node]) for node, split in self.asked.items())
 
 
 class Shard:
@@ -116,7 +116,7 @@ class Shard:
         self.root_histogram: NDArray[np.int64] | None = None
         self.growth: Growth | None = None
         self.kept: Kept | None = None
-        self.nothing = Question(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # a constant voter's
+        self.nothing = Split(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # a constant voter's
         self._see(np.arange(len(starts) - 1))
 
     # ------------------------------------------------------------ a round
@@ -194,9 +194,9 @@ class Shard:
             found = self.buffers[name] = np.empty(size, dtype=kind)
         return found
 
-    def both_left(self, question: Question) -> Any:
+    def both_left(self, split: Split) -> Any:
         """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
-        left = self.left(question)
+        left = self.left(split)
         sums = [self.histogram(np.where(left, grid, 0)) for grid in (self.grid, self.second_grid)]
         return self.by_column(np.stack(sums))
 
@@ -239,25 +239,25 @@ class Shard:
     def _add(self, change: Change, gains: NDArray[np.float64], state: NDArray[np.float64]) -> None:
         """gains[state, label, leaf]: by the bins of one column for a stump, else leaf by leaf."""
         all_gains = gains[:, self.group] if self.n_groups < len(self.group) else gains
-        self._forget_other(change.questions)
-        if not change.questions:
+        self._forget_other(change.splits)
+        if not change.splits:
             self.growth = None
-        if self.growth is None and len(change.questions) <= 1:
-            for question in change.questions or [self.nothing]:
-                codes, on_left = self.asked(question)
+        if self.growth is None and len(change.splits) <= 1:
+            for split in change.splits or [self.nothing]:
+                codes, on_left = self.asked(split)
                 kernels.add_gains(codes, (~on_left).view(np.uint8), all_gains, self.starts, state)
             return
         growth = self._growth()
         number = {leaf: place for place, leaf in enumerate(change.leaves)}
-        for question in change.questions:
-            if question.left in growth.nodes:
+        for split in change.splits:
+            if split.left in growth.nodes:
                 continue
-            if question.left in number and question.right in number:  # the rows need not move any more
-                sides = np.ascontiguousarray(all_gains[:, :, [number.pop(question.right), number.pop(question.left)]])
-                node, (codes, on_left) = growth.nodes[question.node], self.asked(question)
+            if split.left in number and split.right in number:  # the rows need not move any more
+                sides = np.ascontiguousarray(all_gains[:, :, [number.pop(split.right), number.pop(split.left)]])
+                node, (codes, on_left) = growth.nodes[split.node], self.asked(split)
                 kernels.add_gains_of(growth.order, node.low, node.starts, codes, on_left.view(np.uint8), sides, state)
             else:
-                self._part(growth, question)
+                self._part(growth, split)
         for leaf, place in number.items():
             node, (codes, on_left) = growth.nodes[leaf], self.asked(self.nothing)
             mine = np.ascontiguousarray(all_gains[:, :, [place, place]])
@@ -266,36 +266,36 @@ class Shard:
 
     # ------------------------------------------------------------ growing a tree
 
-    def split(self, questions: list[Question]) -> Any:
+    def split(self, splits: list[Split]) -> Any:
         """Part the rows of some nodes; the histograms [question, label, column, bin] of their left children.
 
         The child with fewer rows here is summed, the other is the difference; which one is nobody's business.
         """
-        if self.growth is not None and any(question.node in self.growth.asked for question in questions):
+        if self.growth is not None and any(split.node in self.growth.asked for split in splits):
             self.growth = None  # another tree begins
         growth = self._growth()
-        found = [self._split(growth, question) for question in questions]
+        found = [self._split(growth, split) for split in splits]
         if self.bundles is None and self.packing is None:
             return np.stack(found)
         size = len(found) * found[0].size
         room = self._buffer("found", size, np.int64)[:size].reshape(len(found), *found[0].shape)
         return self.by_column(np.stack(found, out=room))
 
-    def look(self, questions: list[Question], of_rows: bool = False) -> Any:
+    def look(self, splits: list[Split], of_rows: bool = False) -> Any:
         """Histograms [question, label, column, bin] of the left sides of tests that may be asked; no rows move.
 
         of_rows: count rows instead of summing weights.
         """
-        if self.growth is not None and any(question.node in self.growth.asked for question in questions):
+        if self.growth is not None and any(split.node in self.growth.asked for split in splits):
             self.growth = None  # left over from another tree
         growth, grid = self._growth(), self.weights.rows if of_rows else self.grid
-        found = [self._histogram_of(*self._left_of(growth, question), grid) for question in questions]
+        found = [self._histogram_of(*self._left_of(growth, split), grid) for split in splits]
         return self.by_column(np.stack(found) if len(found) > 1 else found[0][None])
 
-    def _left_of(self, growth: Growth, question: Question) -> tuple[Growth, Node]:
+    def _left_of(self, growth: Growth, split: Split) -> tuple[Growth, Node]:
         """The rows on the left of a question, outside the growing tree; with no claim on its buffers."""
-        node = growth.nodes[question.node]
-        codes, on_left = self.asked(question)
+        node = growth.nodes[split.node]
+        codes, on_left = self.asked(split)
         rows = growth.order[node.low : node.low + node.n_rows]
         left = on_left[codes[rows]]
         starts = np.concatenate([[0], np.cumsum(left)])[node.starts]
@@ -307,35 +307,35 @@ class Shard:
         counts = [self._histogram_of(growth, growth.nodes[node], rows) for node in nodes]
         return self.by_column(np.stack(counts).sum(axis=1))
 
-    def leaf_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
+    def leaf_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
         """[leaf, label]: how many rows, of whatever weight."""
-        self._forget_other(questions)
+        self._forget_other(splits)
         growth = self._growth()
-        self._part_all(growth, questions)
+        self._part_all(growth, splits)
         rows = np.zeros((len(leaves), self.n_groups), dtype=np.int64)
         for number, leaf in enumerate(leaves):
             np.add.at(rows[number], self.group, np.diff(growth.nodes[leaf].starts))
         return rows
 
-    def leaf_of_rows(self, questions: list[Question], leaves: list[int]) -> NDArray[np.int64]:
+    def leaf_of_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
         """The leaf, by its place in `leaves`, of every row."""
-        self._forget_other(questions)
+        self._forget_other(splits)
         growth = self._growth()
-        self._part_all(growth, questions)
+        self._part_all(growth, splits)
         found = np.empty(len(self.grid), dtype=np.int64)
         for number, leaf in enumerate(leaves):
             node = growth.nodes[leaf]
             found[growth.order[node.low : node.low + node.n_rows]] = number
         return found
 
-    def _part_all(self, growth: Growth, questions: list[Question]) -> None:
-        for question in questions:
-            if question.left not in growth.nodes:
-                self._part(growth, question)
+    def _part_all(self, growth: Growth, splits: list[Split]) -> None:
+        for split in splits:
+            if split.left not in growth.nodes:
+                self._part(growth, split)
 
-    def _forget_other(self, questions: list[Question]) -> None:
+    def _forget_other(self, splits: list[Split]) -> None:
         """Families may try several trees and choose one that is not the last."""
-        if self.growth is not None and not self.growth.part_of(questions):
+        if self.growth is not None and not self.growth.part_of(splits):
             self.growth = None
 
     def _growth(self) -> Growth:
@@ -346,30 +346,30 @@ class Shard:
             self.growth.nodes[ROOT] = Node(0, self.starts, self.root_histogram)
         return self.growth
 
-    def _split(self, growth: Growth, question: Question) -> NDArray[np.int64]:
-        whole = growth.nodes[question.node].histogram
-        left, right = self._part(growth, question)
+    def _split(self, growth: Growth, split: Split) -> NDArray[np.int64]:
+        whole = growth.nodes[split.node].histogram
+        left, right = self._part(growth, split)
         if whole is None:
             return self._histogram_of(growth, left, self.grid)
         smaller = left if left.n_rows <= right.n_rows else right
         one = self._histogram_of(growth, smaller, self.grid)
-        room = self._room_for(growth, whole.shape) if question.node == ROOT else whole
+        room = self._room_for(growth, whole.shape) if split.node == ROOT else whole
         other = np.subtract(whole, one, out=room)
         of_left, of_right = (one, other) if smaller is left else (other, one)
-        growth.nodes[question.left] = Node(left.low, left.starts, of_left)
-        growth.nodes[question.right] = Node(right.low, right.starts, of_right)
+        growth.nodes[split.left] = Node(left.low, left.starts, of_left)
+        growth.nodes[split.right] = Node(right.low, right.starts, of_right)
         return of_left
 
-    def _part(self, growth: Growth, question: Question) -> tuple[Node, Node]:
-        node = growth.nodes[question.node] = replace(growth.nodes[question.node], histogram=None)
-        growth.asked[question.node] = question
+    def _part(self, growth: Growth, split: Split) -> tuple[Node, Node]:
+        node = growth.nodes[split.node] = replace(growth.nodes[split.node], histogram=None)
+        growth.asked[split.node] = split
         starts = np.empty_like(node.starts)
-        codes, on_left = self.asked(question)
+        codes, on_left = self.asked(split)
         before, spare = growth.order, self._buffer("spare", len(self.grid), np.uint32)
         growth.order = self._buffer("order", len(self.grid), np.uint32)
         n_left = kernels.part(before, node.low, node.starts, codes, on_left, growth.order, spare, starts)
         left, right = Node(node.low, starts), Node(node.low + n_left, node.starts - starts)
-        growth.nodes[question.left], growth.nodes[question.right] = left, right
+        growth.nodes[split.left], growth.nodes[split.right] = left, right
         return left, right
 
     def _histogram_of(self, growth: Growth, node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -429,17 +429,17 @@ class Shard:
         if self.bundles is not None:
             self.cells = packing.place[self.bundles.cells]
 
-    def asked(self, question: Question) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def asked(self, split: Split) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The stored column that a question is about, and which of its codes go left."""
-        column, on_left = question.column, question.on_left
+        column, on_left = split.column, split.on_left
         if self.bundles is not None:
             column, on_left = int(self.bundles.place[column]), on_left[self.bundles.bin_of[column]]
         per_group = self.codes.shape[2]
         return self.codes[column // per_group, :, column % per_group], on_left
 
-    def left(self, question: Question) -> NDArray[np.bool_]:
+    def left(self, split: Split) -> NDArray[np.bool_]:
         """Which rows go left."""
-        codes, on_left = self.asked(question)
+        codes, on_left = self.asked(split)
         return np.asarray(on_left[codes])
 
     def _empty_histogram(self) -> NDArray[np.int64]:
@@ -498,7 +498,7 @@ def encode_rows(
     dest[order - low] = np.arange(len(order))
     n_columns = examples.table.n_columns
     codes = _no_codes(bins, n_columns if bundles is None else bundles.n_stored, len(order))
-    encode, reading = _encoder(bins), Reading(examples.table)
+    encode, reading = _encoder(bins), BlockReader(examples.table)
     rows = block_rows(n_columns)
     for at in range(low, high, rows):
         end = min(at + rows, high)

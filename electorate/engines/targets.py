@@ -19,7 +19,7 @@ from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.densest_interval import Fetched, Held, Window, hunt, medians, together
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
-from electorate.messages import ROOT, Heard, Moments, Question, Sums
+from electorate.messages import ROOT, Heard, Moments, Split, Sums
 from electorate.threads import ThreadPool
 
 Array = NDArray[np.float64]
@@ -170,17 +170,17 @@ class TargetShard(Shard):
             found[place] = mine.min(initial=np.inf), mine.max(initial=-np.inf)
         return found
 
-    def both_sides(self, questions: list[Question]) -> list[Sides]:
+    def both_sides(self, splits: list[Split]) -> list[Sides]:
         """Part the rows of some nodes; the histograms of both children. Those of the nodes are overwritten."""
         growth = self._growth()
-        return [self._both_sides(growth, question) for question in questions]
+        return [self._both_sides(growth, split) for split in splits]
 
-    def _both_sides(self, growth: Growth, question: Question) -> Sides:
-        whole = growth.nodes[question.node].histogram
+    def _both_sides(self, growth: Growth, split: Split) -> Sides:
+        whole = growth.nodes[split.node].histogram
         assert whole is not None
-        if question.node == ROOT:
+        if split.node == ROOT:
             self.root_histogram = None
-        left, right = self._part(growth, question)
+        left, right = self._part(growth, split)
         smaller = left if left.n_rows <= right.n_rows else right
         if self.codes.shape[2] == 4 and self.share is None:
             one, other, rows = self._room(), whole, (growth.order, smaller.low, smaller.starts)
@@ -189,8 +189,8 @@ class TargetShard(Shard):
             one = self._histogram_of(growth, smaller, self.grid)
             other = np.subtract(whole, one, out=whole)
         of_left, of_right = (one, other) if smaller is left else (other, one)
-        growth.nodes[question.left] = Node(left.low, left.starts, of_left)
-        growth.nodes[question.right] = Node(right.low, right.starts, of_right)
+        growth.nodes[split.left] = Node(left.low, left.starts, of_left)
+        growth.nodes[split.right] = Node(right.low, right.starts, of_right)
         return of_left, of_right
 
     def _empty_histogram(self) -> NDArray[np.int64]:
@@ -208,11 +208,11 @@ class TargetShard(Shard):
 
     # ------------------------------------------------------------ one voter
 
-    def leaf_targets(self, questions: list[Question], leaves: list[int]) -> list[Leaf]:
+    def leaf_targets(self, splits: list[Split], leaves: list[int]) -> list[Leaf]:
         """Of every leaf, the targets in order and their weights."""
-        self._forget_other(questions)
+        self._forget_other(splits)
         growth = self._growth()
-        self._part_all(growth, questions)
+        self._part_all(growth, splits)
         found = []
         for leaf in leaves:
             node = growth.nodes[leaf]
@@ -223,25 +223,25 @@ class TargetShard(Shard):
             found.append((targets, weights))
         return found
 
-    def leaf_mass(self, questions: list[Question], leaves: list[int], points: list[Array]) -> list[NDArray[np.int64]]:
+    def leaf_mass(self, splits: list[Split], leaves: list[int], points: list[Array]) -> list[NDArray[np.int64]]:
         """Of every leaf, [weight or distinct targets, point] up to each of its points."""
-        return [held.mass(mine) for held, mine in zip(self._held(questions, leaves), points, strict=True)]
+        return [held.mass(mine) for held, mine in zip(self._held(splits, leaves), points, strict=True)]
 
-    def leaf_between(self, questions: list[Question], leaves: list[int], ranges: list[Array]) -> list[Fetched]:
+    def leaf_between(self, splits: list[Split], leaves: list[int], ranges: list[Array]) -> list[Fetched]:
         """Of every leaf, what lies in its ranges."""
-        return [held.between(mine) for held, mine in zip(self._held(questions, leaves), ranges, strict=True)]
+        return [held.between(mine) for held, mine in zip(self._held(splits, leaves), ranges, strict=True)]
 
-    def _held(self, questions: list[Question], leaves: list[int]) -> list[Held]:
+    def _held(self, splits: list[Split], leaves: list[int]) -> list[Held]:
         """Distinct targets of the leaves; kept for the next question about the same tree."""
-        self._forget_other(questions)
+        self._forget_other(splits)
         if self.told is None or self.told[0] is not self._growth():
-            rows = self.leaf_targets(questions, leaves)
+            rows = self.leaf_targets(splits, leaves)
             self.told = self._growth(), [Held.of(*leaf) for leaf in rows]
         return self.told[1]
 
-    def leaf_near(self, questions: list[Question], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
+    def leaf_near(self, splits: list[Split], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
         """[leaf, (weight within eps of its value, all weight)]."""
-        found = self.leaf_targets(questions, leaves)
+        found = self.leaf_targets(splits, leaves)
         near = [weights[np.abs(y - value) <= eps].sum() for (y, weights), value in zip(found, values, strict=True)]
         return np.array([near, [weights.sum() for _, weights in found]], dtype=np.int64).T
 
@@ -305,9 +305,9 @@ class TargetShard(Shard):
         return float(np.abs(self.said - self.y).max(initial=0.0))
 
     def _part_and_say(self, heard: Heard) -> None:
-        self._forget_other(heard.questions)
+        self._forget_other(heard.splits)
         growth = self._growth()
-        self._part_all(growth, heard.questions)
+        self._part_all(growth, heard.splits)
         doubts = bool(np.any(heard.outputs[:, 1] != 1))
         sure = np.ones(len(self.y)) if doubts else None
         for leaf, (value, confidence) in zip(heard.leaves, heard.outputs.tolist(), strict=True):
@@ -515,13 +515,13 @@ class TargetEngine:
         """Of all rows of this process, summing to 1."""
         return np.asarray(self.place.weights(self.floor, kappa))
 
-    def split(self, questions: list[Question]) -> NDArray[np.int64]:
+    def split(self, splits: list[Split]) -> NDArray[np.int64]:
         """Histograms [question, label, column, bin] of the left children."""
-        return np.asarray(self.place.ask("split", questions))
+        return np.asarray(self.place.ask("split", splits))
 
-    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]:
+    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
         """Histograms [question, label, column, bin] of the left sides; no rows move."""
-        return np.asarray(self.place.ask("look", questions, of_rows))
+        return np.asarray(self.place.ask("look", splits, of_rows))
 
     def share_spans(self, nodes: list[int]) -> Array:
         """[node, (low, high)] of the targets, as shares."""
@@ -530,17 +530,17 @@ class TargetEngine:
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
         return np.asarray(self.place.ask("count_rows", nodes))
 
-    def leaf_targets(self, questions: list[Question], leaves: list[int]) -> list[Leaf]:
-        found: list[Leaf] = self.place.ask("leaf_targets", questions, leaves)
+    def leaf_targets(self, splits: list[Split], leaves: list[int]) -> list[Leaf]:
+        found: list[Leaf] = self.place.ask("leaf_targets", splits, leaves)
         return found
 
-    def leaf_windows(self, questions: list[Question], leaves: list[int], eps: float) -> list[Window | None]:
+    def leaf_windows(self, splits: list[Split], leaves: list[int], eps: float) -> list[Window | None]:
         """Of every leaf the first and the last target of the window with the most weight; few rows travel."""
-        return hunt(len(leaves), eps, *self._span(), *self._asking(questions, leaves))
+        return hunt(len(leaves), eps, *self._span(), *self._asking(splits, leaves))
 
-    def leaf_medians(self, questions: list[Question], leaves: list[int]) -> list[float | None]:
+    def leaf_medians(self, splits: list[Split], leaves: list[int]) -> list[float | None]:
         """Of every leaf the weighted median of its targets, of two the lower; few rows travel."""
-        return medians(len(leaves), *self._span(), *self._asking(questions, leaves))
+        return medians(len(leaves), *self._span(), *self._asking(splits, leaves))
 
     def _span(self) -> tuple[float, float]:
         if self.span is None:
@@ -548,13 +548,13 @@ class TargetEngine:
             self.span = float(low), float(high)
         return self.span
 
-    def _asking(self, questions: list[Question], leaves: list[int]) -> tuple[Any, Any]:
+    def _asking(self, splits: list[Split], leaves: list[int]) -> tuple[Any, Any]:
         """How windows.py asks about the leaves of a tree."""
-        ask = partial(self.place.ask, "leaf_mass", questions, leaves)
-        return ask, partial(self.place.ask, "leaf_between", questions, leaves)
+        ask = partial(self.place.ask, "leaf_mass", splits, leaves)
+        return ask, partial(self.place.ask, "leaf_between", splits, leaves)
 
-    def leaf_near(self, questions: list[Question], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
-        return np.asarray(self.place.ask("leaf_near", questions, leaves, values, eps))
+    def leaf_near(self, splits: list[Split], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
+        return np.asarray(self.place.ask("leaf_near", splits, leaves, values, eps))
 
     def value_ends(self, rewarding: Rewarding, values: Array) -> tuple[float, float]:
         low, high = self.place.ask("value_ends", rewarding, values)
@@ -602,21 +602,21 @@ class TargetEngine:
 class TargetEngineHere(TargetEngine):
     """Of shards in this process, where large histograms need not travel."""
 
-    def both_sides(self, questions: list[Question]) -> list[Sides]:
+    def both_sides(self, splits: list[Split]) -> list[Sides]:
         """Histograms [label, column, bin] of both children of each question; those of the nodes are overwritten."""
-        found: list[Sides] = self.place.ask("both_sides", questions)
+        found: list[Sides] = self.place.ask("both_sides", splits)
         return found
 
-    def leaf_windows(self, questions: list[Question], leaves: list[int], eps: float) -> list[Window | None]:
+    def leaf_windows(self, splits: list[Split], leaves: list[int], eps: float) -> list[Window | None]:
         windows: list[Window | None] = []
-        for targets, weights in self.leaf_targets(questions, leaves):
+        for targets, weights in self.leaf_targets(splits, leaves):
             first, last = kernels.best_window(targets, weights, eps)
             windows.append((float(targets[first]), float(targets[last])) if len(targets) else None)
         return windows
 
-    def leaf_medians(self, questions: list[Question], leaves: list[int]) -> list[float | None]:
+    def leaf_medians(self, splits: list[Split], leaves: list[int]) -> list[float | None]:
         found: list[float | None] = []
-        for targets, weights in self.leaf_targets(questions, leaves):
+        for targets, weights in self.leaf_targets(splits, leaves):
             so_far = np.cumsum(weights)
             found.append(float(targets[np.searchsorted(so_far, so_far[-1] / 2)]) if len(targets) else None)
         return found

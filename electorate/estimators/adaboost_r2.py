@@ -5,10 +5,9 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from electorate.algorithms.adaboost_r2 import R2
+from electorate.algorithms.adaboost_r2 import AdaBoostR2
 from electorate.estimators.regression import BoostedRegressor
 from electorate.training.regression import Try
-from electorate.training.stagewise_targets import AdaBoostR2
 from electorate.training.target_worker_data import TargetOutline
 
 
@@ -93,4 +92,4 @@ class AdaBoostRegressor(BoostedRegressor):
         return "squared_error"
 
     def _tries(self, outline: TargetOutline) -> list[Try]:
-        return [Try(AdaBoostR2(R2(self.loss, float(self.learning_rate))))]
+        return [Try(AdaBoostR2(self.loss, float(self.learning_rate)))]

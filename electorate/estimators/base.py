@@ -32,6 +32,7 @@ from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.training import classification
 from electorate.training.dask_inputs import is_dask, open_cluster, row_by_row
+from electorate.training.fit import resume_lost, validation_seed
 from electorate.training.rollback import Undoing
 from electorate.training.worker_data import Given, Outline, Plan, Room
 from electorate.voters.instances import TakesInstances
@@ -186,20 +187,17 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
                     self._train(place, outline, context, rows[:2])
                 return
             except WorkerLostError as lost:
-                if attempt == MOST_ATTEMPTS or not classification.resume(self, context):
+                if attempt == MOST_ATTEMPTS or not resume_lost(self, context):
                     raise
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
-        if self._is_native:
-            classification.run(self, place, outline, context, data)
-        else:
-            classification.run_wrapped(self, place.room, outline, context, data)
+        classification.fit_classifier(self, place, outline, context, data)
 
     def _begin(self, place: classification.Place, plan: Plan, rows: Rows, context: Any) -> Outline:
         outline: Outline = place.agree("prepare", plan)
         if context is not None:
-            context.max_subtasks = self.n_estimators * classification.count_runs(self, outline)
+            context.max_subtasks = self.n_estimators * len(classification.groups_of(self, outline.classes))
             context.call_on_fit_task_begin(estimator=self, X=rows[0], y=rows[1])
         return outline
 
@@ -247,7 +245,7 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
         classes = self.classes_ if going_on else None
         if not self._needs_validation or heard:
             return Plan(self.class_weight, classes)
-        return Plan(self.class_weight, classes, self.validation_fraction, classification.validation_seed(self))
+        return Plan(self.class_weight, classes, self.validation_fraction, validation_seed(self))
 
     _n_shards: int | None = None  # for tests: the model must not depend on it
 
@@ -257,6 +255,10 @@ class BoostedClassifier(TakesInstances, Undoing, Certified, CallbackSupportMixin
     def steps_(self) -> NDArray[np.float64]:
         """The papers' alpha, one per voter."""
         return self.ensemble_.steps
+
+    @property
+    def _n_rounds(self) -> int:
+        return int(self.ensemble_.rounds.max(initial=0))
 
     @property
     def estimator_weights_(self) -> NDArray[np.float64]:

@@ -162,7 +162,8 @@ class DeepBoostClassifier(BoostedClassifier):
         shape = Shape(numeric=d) if by_rows else shape_of(bench.bins)
         prices = Prices(float(self.lam), float(self.beta), bench.engine.given, d, shape, self.complexity)
         rivals = Rivals(bench.family, booster, prices, isinstance(self.loss, str))
-        rivals.resume(past.casts, past.rows)
+        rows = [past.trace.row(k + 1) for k in range(len(past.casts))]
+        rivals.resume(past.casts, rows)
         return rivals
 
     def save(self, path: Any) -> None:

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from electorate.algorithms.programs import Margin, Normalised, hard, in_c, in_nu, master_of
 from electorate.algorithms.protocol import Booster
 from electorate.data import inputs
-from electorate.data.all_reduce import alone
+from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins, find_bins
 from electorate.data.seen_rows import seen_of
 from electorate.data.weights import Weights
@@ -27,16 +27,16 @@ from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_row
 from electorate.engines.shard import Examples
 from electorate.estimators.base import BoostedClassifier
 from electorate.model.casting import from_casts
-from electorate.model.foreign_ensemble import Committee
+from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Outcome, history_of
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
 from electorate.theory import training as proved
 from electorate.theory.bounds import HINGE
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Hooks
 from electorate.training.column_generation import Candidate, Generation
-from electorate.training.worker_data import Plan, posing
+from electorate.training.worker_data import Plan, problem_steps
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import Speech, Wrapped
@@ -110,8 +110,8 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         self.seen_ = seen_of([(given.table, given.labels, given.weight)])
         if getattr(self, "ensemble", None) is not None:  # whose rows chose the voters
             self.seen_ = self.seen_.and_also(getattr(self.ensemble, "seen_", None))
-        problem = alone(posing(given, Plan(self.class_weight)))
-        examples = alone(problem.reading())
+        problem = run_locally(problem_steps(given, Plan(self.class_weight)))
+        examples = run_locally(problem.read_steps())
         return Task(examples.table, examples.labels, examples.weights, problem.classes, given.weight)
 
     def _solve(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
@@ -415,10 +415,10 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
             runs = _filled(outcomes, task)
             casts = [run.casts for run in runs]
             if not self._by_rows:
-                return self._fitted(task, Committee(casts, speech, X.shape[1]), runs)
+                return self._fitted(task, ForeignEnsemble(casts, speech, X.shape[1]), runs)
             nothing = np.zeros(X.shape[1], dtype=np.int64)
             bins = Bins([np.empty(0)] * X.shape[1], {}, nothing.astype(np.bool_), nothing)
-            return {"bins_": bins, **self._fitted(task, Council(casts, speech, X.shape[1], family), runs)}
+            return {"bins_": bins, **self._fitted(task, RowEnsemble(casts, speech, X.shape[1], family), runs)}
 
         def searches() -> RowsSearch:
             kept, labels, mass = distinct_rows(X, task.labels, task.weights)
@@ -450,8 +450,7 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         hooks.replay(Outcome())
         margin = self._margin(examples.mass)
         generation = Generation(examples, margin, master_of(margin, self.solver))
-        nothing: Any = None
-        outcome = generation.run(self.n_estimators, self.tol, lambda outcome: hooks.after(nothing, outcome))
+        outcome = generation.run(self.n_estimators, self.tol, lambda outcome: hooks.after(outcome))
         self._failed = generation.failed or self._failed
         if np.inf == self.C and isinstance(margin, Normalised):
             self._no_margin |= margin.rho(generation.margins) <= 0

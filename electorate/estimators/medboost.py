@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.medboost import Adaptive, Constant, GivenCost, Linear, LowestEdge, ZeroOne
+from electorate.algorithms.medboost import Adaptive, Constant, GivenCost, Linear, LowestEdge, MedBoost, ZeroOne
 from electorate.data import inputs
 from electorate.data.bins import Bins
 from electorate.data.seen_rows import seen_of
@@ -24,7 +24,6 @@ from electorate.model.median import Votes, conformal_rank
 from electorate.theory import training as proved
 from electorate.training.dask_inputs import is_dask, row_by_row
 from electorate.training.regression import Try
-from electorate.training.stagewise_targets import MedBoost
 from electorate.training.target_worker_data import TargetOutline
 from electorate.voters.columns import Columns
 from electorate.voters.confidence import Given, bumps
@@ -189,15 +188,15 @@ class MedBoostRegressor(BoostedRegressor):
         return [(scale * share or scale) if isinstance(self.eps, str) else float(self.eps)]
 
     def _as_before(self, one: Try, before: Any) -> Try:
-        return self._try(before.eps_, one.said["rho_"]) if self.eps == "auto" else one
+        return self._try(before.eps_, one.attributes["rho_"]) if self.eps == "auto" else one
 
     def _finer(self, one: Try) -> Iterator[Try]:
         """An "auto" eps at which the first voter is right about every row says nothing: half of it."""
         for halvings in range(1, HALVINGS + 1) if self.eps == "auto" else ():
-            eps = one.said["eps_"] / 2**halvings
+            eps = one.attributes["eps_"] / 2**halvings
             if eps < self._smallest_eps:
                 return
-            yield self._try(eps, one.said["rho_"])
+            yield self._try(eps, one.attributes["rho_"])
 
     def _rho_tried(self) -> list[float | None]:
         if self.rho == "validate":

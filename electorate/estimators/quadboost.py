@@ -20,7 +20,7 @@ from electorate.algorithms.quadboost import PENALTIES, theory_lam
 from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.grid import UNITS
 from electorate.model.moves import Moves, in_units
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
@@ -296,7 +296,7 @@ n_jobs, random_state
         """A function of a voter's place: what it alone says, [output, row]."""
         table = self._check_rows(X, reset=False)
         ensemble = self.ensemble_
-        if isinstance(ensemble, Council):
+        if isinstance(ensemble, RowEnsemble):
 
             def by_rows(place: int) -> NDArray[np.float64]:
                 out = np.zeros((ensemble.n_outputs, len(table)))

@@ -261,6 +261,10 @@ class Folds:
         self.stop_reason = "folds"
 
     @property
+    def row(self) -> dict[str, float] | None:
+        return self.rows[-1] if self.rows else None
+
+    @property
     def callbacks(self) -> list[Any]:
         return getattr(self.model, "_skl_callbacks", [])
 

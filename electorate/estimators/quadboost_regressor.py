@@ -23,10 +23,10 @@ from sklearn.utils.validation import check_is_fitted
 from electorate import kernels
 from electorate.algorithms.quadboost import PENALTIES
 from electorate.data import inputs
-from electorate.data.all_reduce import alone
-from electorate.data.bins import finding_bins
+from electorate.data.all_reduce import run_locally
+from electorate.data.bins import find_bins_steps
 from electorate.data.seen_rows import seen_of
-from electorate.data.split import candidates, draw, hash_rows
+from electorate.data.split import candidate_steps, draw, hash_rows
 from electorate.data.targets import check_targets
 from electorate.data.weights import Weights, read_weights
 from electorate.engines.memory import Threads
@@ -38,15 +38,15 @@ from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.grid import UNITS
 from electorate.model import quad_files
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training import classification
 from electorate.training.dask_inputs import refuse_dask, row_by_row
+from electorate.training.fit import validation_seed
 from electorate.training.pool_rounds import Rules
 from electorate.training.quad_pools import Case, ColumnPool, FinitePool, Patience, StumpPool
 from electorate.training.quad_searches import RowVoters
 from electorate.training.quad_trees import TreeVoters
 from electorate.training.quadratic import Fitting, going_on_from, train
 from electorate.training.rollback import Undoing
-from electorate.training.stagewise import OTHER_DATA
+from electorate.training.run import OTHER_DATA
 from electorate.training.worker_data import Outline
 from electorate.voters import means
 from electorate.voters.columns import Columns, RealColumns
@@ -293,7 +293,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
             return Given(table, target, weights, Given(table_val, target_val, read_weights(weight_val)))
         if not self.early_stopping:
             return Given(table, target, weights)
-        aside = set_aside(table, target, weights, self.validation_fraction, classification.validation_seed(self))
+        aside = set_aside(table, target, weights, self.validation_fraction, validation_seed(self))
         drawn = weight * aside / np.maximum(weights.rows, 1)  # in this order, whole weights stay whole
         return Given(table, target, read_weights(weight - drawn), Given(table, target, read_weights(drawn)))
 
@@ -350,7 +350,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
         if not self._is_native:
             return RowVoters(inner, case)
         columns = inputs.category_columns(given.table, self.categorical_features, given.table.category_columns())
-        bins = alone(finding_bins(given.table, given.weights.whole, columns, self.max_bins, threads))
+        bins = run_locally(find_bins_steps(given.table, given.weights.whole, columns, self.max_bins, threads))
         n_shards = self._n_shards or threads.n_jobs
         cases = [case] if case.validation is None else [case, case.validation]
         if isinstance(self._family(), Pool):
@@ -459,7 +459,7 @@ def set_aside(table: Any, y: Floats, weights: Weights, part: float, seed: int) -
     """How many of the rows that each stands for to stop by: drawn by what they hold, whatever their order."""
     hashes = hash_rows(table, seed)
     kernels.fold(y, hashes)
-    aside = draw(alone(candidates(hashes, weights)), part)
+    aside = draw(run_locally(candidate_steps(hashes, weights)), part)
     if not aside.any() or not np.any(weights.rows > aside):
         raise ValueError("too few rows to set some aside: early_stopping=True needs more than one sample")
     return aside

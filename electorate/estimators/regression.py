@@ -32,10 +32,11 @@ from electorate.model.ensemble import Read
 from electorate.model.median import Median, Votes
 from electorate.model.regression_voters import RegressionVoters
 from electorate.threads import ThreadPool, count_jobs, count_shards
-from electorate.training import classification, regression
 from electorate.training.callbacks import Checkpoint
+from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster, open_target_room, row_by_row
-from electorate.training.regression import Try
+from electorate.training.fit import resume_lost, validation_seed
+from electorate.training.regression import Try, fit_regressor
 from electorate.training.rollback import Undoing
 from electorate.training.target_worker_data import TargetOutline, TargetPlan, TargetRoom, values_of
 from electorate.training.worker_data import Given
@@ -160,7 +161,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
             if heard is not None and given_val is not None:
                 room.X["heard"] = heard[0] if self._is_native else given_val.table
             try:
-                self._train(classification.Here(room), rows, heard is not None, context)  # type: ignore[arg-type]
+                self._train(Here(room), rows, heard is not None, context)  # type: ignore[arg-type]
             finally:  # also of rounds that were saved
                 self.seen_ = seen_of(parts, pool).after(self if going_on else None)
 
@@ -180,7 +181,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
                     self._train(place, rows, heard is not None, context, begin=attempt == 1)
                 return
             except WorkerLostError as lost:
-                if attempt == MOST_ATTEMPTS or not classification.resume(self, context):
+                if attempt == MOST_ATTEMPTS or not resume_lost(self, context):
                     raise
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
 
@@ -189,7 +190,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         if begin:
             context.max_subtasks = self.n_estimators * len(self._tries(outline))
             context.call_on_fit_task_begin(estimator=self, X=rows[0], y=rows[1])
-        regression.run(self, place, outline, context, rows[:2])
+        fit_regressor(self, place, outline, context, rows[:2])
 
     def _given(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Given:
         table = self._check_rows(X, reset=reset)
@@ -208,7 +209,7 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         plan = TargetPlan(by_edge, self.n_estimators, n_histograms, n_values)
         if not self._needs_validation or heard:
             return plan
-        return replace(plan, part=self.validation_fraction, seed=regression.validation_seed(self))
+        return replace(plan, part=self.validation_fraction, seed=validation_seed(self))
 
     def _refuse_checkpoints(self) -> None:
         if any(isinstance(callback, Checkpoint) for callback in getattr(self, "_skl_callbacks", [])):
@@ -265,6 +266,10 @@ class BoostedRegressor(TakesInstances, Undoing, CallbackSupportMixin, Certified,
         if self.vote_.decides:
             steps[-1] = math.inf
         return steps
+
+    @property
+    def _n_rounds(self) -> int:
+        return int(self.vote_.n_voters)
 
     @property
     def estimator_weights_(self) -> Array:

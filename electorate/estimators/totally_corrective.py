@@ -17,7 +17,7 @@ from electorate.engines.shard import counts_of
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, Task, TotallyCorrectiveClassifier, joined_history
 from electorate.model.outcome import Outcome
-from electorate.model.voter_outputs import Picks, rows_of, voices_of
+from electorate.model.voter_outputs import Picks, rows_of, voter_outputs_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
 from electorate.training.totally_corrective import (
@@ -58,7 +58,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
 
     def _solve(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
         base = self._base(task, *data)
-        voices, rows = voices_of(base), rows_of(base, data[0])
+        voters, rows = voter_outputs_of(base), rows_of(base, data[0])
         used = np.flatnonzero(task.weights.times)
         counts = counts_of(task.weights)
         counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
@@ -68,8 +68,8 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         for run, group in enumerate(task.groups if base.ensemble_.n_voters else []):
             started = time.perf_counter()
             second = group[task.labels[used]] > 0
-            mine = np.flatnonzero(voices.current(run) > 0)
-            heard = voices.said(rows, run)[np.ix_(mine, used)]
+            mine = np.flatnonzero(voters.current(run) > 0)
+            heard = voters.said(rows, run)[np.ix_(mine, used)]
             distinct = first_of_each(heard) if len(mine) else mine
             mine, heard = mine[distinct], heard[distinct]
             said = Said.of(heard, second, counts, task.weights.given)
@@ -78,8 +78,8 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
             outcomes.append(_outcome(found, said, time.perf_counter() - started))
             failed = found.failed or failed
         self._failed, self._of = failed, base.ensemble_.n_voters
-        picks = picks or [[] for _ in range(voices.n_runs)]
-        self.ensemble_ = voices.chosen(picks)
+        picks = picks or [[] for _ in range(voters.n_runs)]
+        self.ensemble_ = voters.chosen(picks)
         self.classes_, self.n_classes_ = task.classes, len(task.classes)
         self.estimator_ = self._family()
         if hasattr(base, "bins_"):

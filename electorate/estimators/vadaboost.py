@@ -12,7 +12,8 @@ from electorate.algorithms.vadaboost import VadaBoost
 from electorate.estimators.base import BoostedClassifier, one_vs_rest_probabilities
 from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
-from electorate.training import classification
+from electorate.training.classification import validation_score
+from electorate.training.fit import resumed_model
 
 LAMS = tuple(k / 10 for k in range(11))  # that lam="auto" tries
 
@@ -40,11 +41,11 @@ class Penalised(BoostedClassifier):
         if self.lam != "auto":
             return self._booster(n_labels)
         run = 0 if group is None else int(np.argmax(group))
-        before = classification._before(self)
+        before = resumed_model(self)
         if before is None or len(before.lam_) <= run:
             boosters = [self._with_lam(lam, n_labels) for lam in LAMS]
             parts = [1 / (left + 1) for left in range(len(LAMS), 0, -1)]  # the run with the chosen one is the last
-            scores = [classification.listen(bench, group, *each) for each in zip(boosters, parts, strict=True)]
+            scores = [validation_score(bench, group, *each) for each in zip(boosters, parts, strict=True)]
             known = getattr(self, "lam_", np.empty(0)), getattr(self, "lam_scores_", np.empty((0, len(LAMS))))
             self.lam_ = np.append(known[0][:run], LAMS[int(np.argmin(scores))])
             self.lam_scores_ = np.vstack([known[1][:run], scores])

@@ -25,8 +25,8 @@ from electorate.inspection.median_bounds import median_bounds, refuse_weights
 from electorate.inspection.training_bounds import training_bounds
 from electorate.inspection.vote_parts import Parts, parts_of
 from electorate.model.ensemble import Ensemble
-from electorate.model.foreign_ensemble import Committee
-from electorate.model.row_ensemble import Council
+from electorate.model.foreign_ensemble import ForeignEnsemble
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.voter_outputs import rows_of
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound
@@ -274,7 +274,7 @@ def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int) -> li
     assumed = [IID]
     if getattr(model, "seen_", None) is None:
         assumed.append("the rows of the fit had no weights (the model has no record of them)")
-    if isinstance(model.ensemble_, Council):
+    if isinstance(model.ensemble_, RowEnsemble):
         assumed.append("the columns are the voters' own, fixed before the rows were drawn")
     found = []
     for loss in losses:
@@ -317,12 +317,12 @@ def _refuse_conditions(model: Any, rows: LabelledRows) -> None:
         raise ValueError("class_weight makes the rows another sample than the rows to come")
     if len(model.classes_) < 2:
         raise ValueError("training had one class only")
-    foreign = isinstance(model.ensemble_, Committee) and not isinstance(model.ensemble_, Council)
-    if foreign or not isinstance(model.ensemble_, Ensemble | Committee):
+    foreign = isinstance(model.ensemble_, ForeignEnsemble) and not isinstance(model.ensemble_, RowEnsemble)
+    if foreign or not isinstance(model.ensemble_, Ensemble | ForeignEnsemble):
         raise ValueError("foreign voters: nothing bounds how complex they are")
     if len(model.classes_) > 2 and bool(np.any(model.ensemble_.about < 0)):
         raise ValueError("all classes vote at once: only one against the rest is a sum of binary bounds")
-    for voter in model.ensemble_.fitted if isinstance(model.ensemble_, Council) else ():
+    for voter in model.ensemble_.fitted if isinstance(model.ensemble_, RowEnsemble) else ():
         if isinstance(voter, ColumnVoter) and voter.scale != 1:
             raise ValueError(f"column {voter.column} is divided by its largest size, which the rows decided")
 

@@ -24,7 +24,7 @@ from electorate.voters.rules import Rules
 from electorate.voters.trees import Stumps, Trees
 from electorate.voters.union import Union
 
-DEEPEST = 62  # of trees: deeper ones have no more questions than any table has rows
+DEEPEST = 62  # of trees: deeper ones have no more splits than any table has rows
 EVERY_LENGTH = 64  # of rules: up to this each length is a class, from there on each power of two
 
 
@@ -46,16 +46,16 @@ def _is_stump(ensemble: Ensemble, voter: int) -> bool:
 
 
 def _is_pair(ensemble: Ensemble, voter: int) -> bool:
-    """At most one question, or three, of which the second and the third are the same."""
+    """At most one split, or three, of which the second and the third are the same."""
     if _is_stump(ensemble, voter):
         return True
     alone = ensemble.only(voter)
-    questions = np.flatnonzero(alone.column != LEAF)
-    if len(questions) != 3:
+    splits = np.flatnonzero(alone.column != LEAF)
+    if len(splits) != 3:
         return False
-    tests = [(alone.column[k], alone.threshold[k], alone.missing_left[k]) for k in questions[1:]]
-    sets = [alone.sets[alone.members[k]].tobytes() if alone.members[k] >= 0 else b"" for k in questions[1:]]
-    return tests[0] == tests[1] and sets[0] == sets[1] and bool(np.all(alone.children[0] == questions[1:]))
+    tests = [(alone.column[k], alone.threshold[k], alone.missing_left[k]) for k in splits[1:]]
+    sets = [alone.sets[alone.members[k]].tobytes() if alone.members[k] >= 0 else b"" for k in splits[1:]]
+    return tests[0] == tests[1] and sets[0] == sets[1] and bool(np.all(alone.children[0] == splits[1:]))
 
 
 STUMPS = ComplexityClass("stumps", complexity.log_stumps, _is_stump)
@@ -66,7 +66,7 @@ TESTS = ComplexityClass("single tests", lambda n, shape: math.log(shape.terms(n)
 def trees_class(depth: int) -> ComplexityClass:
     most = 2 ** min(depth, DEEPEST) - 1
     return ComplexityClass(
-        f"trees of up to {most} questions",
+        f"trees of up to {most} splits",
         lambda n, shape: complexity.log_trees(n, shape, min(most, n - 1)),
         lambda ensemble, voter: (ensemble.offsets[voter + 1] - ensemble.offsets[voter]) // 2 <= most,
     )

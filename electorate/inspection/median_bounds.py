@@ -91,7 +91,7 @@ def tube_margins(model: Any, X: Any, y: Floats, eps: float) -> Floats:
 
 
 def _complexity(model: Any, rows: Any) -> Counted:
-    """Of the sets {h > y} on n rows: the questions of a tree part them, and every leaf has n + 1 places among targets.
+    """Of the sets {h > y} on n rows: the splits of a tree part them, and every leaf has n + 1 places among targets.
 
     The targets may be moved by any eps, which the leaves can follow: so eps may have been chosen by the rows. A column
     marks at most n + 1 sets, whatever eps.
@@ -101,6 +101,6 @@ def _complexity(model: Any, rows: Any) -> Counted:
         return Counted(massart(n, math.log((n + 1) * model.n_features_in_)), False)
     shape, counted = columns_shape(model, rows.table)
     depth = 1 if isinstance(model._family(), Pool) else model._family().max_depth
-    questions = n - 1 if depth is None else min(n - 1, 2 ** min(depth, 62) - 1)
-    log_count = log_trees(n, shape, questions) + (questions + 1) * math.log((n + 1) / 2)
+    splits = n - 1 if depth is None else min(n - 1, 2 ** min(depth, 62) - 1)
+    log_count = log_trees(n, shape, splits) + (splits + 1) * math.log((n + 1) / 2)
     return Counted(massart(n, log_count), counted)

@@ -1,4 +1,4 @@
-"""An ensemble as a list of rules: the questions of each, its output, its weight, and how many rows it covers.
+"""An ensemble as a list of rules: the splits of each, its output, its weight, and how many rows it covers.
 
 A stump or a rule is one line; any other tree has one line per leaf.
 """
@@ -64,7 +64,7 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     """
     check_is_fitted(model)
     if not isinstance(model.ensemble_, Ensemble):
-        raise TypeError(f"voters of {type(model.estimator_).__name__} have no questions, so there are no rules to list")
+        raise TypeError(f"voters of {type(model.estimator_).__name__} have no splits, so there are no rules to list")
     table = inputs.check_table(model, X, reset=False) if X is not None else None
     weight = inputs.check_weight(sample_weight, table.n_rows) if table is not None else np.empty(0)
     words = Words(model, brief=True)

@@ -66,17 +66,17 @@ class Crossing:
         self.leaves = masks.leaves.tolist()
         self.units = np.ascontiguousarray(ensemble.units[masks.nodes].T)  # [output, leaf]
         n_codes = bins.n_bins[ensemble.cells.columns].tolist()
-        questions = [_asked(masks.tests, number, n_codes) for number in range(len(masks.tests.place))]
-        self.voters = [questions[first:last] for first, last in pairwise(masks.offsets.tolist())]
+        splits = [_asked(masks.tests, number, n_codes) for number in range(len(masks.tests.place))]
+        self.voters = [splits[first:last] for first, last in pairwise(masks.offsets.tolist())]
 
     def add(self, cells: Bytes, votes: Votes) -> None:
         work = Work(cells)
-        for number, questions in enumerate(self.voters):
+        for number, splits in enumerate(self.voters):
             first, last = self.leaves[number : number + 2]
-            left = 255 if questions else 1  # a tree of one leaf is there already
+            left = 255 if splits else 1  # a tree of one leaf is there already
             planes = [np.full(cells.shape[1], left, dtype=np.uint8) for _ in range(first, last, 8)]
-            for question in questions:
-                work.cross_out(question, planes)
+            for split in splits:
+                work.cross_out(split, planes)
             self._vote(self.units[:, first:last], planes, votes, work.said)
 
     def _vote(self, units: NDArray[np.int64], planes: list[Bytes], votes: Votes, said: Votes) -> None:
@@ -99,17 +99,17 @@ class Work:
         self.said = np.empty(rows, dtype=np.int64)
         self._equal: dict[tuple[int, int], Bytes] = {}
 
-    def cross_out(self, question: Asked, planes: list[Bytes]) -> None:
-        column, kept = self.cells[question.shift][question.place], self.kept
-        if question.by_cell:
-            for place, by_cell in question.by_cell:
+    def cross_out(self, split: Asked, planes: list[Bytes]) -> None:
+        column, kept = self.cells[split.shift][split.place], self.kept
+        if split.by_cell:
+            for place, by_cell in split.by_cell:
                 planes[place] &= np.take(by_cell, column, out=kept, mode="clip")
             return
-        if question.members is None:
-            np.less_equal(column, question.cut, out=self.side.view(np.bool_))
+        if split.members is None:
+            np.less_equal(column, split.cut, out=self.side.view(np.bool_))
         else:
-            self._gather(question.place, question.members)
-        for place, other, differs in question.crossing:
+            self._gather(split.place, split.members)
+        for place, other, differs in split.crossing:
             np.multiply(self.side, differs, out=kept)
             planes[place] &= np.bitwise_xor(kept, other, out=kept)
 

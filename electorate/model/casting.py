@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
 from electorate.data.bins import Bins
-from electorate.messages import Question
+from electorate.messages import Split
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
-from electorate.model.outcome import Cast, Row
+from electorate.model.outcome import Cast
+from electorate.model.trace import Row
 from electorate.voters.trees import Voter
 
 
@@ -28,7 +29,7 @@ def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
     order = in_rounds(runs)
     casts = [runs[run][t] for t, run in order]
     about = [run if len(runs) > 1 else -1 for _, run in order]
-    offsets = np.cumsum([0, *(2 * len(cast.voter.questions) + 1 for cast in casts)])
+    offsets = np.cumsum([0, *(2 * len(cast.voter.splits) + 1 for cast in casts)])
     return Ensemble(
         offsets=offsets,
         value=_values(casts, offsets, about, n_outputs),
@@ -42,9 +43,7 @@ def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
 
 def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[str, NDArray[Any]]:
     """The questions of all voters, at their nodes; a voter's nodes are numbered as in training."""
-    asked = [
-        (low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.questions
-    ]
+    asked = [(low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.splits]
     asked.sort(key=itemgetter(0))
     at = [node for node, _ in asked]
     by_category = [node for node, q in asked if q.cut < 0]
@@ -86,17 +85,17 @@ def casts_of(ensemble: Ensemble, bins: Bins, label: int | None, rows: list[Row])
         low, high = int(ensemble.offsets[voter]), int(ensemble.offsets[voter + 1])
         asked = [node for node in range(low, high) if ensemble.column[node] != LEAF]
         asked.sort(key=lambda node: int(ensemble.children[node, 0]))
-        questions = [_question(ensemble, bins, node, node - low) for node in asked]
+        splits = [_split_of(ensemble, bins, node, node - low) for node in asked]
         leaves = [node - low for node in range(low, high) if ensemble.column[node] == LEAF]
         outputs = ensemble.value[[low + leaf for leaf in leaves]]
         if label is not None:
             outputs = outputs[:, [label]]
         step = Step(float(ensemble.steps[voter]), row["edge"], row["error"])
-        casts.append(Cast(Voter(questions, leaves, np.zeros((len(leaves), 0), dtype=np.int64)), outputs, step))
+        casts.append(Cast(Voter(splits, leaves, np.zeros((len(leaves), 0), dtype=np.int64)), outputs, step))
     return casts
 
 
-def _question(ensemble: Ensemble, bins: Bins, node: int, number: int) -> Question:
+def _split_of(ensemble: Ensemble, bins: Bins, node: int, number: int) -> Split:
     column = int(ensemble.column[node])
     left, right = (int(child) for child in ensemble.children[node])
     if ensemble.members[node] >= 0:
@@ -107,4 +106,4 @@ def _question(ensemble: Ensemble, bins: Bins, node: int, number: int) -> Questio
         cut = int(np.searchsorted(bins.edges[column], ensemble.threshold[node]))
         on_left = np.arange(bins.width) <= cut
     on_left[bins.missing] = ensemble.missing_left[node]
-    return Question(number, left, right, column, cut, on_left)
+    return Split(number, left, right, column, cut, on_left)

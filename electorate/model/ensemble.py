@@ -190,8 +190,8 @@ class Ensemble:
     def importances(self) -> NDArray[np.float64]:
         """The share of the steps that rests on each column; a voter's own is split over its questions."""
         asked = self.column != LEAF
-        questions = np.maximum(1, np.add.reduceat(asked, self.offsets[:-1])) if self.n_voters else 1
-        share = np.repeat(np.abs(self.steps) / questions, np.diff(self.offsets))
+        splits = np.maximum(1, np.add.reduceat(asked, self.offsets[:-1])) if self.n_voters else 1
+        share = np.repeat(np.abs(self.steps) / splits, np.diff(self.offsets))
         total = np.bincount(self.column[asked], weights=share[asked], minlength=self.n_columns)
         return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
 

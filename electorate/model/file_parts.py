@@ -159,7 +159,7 @@ def check_ensemble(e: Ensemble, bins: Bins, n_classes: int) -> None:
     expect(n_classes > 1 or not len(e.steps), "voters do not fit a single class")
     expect(e.n_outputs == (1 if n_classes == 2 else n_classes), "values do not fit the classes")
     check_rounds(e, n_classes)
-    check_questions(e, bins)
+    check_splits(e, bins)
     _check_numbers(e)
 
 
@@ -171,7 +171,7 @@ def check_rounds(e: Ensemble, n_classes: int) -> None:
     expect(bool(np.all((e.about >= -1) & (e.about < n_classes))), "a voter is about no class")
 
 
-def check_questions(e: Ensemble, bins: Bins) -> None:
+def check_splits(e: Ensemble, bins: Bins) -> None:
     expect(bool(np.all((e.column >= -1) & (e.column < e.n_columns))), "a column is out of range")
     asked = np.flatnonzero(e.column >= 0)
     sizes = np.diff(e.offsets)

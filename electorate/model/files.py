@@ -19,23 +19,11 @@ from electorate.data.table import Categories
 from electorate.model import file_parts as parts
 from electorate.model.ensemble import Ensemble
 from electorate.model.history_checks import check_history
-from electorate.model.row_ensemble import Council
-from electorate.model.stored_parameters import FAMILIES as FAMILIES
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.stored_parameters import decode_parameters, encode_parameters
 from electorate.modelfile import Contents, meta_value
+from electorate.registry import ALGORITHMS, MODULES
 
-ESTIMATORS = {
-    "AdaBoostClassifier": "electorate.estimators.adaboost",
-    "AdaBoostRClassifier": "electorate.estimators.adaboost_r",
-    "DeepBoostClassifier": "electorate.estimators.deepboost",
-    "EBBoostClassifier": "electorate.estimators.ebboost",
-    "LPBoostClassifier": "electorate.estimators.lpboost",
-    "QuadBoostClassifier": "electorate.estimators.quadboost",
-    "RLPBoostClassifier": "electorate.estimators.totally_corrective",
-    "RQPBoostClassifier": "electorate.estimators.totally_corrective",
-    "RealAdaBoostClassifier": "electorate.estimators.real_adaboost",
-    "VadaBoostClassifier": "electorate.estimators.vadaboost",
-}
 HISTORY = "history."
 NO_COLUMNS = np.empty(0, dtype=np.int32)  # of voters that do not use bins
 LONGEST_REASON = 1000  # characters of a stop reason
@@ -103,7 +91,7 @@ def digest_of(arrays: dict[str, NDArray[Any]], bins: Bins, more: Any) -> str:
 
 
 def _refuse_wrapped(model: Any) -> None:
-    by_arrays = isinstance(model.ensemble_, Council) and hasattr(model.ensemble_.family, "pack")
+    by_arrays = isinstance(model.ensemble_, RowEnsemble) and hasattr(model.ensemble_.family, "pack")
     if not (isinstance(model.ensemble_, Ensemble) or by_arrays):
         raise TypeError(
             f"a model of {type(model.estimator_).__name__} voters has no file format and no digest of ours: "
@@ -179,16 +167,15 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
     contents = modelfile.read(path)
     own = {family.__name__: family for family in families}
     with parts.blaming(contents):
-        if contents.kind == quad_files.KIND:
+        parts.expect(contents.kind in ALGORITHMS, f"no estimator is called {contents.kind!r:.60}")
+        vote = ALGORITHMS[contents.kind].vote
+        if vote == "number":
             return quad_files.rebuild(contents, own)
-        if contents.kind in regression_files.ESTIMATORS:
-            return regression_files.rebuild(contents)
-        parts.expect(contents.kind in ESTIMATORS, f"no estimator is called {contents.kind!r:.60}")
-        return _rebuild(contents, own)
+        return regression_files.rebuild(contents) if vote == "median" else _rebuild(contents, own)
 
 
 def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
-    model = as_described(contents, getattr(import_module(ESTIMATORS[contents.kind]), contents.kind), families)
+    model = as_described(contents, getattr(import_module(MODULES[contents.kind]), contents.kind), families)
     model._validate_family()
     read_columns(contents, model)
     model.classes_ = parts.labels_in(meta_value(contents, "classes", dict))
@@ -196,7 +183,7 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     model.bins_ = parts.read_bins(contents, model.n_features_in_)
     if model._by_rows:
         parts.expect(not model.bins_.categories, "voters by rows know no categories")
-        model.ensemble_ = Council.read(contents, model._family(), model.classes_, model.n_features_in_)
+        model.ensemble_ = RowEnsemble.read(contents, model._family(), model.classes_, model.n_features_in_)
     else:
         model.ensemble_ = parts.read_ensemble(contents, model.n_features_in_)
         parts.check_ensemble(model.ensemble_, model.bins_, model.n_classes_)

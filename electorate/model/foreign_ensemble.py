@@ -14,12 +14,13 @@ from sklearn.dummy import DummyClassifier
 from electorate.algorithms.protocol import Step
 from electorate.grid import UNITS
 from electorate.model.casting import in_rounds
-from electorate.model.outcome import Cast, Row
+from electorate.model.outcome import Cast
+from electorate.model.trace import Row
 from electorate.voters.trees import Voter
 from electorate.voters.wrapped import Said, Speech
 
 
-class Committee:
+class ForeignEnsemble:
     """Steps, fitted classifiers, and how they are heard."""
 
     def __init__(self, runs: list[list[Cast]], speech: Speech, n_columns: int) -> None:
@@ -38,7 +39,7 @@ class Committee:
     def n_voters(self) -> int:
         return len(self.steps)
 
-    def chosen(self, voters: list[int], steps: list[float]) -> "Committee":
+    def chosen(self, voters: list[int], steps: list[float]) -> "ForeignEnsemble":
         """These voters, with other steps."""
         made = copy.copy(self)
         made.fitted = [self.fitted[voter] for voter in voters]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from electorate.model.ensemble import Ensemble
 from electorate.model.file_parts import expect
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.modelfile import Contents
 
 ROUND = frozenset({"step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds"})
@@ -150,7 +150,7 @@ def _check_numbers(model: Any, label: Numbers, about: NDArray[Any]) -> None:
 
 def _nodes_of(ensemble: Any) -> Any:
     """Return a function that gives the bytes of a voter, whatever its step."""
-    if isinstance(ensemble, Council):
+    if isinstance(ensemble, RowEnsemble):
         arrays = list(ensemble.family.pack(ensemble.fitted).values())
         return lambda voter: b"".join(array[voter].tobytes() for array in arrays)
 

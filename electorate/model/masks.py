@@ -52,22 +52,22 @@ class Masks:
         below, first = _leaves(ensemble)
         roots = ensemble.offsets[:-1]
         asked = ensemble.column >= 0
-        questions, voters = np.flatnonzero(asked), np.repeat(np.arange(len(roots)), np.diff(ensemble.offsets))
+        splits, voters = np.flatnonzero(asked), np.repeat(np.arange(len(roots)), np.diff(ensemble.offsets))
         ends = np.concatenate([[0], np.cumsum(below[roots])]).astype(np.int64)
         nodes = np.empty(ends[-1], dtype=np.int64)
         leaf = np.flatnonzero(~asked)
         nodes[ends[voters[leaf]] + first[leaf]] = leaf
-        shift = ensemble.missing_left[questions].astype(np.uint8)
-        span, keep = _crossed_out(ensemble, questions, below, first)
+        shift = ensemble.missing_left[splits].astype(np.uint8)
+        span, keep = _crossed_out(ensemble, splits, below, first)
         tests = Tests(
-            ensemble.cells.place[questions],
+            ensemble.cells.place[splits],
             shift,
-            (ensemble.cells.cut[questions] + shift).astype(np.uint8),
-            *_tables(ensemble, questions),
+            (ensemble.cells.cut[splits] + shift).astype(np.uint8),
+            *_tables(ensemble, splits),
             span,
             keep,
         )
-        return cls(np.searchsorted(questions, ensemble.offsets).astype(np.int64), ends, nodes, tests)
+        return cls(np.searchsorted(splits, ensemble.offsets).astype(np.int64), ends, nodes, tests)
 
     def scratch(self, rows: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """For the leaves that are left, and for the one that was reached."""
@@ -106,16 +106,16 @@ def _leaves(ensemble: "Ensemble") -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _crossed_out(
-    ensemble: "Ensemble", questions: NDArray[np.int64], below: NDArray[np.int64], first: NDArray[np.int64]
+    ensemble: "Ensemble", splits: NDArray[np.int64], below: NDArray[np.int64], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """span and keep. A root also crosses out the bits that are no leaves."""
-    left, _ = _children(ensemble, questions)
-    low, high = first[questions], first[questions] + below[questions]
+    left, _ = _children(ensemble, splits)
+    low, high = first[splits], first[splits] + below[splits]
     middle = low + below[left]
     roots = ensemble.offsets[:-1]
     width = 8 * int(max(1, -(-below[roots].max(initial=1) // 8)))
     bit = np.arange(width)[None, :]
-    beyond = np.isin(questions, roots)[:, None] & (bit >= high[:, None])
+    beyond = np.isin(splits, roots)[:, None] & (bit >= high[:, None])
     on_left = (bit >= low[:, None]) & (bit < middle[:, None])
     on_right = (bit >= middle[:, None]) & (bit < high[:, None])
     kept = [np.packbits(~(side | beyond), axis=1, bitorder="little") for side in (on_left, on_right)]
@@ -123,11 +123,11 @@ def _crossed_out(
     return span, np.ascontiguousarray(np.stack(kept, axis=2))
 
 
-def _tables(ensemble: "Ensemble", questions: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    by_set = ensemble.members[questions] >= 0
-    asking = questions[by_set]
+def _tables(ensemble: "Ensemble", splits: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    by_set = ensemble.members[splits] >= 0
+    asking = splits[by_set]
     tables = ensemble.sets[ensemble.members[asking]].astype(np.uint8)
     tables[:, MISSING] = ensemble.missing_left[asking]
-    table = np.full(len(questions), -1, dtype=np.int32)
+    table = np.full(len(splits), -1, dtype=np.int32)
     table[by_set] = np.arange(len(asking))
     return table, tables

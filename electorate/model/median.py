@@ -165,7 +165,7 @@ class Median:
         value = self.placed if places else trees.value
 
         def say(low: int, high: int) -> tuple[Array, Array | None]:
-            said = trees_say(trees, read(low, high), outputs, value)
+            said = tree_outputs(trees, read(low, high), outputs, value)
             sure = said[1] if outputs == 2 else None
             if kappas is not None:
                 mine = kappas(low, high)[self.kappa].T
@@ -214,7 +214,7 @@ class Median:
         return np.asarray(steps @ np.reshape(each, (-1, n_columns)) / max(steps.sum(), 1))
 
 
-def trees_say(trees: Ensemble, block: Array, outputs: int, value: Array | None = None) -> Array:
+def tree_outputs(trees: Ensemble, block: Array, outputs: int, value: Array | None = None) -> Array:
     """[output, row, voter] of what trees say of a block [column, row]; value: instead of that of their nodes."""
     value = trees.value if value is None else value
     cells = trees.find_cells(block)

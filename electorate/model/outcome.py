@@ -1,4 +1,4 @@
-"""What training leaves: voters with their steps, a row of history per round, and why it ended."""
+"""Voters as training leaves them, with their outputs and steps."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,19 +8,13 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Step
 from electorate.messages import Change, KeptVoter
+from electorate.model.trace import Row, Trace
 from electorate.voters.trees import Voter
-
-Row = dict[str, float]
-COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds")
-REGRESSION_COLUMNS = (
-    *("step", "edge", "error", "rho", "log_z", "objective"),
-    *("min_margin", "target_margin", "margin_error", "n_voters", "seconds"),
-)
 
 
 @dataclass
 class Cast:
-    """A voter in the ensemble, with the outputs of its leaves and its step."""
+    """A voter of an ensemble, with the outputs of its leaves and its step."""
 
     voter: Voter
     outputs: NDArray[np.float64]  # [leaf, output]
@@ -37,23 +31,18 @@ class Cast:
         kept = None
         if self.voter.number is not None:
             kept = KeptVoter(self.voter.number, self.step.size, awards_of(self.outputs))
-        return Change(self.voter.questions, self.voter.leaves, gains, outside, kept)
+        return Change(self.voter.splits, self.voter.leaves, gains, outside, kept)
 
 
 @dataclass
-class Outcome:
-    """What a run of the loop leaves: votes cast, a row of history per round, why it ended."""
+class PastRun:
+    """The rounds that a run resumes from: its trace, and the voters that the trace numbers."""
 
-    casts: list[Cast] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
-    stop_reason: str = "n_estimators"
-    best_round: int | None = None  # by validation
-    done: bool = False
+    trace: Trace = field(default_factory=Trace)
+    casts: list[Any] = field(default_factory=list)
 
-    @property
-    def kept(self) -> list[Cast]:
-        """The voters of the model: once all is done, those up to the best round."""
-        return self.casts[: self.best_round] if self.done else self.casts
+    def cast(self, number: int, weight: float) -> Any:
+        return self.casts[number]
 
 
 def awards_of(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -61,9 +50,37 @@ def awards_of(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([-outputs[:, 0], outputs[:, 0]])
 
 
+# ---------------------------------------------------------------- of column generation
+
+
+@dataclass
+class Outcome:
+    """Voters with a row of history per round, and why a run ended."""
+
+    casts: list[Cast] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    stop_reason: str = "n_estimators"
+    best_round: int | None = None
+    done: bool = False
+
+    @property
+    def n_rounds(self) -> int:
+        return len(self.rows)
+
+    def row(self, round: int) -> Row:
+        return self.rows[round - 1]
+
+    def cut(self, rounds: int) -> "Outcome":
+        return Outcome(self.casts[:rounds], self.rows[:rounds])
+
+    @property
+    def kept(self) -> list[Cast]:
+        return self.casts
+
+
 def history_of(rows: list[Row]) -> dict[str, NDArray[Any]]:
     """Rows of history as columns."""
-    names = {name: None for row in rows for name in row} or COLUMNS
+    names = {name: None for row in rows for name in row}
     columns = {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
     columns["n_voters"] = columns["n_voters"].astype(np.int64)
     return columns

@@ -18,20 +18,10 @@ from electorate.model import file_parts as parts
 from electorate.model.byte_votes import Voting, voting
 from electorate.model.masks import MISSING
 from electorate.modelfile import Contents, meta_value
+from electorate.registry import ALGORITHMS
 from electorate.threads import ThreadPool
 
-SAMME = "AdaBoostClassifier"
-PLAIN = (
-    "AdaBoostRClassifier",
-    "DeepBoostClassifier",
-    "EBBoostClassifier",
-    "LPBoostClassifier",
-    "QuadBoostClassifier",
-    "RLPBoostClassifier",
-    "RQPBoostClassifier",
-    "RealAdaBoostClassifier",
-    "VadaBoostClassifier",
-)
+DECIDE = {"sum": decisions.plain, "samme": decisions.as_samme}  # by the vote of the algorithm
 FEW_NODES = 2_000  # up to that, NumPy has predicted 1,000,000 rows before Numba's kernels would be there
 ROWS = 2**16  # at once: bytes of them stay in the second-level cache
 COUNTED = 128  # edges up to which comparing with all of them beats a search
@@ -51,7 +41,7 @@ class QuickClassifier:
         self.ensemble_ = parts.read_ensemble(contents, self.n_features_in_)
         parts.check_ensemble(self.ensemble_, self.bins_, len(self.classes_))
         self._voting = voting(self.ensemble_, self.bins_) if len(self.ensemble_.column) <= FEW_NODES else None
-        self._decide = decisions.as_samme if contents.kind == SAMME else decisions.plain
+        self._decide = DECIDE[ALGORITHMS[contents.kind].vote]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         table: Any = ArrowTable(X) if ArrowTable.fits(X) else read_table(X)
@@ -105,7 +95,8 @@ def count_below(edges: NDArray[np.float64], values: NDArray[np.float64]) -> Byte
 def read_quickly(path: Any) -> QuickClassifier | None:
     """None for a model that is no vote of trees over labels; errors as those of `load`."""
     contents = modelfile.read(path)
-    if contents.kind not in (SAMME, *PLAIN) or "offsets" not in contents.arrays:
+    registered = ALGORITHMS.get(contents.kind)
+    if registered is None or registered.vote not in DECIDE or "offsets" not in contents.arrays:
         return None
     with parts.blaming(contents):
         return QuickClassifier(contents)

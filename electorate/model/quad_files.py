@@ -16,7 +16,7 @@ from electorate.model import file_parts as parts
 from electorate.model import files
 from electorate.model.history_checks import check_quad_history
 from electorate.model.moves import Moves
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.modelfile import Contents, meta_value, require
 
 KIND = "QuadBoostRegressor"
@@ -71,7 +71,7 @@ def _read_voters(contents: Contents, model: Any) -> None:
         return
     parts.expect(hasattr(model._family(), "pack"), "its voters have no place in a file")
     parts.expect(not model.bins_.categories, "voters by rows know no categories")
-    model.ensemble_ = Council.read(contents, model._family(), TWO, model.n_features_in_)
+    model.ensemble_ = RowEnsemble.read(contents, model._family(), TWO, model.n_features_in_)
 
 
 def _read_frame(contents: Contents, model: Any) -> None:

@@ -19,16 +19,12 @@ from electorate.model import files
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.history_checks import check_median_history
 from electorate.model.median import Median
-from electorate.model.outcome import REGRESSION_COLUMNS as COLUMNS
+from electorate.model.trace import MEDIAN_COLUMNS as COLUMNS
 from electorate.modelfile import Contents, meta_value, require
+from electorate.registry import MODULES
 from electorate.voters.confidence import Bump, Sure
 from electorate.voters.finite_regressors import ColumnPredictor
 
-ESTIMATORS = {
-    "AdaBoostRegressor": "electorate.estimators.adaboost_r2",
-    "LocMedBoostRegressor": "electorate.estimators.medboost",
-    "MedBoostRegressor": "electorate.estimators.medboost",
-}
 NEEDED = frozenset(COLUMNS)  # of the history
 NUMBERS = ("eps_", "rho_")  # attributes, where a model has them
 
@@ -95,7 +91,7 @@ def _meta(model: Any) -> dict[str, Any]:
 
 
 def rebuild(contents: Contents) -> Any:
-    model = files.as_described(contents, getattr(import_module(ESTIMATORS[contents.kind]), contents.kind), {})
+    model = files.as_described(contents, getattr(import_module(MODULES[contents.kind]), contents.kind), {})
     files.read_columns(contents, model)
     model.bins_ = parts.read_bins(contents, model.n_features_in_)
     model.confidences_ = _read_confidences(contents, model.n_features_in_)
@@ -161,7 +157,7 @@ def _check_trees(e: Ensemble, model: Any) -> None:
     expect(len(e.offsets) == len(e.steps) + 1, "steps do not fit the voters")
     expect(e.n_outputs == 2, "a leaf does not say a value and a confidence")
     parts.check_rounds(e, 1)
-    parts.check_questions(e, model.bins_)
+    parts.check_splits(e, model.bins_)
     expect(bool(np.all(np.isfinite(e.value))), "a vote is not finite")
     expect(bool(np.all((e.value[:, 1] >= 0) & (e.value[:, 1] <= 1))), "a confidence is not from 0 to 1")
     _check_steps(e.steps)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.model.ensemble import Read
-from electorate.model.median import trees_say
+from electorate.model.median import tree_outputs
 from electorate.model.text import Words
 
 
@@ -27,7 +27,7 @@ class RegressionVoter:
             said: NDArray[np.float64] = self._model.vote_.fitted[self._number].predict(table)
             return said
         read: Read = self._model._reader(table)
-        return trees_say(self._model.vote_.trees.only(self._number), read(0, table.n_rows), 1)[0, :, 0]
+        return tree_outputs(self._model.vote_.trees.only(self._number), read(0, table.n_rows), 1)[0, :, 0]
 
     def to_text(self) -> str:
         """For example: if age <= 40.5 or age is missing: 3.25, else abstains. A tree says one line per leaf."""

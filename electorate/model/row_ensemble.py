@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.grid import LONGEST, UNITS
-from electorate.model.foreign_ensemble import Committee
+from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Cast
 from electorate.modelfile import Contents, require
 from electorate.voters.by_rows import Always, Hearing
@@ -18,7 +18,7 @@ from electorate.voters.by_rows import Always, Hearing
 OWN_ARRAYS = {"steps": ("<f8", (None,)), "rounds": ("<i4", (None,)), "about": ("<i4", (None,))}
 
 
-class Council(Committee):
+class RowEnsemble(ForeignEnsemble):
     """A committee of voters by rows."""
 
     def __init__(self, runs: list[list[Cast]], hearing: Hearing, n_columns: int, family: Any) -> None:
@@ -46,16 +46,16 @@ class Council(Committee):
         return {"steps": self.steps, "rounds": self.rounds, "about": self.about, **self.family.pack(self.fitted)}
 
     @classmethod
-    def read(cls, contents: Contents, family: Any, classes: NDArray[Any], n_columns: int) -> "Council":
+    def read(cls, contents: Contents, family: Any, classes: NDArray[Any], n_columns: int) -> "RowEnsemble":
         """From a model file, checked; ValueError where it does not fit."""
         types = OWN_ARRAYS | family.array_types
         arrays = {name: np.array(require(contents, name, *kind)) for name, kind in types.items()}
-        council = cls([[]], Hearing(classes, "log_odds", ""), n_columns, family)
-        council.fitted = family.unpack({name: arrays[name] for name in family.array_types}, n_columns)
-        council.steps, council.rounds, council.about = arrays["steps"], arrays["rounds"], arrays["about"]
-        council.n_outputs = 1 if len(classes) == 2 else len(classes)
-        council._check(len(classes))
-        return council
+        row_ensemble = cls([[]], Hearing(classes, "log_odds", ""), n_columns, family)
+        row_ensemble.fitted = family.unpack({name: arrays[name] for name in family.array_types}, n_columns)
+        row_ensemble.steps, row_ensemble.rounds, row_ensemble.about = arrays["steps"], arrays["rounds"], arrays["about"]
+        row_ensemble.n_outputs = 1 if len(classes) == 2 else len(classes)
+        row_ensemble._check(len(classes))
+        return row_ensemble
 
     def _check(self, n_classes: int) -> None:
         n = len(self.steps)

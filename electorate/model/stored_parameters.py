@@ -22,18 +22,8 @@ import numpy as np
 
 from electorate.model.file_parts import expect
 from electorate.modelfile import is_text
+from electorate.registry import FAMILIES
 
-FAMILIES = {
-    "Columns": "electorate.voters.columns",
-    "KernelSections": "electorate.voters.kernel_sections",
-    "PairedStumps": "electorate.voters.paired_stumps",
-    "Pool": "electorate.voters.pool",
-    "RegressionTrees": "electorate.voters.regression_trees",
-    "Rules": "electorate.voters.rules",
-    "Stumps": "electorate.voters.trees",
-    "Trees": "electorate.voters.trees",
-    "Union": "electorate.voters.union",
-}
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 DEEPEST = 12  # lists and families inside each other: far more than any parameter needs
 

@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 Row = dict[str, float]
 Move = tuple[int, float]  # voter, its weight after the move
 COUNTS = frozenset({"n_voters"})  # columns of history that hold integers
+CLASSIFIER_COLUMNS = ("step", "edge", "error", "objective", "train_error", "n_voters", "floor", "seconds")
+MEDIAN_COLUMNS = (
+    *("step", "edge", "error", "rho", "log_z", "objective"),
+    *("min_margin", "target_margin", "margin_error", "n_voters", "seconds"),
+)
 
 
 class GrowingArray:
@@ -54,9 +59,11 @@ class Trace:
         With validation, the round with the best score.
     done : bool
         Whether the run has ended, so that `kept` ends at the best round.
+
+    columns: of history that there are even without a round.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Sequence[str] = ()) -> None:
         self.n_rounds = 0
         self.stop_reason = "n_estimators"
         self.best_round: int | None = None
@@ -64,6 +71,8 @@ class Trace:
         self._round, self._voter = GrowingArray(np.int64), GrowingArray(np.int64)
         self._weight = GrowingArray(np.float64)
         self._history: dict[str, GrowingArray] = {}
+        for name in columns:
+            self._column(name)
 
     # ------------------------------------------------------------ adding rounds
 
@@ -154,6 +163,7 @@ class Trace:
         """A copy with the first rounds only."""
         shorter = Trace()
         n = int(np.searchsorted(self.rounds, rounds, side="right"))
+        rounds = min(rounds, self.n_rounds)
         history = {name: values[:rounds] for name, values in self.history.items()}
         shorter.add_rounds(self.rounds[:n], self.voters[:n], self.weights[:n], history)
         shorter.stop_reason, shorter.best_round, shorter.done = self.stop_reason, self.best_round, self.done

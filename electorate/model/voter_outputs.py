@@ -14,9 +14,9 @@ from electorate.algorithms.protocol import Step
 from electorate.data.sparse_format import check_sparse
 from electorate.grid import UNITS
 from electorate.model.ensemble import NODE_ARRAYS, Ensemble
-from electorate.model.foreign_ensemble import Committee
+from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Cast
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.threads import ThreadPool
 from electorate.voters.trees import Voter
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Picks = list[list[tuple[int, float]]]  # of each run, (voter, step)
 
 
-class Voices(Protocol):
+class VoterOutputs(Protocol):
     """said: [voter, row] of one run. steps: of each run, (voter, step) as the model has them now."""
 
     n_voters: int
@@ -106,7 +106,7 @@ class OverRows:
     """The voters of one of our models of wrapped classifiers, or of voters by rows. Rows are what they see."""
 
     def __init__(self, model: Any) -> None:
-        self.committee: Committee = model.ensemble_
+        self.committee: ForeignEnsemble = model.ensemble_
         self.n_voters = self.committee.n_voters
         self.n_runs = n_runs_of(len(model.classes_))
 
@@ -122,7 +122,7 @@ class OverRows:
     def current(self, run: int) -> Floats:
         return np.where(np.isin(self.committee.about, (-1, run)), np.abs(self.committee.steps), 0.0)
 
-    def chosen(self, picks: Picks) -> Committee:
+    def chosen(self, picks: Picks) -> ForeignEnsemble:
         nobody = np.zeros((0, 0), dtype=np.int64)
         runs = [
             [
@@ -131,12 +131,12 @@ class OverRows:
             ]
             for run in picks
         ]
-        if isinstance(self.committee, Council):
-            return Council(runs, self.committee.speech, self.committee.n_columns, self.committee.family)  # type: ignore[arg-type]
-        return Spokesmen(runs, self.committee.speech, self.committee.n_columns)
+        if isinstance(self.committee, RowEnsemble):
+            return RowEnsemble(runs, self.committee.speech, self.committee.n_columns, self.committee.family)  # type: ignore[arg-type]
+        return OneVsRestView(runs, self.committee.speech, self.committee.n_columns)
 
 
-class Spokesmen(Committee):
+class OneVsRestView(ForeignEnsemble):
     """A committee whose voters speak about one class against the rest, whatever they were fitted for."""
 
     def staged_votes(self, X: Any) -> Any:
@@ -229,15 +229,15 @@ class FromSklearn:
 class Members:
     """Some members of a scikit-learn ensemble with weights of their own."""
 
-    def __init__(self, voices: FromSklearn, picks: Picks) -> None:
+    def __init__(self, voters: FromSklearn, picks: Picks) -> None:
         used = sorted({t for run in picks for t, _ in run})
         place = {t: k for k, t in enumerate(used)}
-        self.voices = _fewer(voices, used)
+        self.voters = _fewer(voters, used)
         self.picks = [[(place[t], step) for t, step in run] for run in picks]
         order = _in_turn(self.picks)
         self.steps = np.array([step for _, step, _ in order], dtype=np.float64)
         self.about = np.array([run if len(picks) > 1 else -1 for _, _, run in order], dtype=np.int32)
-        self.fitted = [self.voices.members[t] for t, _, _ in order]
+        self.fitted = [self.voters.members[t] for t, _, _ in order]
         self.n_voters = len(order)
 
     def votes(self, X: Any) -> NDArray[np.int64]:
@@ -249,19 +249,19 @@ class Members:
     def staged_votes(self, X: Any) -> Any:
         votes = np.zeros((len(self.picks), X.shape[0]), dtype=np.int64)
         for k, (t, step, run) in enumerate(_in_turn(self.picks)):
-            votes[run] += np.rint(step * self.voices.one(t, X, run) * UNITS).astype(np.int64)
+            votes[run] += np.rint(step * self.voters.one(t, X, run) * UNITS).astype(np.int64)
             yield k + 1, votes
 
 
-def _fewer(voices: FromSklearn, used: list[int]) -> FromSklearn:
+def _fewer(voters: FromSklearn, used: list[int]) -> FromSklearn:
     """Only these members: a thinned model must not carry the others along."""
     fewer = object.__new__(FromSklearn)
-    fewer.__dict__.update(voices.__dict__)
-    fewer.members = [voices.members[t] for t in used]
-    fewer.columns = None if voices.columns is None else [voices.columns[t] for t in used]
+    fewer.__dict__.update(voters.__dict__)
+    fewer.members = [voters.members[t] for t in used]
+    fewer.columns = None if voters.columns is None else [voters.columns[t] for t in used]
     fewer.n_voters = len(used)
-    fewer.weights = voices.weights[used]
-    fewer.model = _Labels(voices.model.classes_)
+    fewer.weights = voters.weights[used]
+    fewer.model = _Labels(voters.model.classes_)
     return fewer
 
 
@@ -272,12 +272,12 @@ class _Labels:
         self.classes_ = classes
 
 
-def voices_of(model: Any) -> Voices:
+def voter_outputs_of(model: Any) -> VoterOutputs:
     """The voters of a fitted ensemble."""
     ensemble = getattr(model, "ensemble_", None)
     if isinstance(ensemble, Ensemble):
         return OverBins(model)
-    if isinstance(ensemble, Committee):
+    if isinstance(ensemble, ForeignEnsemble):
         return OverRows(model)
     return FromSklearn(model)
 

@@ -16,18 +16,18 @@ LONGEST_CELL = 2**24  # in quotes, across lines
 ROWS_OF_WIDE_TABLES = 64  # a block holds about so many at least: every column of a block costs a call
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """Rows of a text, and the number of the line they begin in."""
 
     text: memoryview
     line: int
 
 
-def numbered_blocks(source: Source, header: Header, stream: Any) -> Iterator[Block]:
+def numbered_blocks(source: Source, header: Header, stream: Any) -> Iterator[TextBlock]:
     """The rows below a header."""
     line = header.line
     for text in blocks(source, header.rest, stream, max(BLOCK, ROWS_OF_WIDE_TABLES * header.length)):
-        yield Block(text, line)
+        yield TextBlock(text, line)
         line += bytes(text).count(b"\n")
 
 

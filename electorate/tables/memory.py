@@ -1,6 +1,6 @@
 """How much memory a table takes while it is read: one that cannot fit is refused early, not when memory is gone."""
 
-from electorate.tables.source import Opened, Source
+from electorate.tables.source import OpenedSource, Source
 
 SURE = 1 / 16  # of a file: from there on, the rest is expected to be like the beginning
 PER_ROW = 24  # bytes of the target, the weights and their places
@@ -9,7 +9,7 @@ PER_ROW = 24  # bytes of the target, the weights and their places
 class MemoryWatch:
     """Adds up what was read of a source, and compares it with the memory that was free at the beginning."""
 
-    def __init__(self, source: Source, opened: Opened | None = None) -> None:
+    def __init__(self, source: Source, opened: OpenedSource | None = None) -> None:
         from electorate.data.inputs import free_memory
 
         self.source = source

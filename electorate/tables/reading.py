@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from electorate.escape import literal
 from electorate.tables import binary
-from electorate.tables.blocks import Block, numbered_blocks
+from electorate.tables.blocks import TextBlock, numbered_blocks
 from electorate.tables.header import read_header
 from electorate.tables.in_order import in_order
 from electorate.tables.memory import MemoryWatch
-from electorate.tables.source import Source, pyarrow, some
+from electorate.tables.source import Source, list_names, pyarrow
 from electorate.tables.text import AS_TEXT, Lines, Parser, has_row_per_line, not_a_number
 
 MOSTLY = 0.95  # a column of so many numbers is one of numbers, and the other cells are mistakes
@@ -26,7 +26,7 @@ GUESSED = 2**20  # bytes by which types are guessed
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TableRequest:
     """What to read. only: no other columns than these; skip: leave out rows without a target."""
 
     target: str
@@ -36,7 +36,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Where:
+class RowLocator:
     """Finds rows of what was read in the table: by their lines where there are lines, else by their numbers."""
 
     source: Source
@@ -51,7 +51,7 @@ class Where:
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingTable:
     """X: a pyarrow table, or an array. y: texts or numbers. weight: of the rows, or None.
 
     n_skipped: rows that were left out because they have no target.
@@ -60,7 +60,7 @@ class Training:
     X: Any
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
-    where: Where
+    where: RowLocator
     n_skipped: int = 0
 
     @contextmanager
@@ -76,15 +76,15 @@ class Training:
 
 def read_table(source: Source, target: str) -> tuple[Any, NDArray[Any]]:
     """The columns without the target, as a pyarrow table, and the target's values."""
-    found = read_training(source, Wanted(target))
+    found = read_training(source, TableRequest(target))
     return found.X, found.y
 
 
-def read_training(source: Source, wanted: Wanted) -> Training:
+def read_training(source: Source, wanted: TableRequest) -> TrainingTable:
     table, lines = _read_text(source, wanted) if source.is_text else (_read_binary(source, wanted), None)
     if table.num_rows == 0:
         raise source.error("the table has no rows")
-    where = Where(source, lines)
+    where = RowLocator(source, lines)
     n_rows = table.num_rows
     if wanted.skip_missing_target and table.column(wanted.target).null_count:
         table, where = _with_target(table, where, wanted.target)
@@ -96,16 +96,16 @@ def read_training(source: Source, wanted: Wanted) -> Training:
         raise source.error(
             "there is no column beside the target" + ("" if wanted.weights is None else " and the weights")
         )
-    return Training(rest, labels, weight, where, n_rows - table.num_rows)
+    return TrainingTable(rest, labels, weight, where, n_rows - table.num_rows)
 
 
-def _with_target(table: Any, where: Where, target: str) -> tuple[Any, Where]:
+def _with_target(table: Any, where: RowLocator, target: str) -> tuple[Any, RowLocator]:
     """The rows whose target is there."""
     there = table.column(target).is_valid()
     rows = np.flatnonzero(there.to_numpy()).astype(np.int64)
     if not len(rows):
         raise where.source.error(f"the target {literal(target)!r} is missing in every row")
-    return table.filter(there), Where(where.source, where.lines, rows)
+    return table.filter(there), RowLocator(where.source, where.lines, rows)
 
 
 def column_names(source: Source) -> list[str]:
@@ -117,11 +117,11 @@ def column_names(source: Source) -> list[str]:
 
 def refuse_no_target(source: Source) -> None:
     raise source.error(
-        f"which column is to be predicted? Add --target COLUMN. The columns are {some(column_names(source))}"
+        f"which column is to be predicted? Add --target COLUMN. The columns are {list_names(column_names(source))}"
     )
 
 
-def _places(source: Source, names: list[str], wanted: Wanted) -> list[int]:
+def _places(source: Source, names: list[str], wanted: TableRequest) -> list[int]:
     """The places of the columns to read."""
     extra = [wanted.target] if wanted.weights is None else [wanted.target, wanted.weights]
     source.find_all(extra, names)
@@ -157,7 +157,7 @@ def refuse_infinite(source: Source, table: Any, where: Callable[[int], tuple[str
 # ---------------------------------------------------------------- Parquet and Arrow
 
 
-def _read_binary(source: Source, wanted: Wanted) -> Any:
+def _read_binary(source: Source, wanted: TableRequest) -> Any:
     arrow = pyarrow()
     opened = binary.open_binary(source)
     places = _places(source, [str(name) for name in opened.schema.names], wanted)
@@ -181,7 +181,7 @@ def _read_binary(source: Source, wanted: Wanted) -> Any:
 # ---------------------------------------------------------------- text
 
 
-def _read_text(source: Source, wanted: Wanted) -> tuple[Any, Lines]:
+def _read_text(source: Source, wanted: TableRequest) -> tuple[Any, Lines]:
     arrow = pyarrow()
     stream = source.open()
     header = read_header(source, stream)
@@ -193,7 +193,7 @@ def _read_text(source: Source, wanted: Wanted) -> tuple[Any, Lines]:
     kinds = _guess(source, header.names, places, first)
     parser = Parser.of_places(source, header.names, {place: _read_as(kinds[place]) for place in places}, AS_TEXT)
 
-    def parsed(block: Block) -> tuple[Any, int, bool]:
+    def parsed(block: TextBlock) -> tuple[Any, int, bool]:
         table = parser.table(block)
         return table, block.line, has_row_per_line(block, table.num_rows)
 
@@ -216,7 +216,7 @@ def _read_as(kind: str) -> str:
     return "number" if kind == "number" else "text"
 
 
-def _guess(source: Source, names: list[str], places: list[int], block: Block) -> dict[int, str]:
+def _guess(source: Source, names: list[str], places: list[int], block: TextBlock) -> dict[int, str]:
     """By the first rows: numbers, or unknown, which is settled when the whole column has been read."""
     arrow = pyarrow()
     given = {place: source.types[names[place]] for place in places if names[place] in source.types}
@@ -251,7 +251,7 @@ def _settle(source: Source, column: Any, name: str, lines: Lines) -> Any:
 # ---------------------------------------------------------------- the target and the weights
 
 
-def _weights(source: Source, table: Any, wanted: Wanted, where: Where) -> NDArray[np.float64]:
+def _weights(source: Source, table: Any, wanted: TableRequest, where: RowLocator) -> NDArray[np.float64]:
     """Numbers from 0 on, not all 0."""
     arrow = pyarrow()
     name = wanted.weights
@@ -269,7 +269,7 @@ def _weights(source: Source, table: Any, wanted: Wanted, where: Where) -> NDArra
     return weight
 
 
-def _labels(source: Source, column: Any, name: str, where: Where) -> NDArray[Any]:
+def _labels(source: Source, column: Any, name: str, where: RowLocator) -> NDArray[Any]:
     """As texts, or numbers; whole numbers as integers."""
     arrow = pyarrow()
     if column.null_count:

@@ -85,9 +85,9 @@ class Source:
         where = self.name if line is None else f"{self.name}, line {line}"
         return TableError(f"{where}: {message}")
 
-    def open(self) -> "Opened":
+    def open(self) -> "OpenedSource":
         """The bytes, unpacked; those of a text in UTF-8."""
-        return Opened(self)
+        return OpenedSource(self)
 
     # ------------------------------------------------------------ columns by name
 
@@ -102,7 +102,7 @@ class Source:
             if name not in known:
                 close = difflib.get_close_matches(name, names[:10_000], 1)
                 hint = f"did you mean {literal(close[0])!r}? It has" if close else "it has"
-                raise self.error(f"no column is called {literal(name)!r}; {hint} {some(names)}")
+                raise self.error(f"no column is called {literal(name)!r}; {hint} {list_names(names)}")
 
     def dropped(self, names: list[str]) -> set[int]:
         """The places of the columns to leave out: by name, by position, or without a name."""
@@ -162,7 +162,7 @@ def _by_position(wanted: str, names: list[str]) -> set[int]:
     return {place} if 0 <= place < len(names) else set()
 
 
-class Opened:
+class OpenedSource:
     """The bytes of a table, unpacked; what cannot be read is an error with the file's name."""
 
     def __init__(self, source: Source) -> None:
@@ -234,7 +234,7 @@ def pyarrow() -> Any:
     return arrow
 
 
-def some(names: list[str]) -> str:
+def list_names(names: list[str]) -> str:
     """Column names for a message."""
     shown = ", ".join(repr(literal(name, 40)) for name in names[:SHOWN])
     return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown

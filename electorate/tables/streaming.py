@@ -11,7 +11,7 @@ import numpy as np
 
 from electorate.escape import literal
 from electorate.tables import binary
-from electorate.tables.blocks import Block, numbered_blocks
+from electorate.tables.blocks import TextBlock, numbered_blocks
 from electorate.tables.header import read_header
 from electorate.tables.source import Source, TableError, pyarrow
 from electorate.tables.text import Parser, line_in
@@ -44,7 +44,7 @@ def _of_text(source: Source, kinds: dict[str, str], wanted: list[str]) -> Stream
         source, header.names, {place: read_as[kinds.get(name)] for place, name in zip(places, wanted, strict=True)}
     )
 
-    def line(block: Block, row: int) -> int | None:
+    def line(block: TextBlock, row: int) -> int | None:
         return line_in(source, block, row)
 
     return Stream(numbered_blocks(source, header, stream), parser.table, line)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from electorate.escape import literal
-from electorate.tables.blocks import Block, numbered_blocks
+from electorate.tables.blocks import TextBlock, numbered_blocks
 from electorate.tables.header import read_header
 from electorate.tables.source import Source, TableError, pyarrow
 
@@ -65,7 +65,7 @@ class Parser:
         """The types that pyarrow finds."""
         return list(self._parsed(text).schema.types)
 
-    def table(self, block: Block) -> Any:
+    def table(self, block: TextBlock) -> Any:
         """The columns of a block; an error names the line."""
         arrow = pyarrow()
         if not bytes(block.text).strip():
@@ -75,7 +75,7 @@ class Parser:
         except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
             raise self._blame(block, error) from None
 
-    def _blame(self, block: Block, error: Exception) -> TableError:
+    def _blame(self, block: TextBlock, error: Exception) -> TableError:
         """The error with the line it comes from, found by reading the block again, slowly."""
         source = self.source
         try:
@@ -114,7 +114,7 @@ def not_a_number(source: Source, name: str, value: str, line: int | None, hint: 
     )
 
 
-def _rows(source: Source, block: Block) -> Iterator[tuple[int, list[str]]]:
+def _rows(source: Source, block: TextBlock) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not empty, each with the number of the line it ends in."""
     csv.field_size_limit(LONGEST_FIELD)
     text = io.StringIO(bytes(block.text).decode("utf-8", "replace"), newline="")
@@ -124,7 +124,7 @@ def _rows(source: Source, block: Block) -> Iterator[tuple[int, list[str]]]:
             yield block.line + reader.line_num - 1, row
 
 
-def line_in(source: Source, block: Block, row: int) -> int | None:
+def line_in(source: Source, block: TextBlock, row: int) -> int | None:
     """The line in which a row of a block ends: cells may hold line breaks."""
     for place, (line, _) in enumerate(_rows(source, block)):
         if place == row:
@@ -132,7 +132,7 @@ def line_in(source: Source, block: Block, row: int) -> int | None:
     return None
 
 
-def has_row_per_line(block: Block, n_rows: int) -> bool:
+def has_row_per_line(block: TextBlock, n_rows: int) -> bool:
     text = bytes(block.text)
     is_empty_line = text.startswith((b"\n", b"\r")) or b"\n\n" in text or b"\n\r" in text
     other_ends = text.count(b"\r") - text.count(b"\r\n")

@@ -11,17 +11,16 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
 
-from electorate.messages import Change
-from electorate.model.outcome import Outcome, Row
 from electorate.model.stored_parameters import family_types
+from electorate.model.trace import Row, Trace
 from electorate.modelfile import ModelFormatError
 from electorate.training.dask_inputs import is_dask
 
 
 class Hooks:
-    """The loop's watcher on behalf of the model's callbacks; when fit breaks off, they can save what there is.
+    """The watcher on behalf of a model's callbacks. When fit breaks off, it saves the rounds that are complete.
 
-    make: the attributes of a model from the outcomes of its first runs. n_runs: one, or one per class.
+    make: the attributes of a model from the traces of its first runs. n_runs: one, or one per class.
     """
 
     def __init__(
@@ -29,7 +28,7 @@ class Hooks:
         model: Any,
         context: Any,
         data: tuple[Any, Any],
-        make: Callable[[list[Outcome]], dict[str, Any]],
+        make: Callable[[list[Any]], dict[str, Any]],
         n_runs: int,
     ) -> None:
         self.model = model
@@ -37,8 +36,8 @@ class Hooks:
         self.data = data
         self.make = make
         self.n_runs = n_runs
-        self.finished: list[Outcome] = []
-        self.now = Outcome()
+        self.finished: list[Any] = []
+        self.now: Any = Trace()
         self.n_whole = 0
         self.began = False
 
@@ -48,37 +47,37 @@ class Hooks:
 
     @property
     def wanted(self) -> bool:
-        """Whether rounds are watched: by callbacks, or since one may fail: wrapped voters, and workers of a cluster."""
+        """Whether rounds are watched: by callbacks, or since one may fail: third-party voters, and cluster workers."""
         return bool(self.callbacks) or not hasattr(self.model._family(), "best") or is_dask(self.data[0])
 
     @property
-    def rows(self) -> list[Row]:
-        """The history of this run, whole rounds only."""
-        return self.now.rows[: self.n_whole]
+    def row(self) -> Row | None:
+        """The history of the last complete round of this run."""
+        return self.now.row(self.n_whole) if self.n_whole else None
 
     @property
-    def so_far(self) -> list[Outcome]:
-        """All runs up to now; of one that was broken off, the whole rounds."""
-        if any(outcome is self.now for outcome in self.finished):
+    def so_far(self) -> list[Any]:
+        """The traces of all runs up to now; of one that was broken off, the complete rounds."""
+        if any(trace is self.now for trace in self.finished):
             return self.finished
-        return [*self.finished, Outcome(self.now.casts[: self.n_whole], self.rows)]
+        return [*self.finished, self.now.cut(self.n_whole)]
 
     def snapshot(self) -> Any:
         """The model as if fit ended now."""
         return self.model._snapshot(**self.make(self.so_far))
 
     def prepare(self) -> None:
-        """A run is set up; it begins when what it goes on from has been found to fit the data."""
-        self._see(Outcome())
+        """Set up a run. It begins once the rounds that it resumes from are found to fit the data."""
+        self._see(Trace())
         self.began = False
 
-    def replay(self, outcome: Outcome) -> str | None:
-        self._see(outcome)
+    def replay(self, trace: Any) -> str | None:
+        self._see(trace)
         self.began = True
         return None
 
-    def after(self, change: Change, outcome: Outcome) -> str | None:
-        self._see(outcome)
+    def after(self, trace: Any) -> str | None:
+        self._see(trace)
         if not self.callbacks:
             return None
         X, y = self.data
@@ -92,8 +91,8 @@ class Hooks:
         reasons = (getattr(callback, "stop_reason", None) for callback in self.callbacks)
         return next(filter(None, reasons), "callback")
 
-    def _see(self, outcome: Outcome) -> None:
-        self.now, self.n_whole = outcome, len(outcome.rows)
+    def _see(self, trace: Any) -> None:
+        self.now, self.n_whole = trace, trace.n_rounds
 
     def __enter__(self) -> "Hooks":
         if self.wanted:
@@ -112,7 +111,7 @@ class Hooks:
         if error is None:
             self._settle(self.make(self.finished))
         elif self.began and isinstance(error, Exception):
-            usable = any(outcome.casts for outcome in self.so_far)
+            usable = any(trace.n_rounds for trace in self.so_far)
             if usable:
                 self._settle(self.make(self.so_far))
                 self.model._rescued = True
@@ -181,10 +180,10 @@ class TrialLimit:
         left = min((limit.left(model._hooks) for limit in limits), default=math.inf)
         self.end = time.monotonic() + part * left
 
-    def replay(self, outcome: Outcome) -> str | None:
+    def replay(self, trace: Trace) -> str | None:
         return None
 
-    def after(self, change: Change, outcome: Outcome) -> str | None:
+    def after(self, trace: Trace) -> str | None:
         return "time_limit" if time.monotonic() >= self.end else None
 
 
@@ -203,31 +202,29 @@ class ProgressBar(Callback):
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         now = time.monotonic()
         hooks = getattr(estimator, "_hooks", None)
-        if hooks is not None and hooks.rows and now - self._shown >= self.every:
+        if hooks is not None and hooks.row is not None and now - self._shown >= self.every:
             self._shown = now
-            self._write("\r" + self._told(hooks))
+            self._write("\r" + self._line(hooks))
         return False
 
     def leave(self, hooks: Hooks) -> None:
-        if hooks.rows:
-            self._write("\r" + self._told(hooks) + "\n")
+        if hooks.row is not None:
+            self._write("\r" + self._line(hooks) + "\n")
 
-    def _told(self, hooks: Any) -> str:
-        """Of what is no run of rounds, its own line."""
-        own = getattr(hooks, "line", None)
-        return own(time.monotonic() - self._started) if own is not None else self._line(hooks.model, hooks.rows)
-
-    def _line(self, estimator: Any, rows: list[Row]) -> str:
-        row, done, total = rows[-1], len(rows), estimator.n_estimators
+    def _line(self, hooks: Any) -> str:
+        """Hooks that have no rounds bring their own line."""
         passed = time.monotonic() - self._started
+        if hasattr(hooks, "line"):
+            return str(hooks.line(passed))
+        row, done, total = hooks.row, hooks.n_whole, hooks.model.n_estimators
         left = passed / done * (total - done)
         filled = int(24 * done / total)
-        heard = f"  validation {row['validation']:.4f}" if "validation" in row else ""
+        validation = f"  validation {row['validation']:.4f}" if "validation" in row else ""
         bar = "#" * filled + "." * (24 - filled)
-        # what every round knows: of a regressor the error of its last voter, on a pool the objective
-        known = next(name for name in ("train_error", "error", "objective") if name in row)
-        word = known.removeprefix("train_")
-        return f"[{bar}] round {done}/{total}  {word} {row[known]:.4f}{heard}  {left:.0f} s left "
+        # what every round has: for a regressor the error of its last voter, on a pool the objective
+        name = next(name for name in ("train_error", "error", "objective") if name in row)
+        error = f"{name.removeprefix('train_')} {row[name]:.4f}"
+        return f"[{bar}] round {done}/{total}  {error}{validation}  {left:.0f} s left "
 
     def _write(self, text: str) -> None:
         print(text, end="", file=self.file or sys.stderr, flush=True)
@@ -275,7 +272,7 @@ class Checkpoint(Callback):
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         hooks = getattr(estimator, "_hooks", None)
-        if hooks is not None and context.max_subtasks == 0 and len(hooks.rows) % self.every == 0:
+        if hooks is not None and context.max_subtasks == 0 and hooks.n_whole % self.every == 0:
             hooks.snapshot().save(self.path)
         return False
 

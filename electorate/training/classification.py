@@ -1,46 +1,47 @@
-"""From a problem to a fitted ensemble: bins, shards, watchers, the loop, once or once per class.
+"""Benches of classifiers: voters over bins, wherever the rows are, and voters fitted to whole rows of this process.
 
-Everything here serves all classifiers; the model is only asked for its booster, family and options.
+The model is only asked for its booster, family and options.
 """
 
 import copy
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from electorate.algorithms.real_adaboost import RealAdaBoost
 from electorate.data import inputs
-from electorate.data.all_reduce import alone
+from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
 from electorate.model.casting import casts_of, from_casts
-from electorate.model.foreign_ensemble import Committee
-from electorate.model.outcome import Cast, Outcome, Row, history_of
-from electorate.model.row_ensemble import Council
+from electorate.model.foreign_ensemble import ForeignEnsemble
+from electorate.model.outcome import PastRun
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
-from electorate.training.callbacks import Checkpoint, Hooks, TrialLimit
-from electorate.training.stagewise import OTHER_DATA, Family, Setting, Watcher, boost
-from electorate.training.stopping import Validation
+from electorate.model.trace import CLASSIFIER_COLUMNS, Trace
+from electorate.training.callbacks import TrialLimit
+from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train
+from electorate.training.run import OTHER_DATA, Patience, Watcher, run
+from electorate.training.stagewise import Setting, Stagewise, ValidationScore
 from electorate.training.worker_data import Outline, Room
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.wrapped import Speech, Wrapped
 
 NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
+Group = tuple[int | None, NDArray[np.int64] | None]  # the label that is fitted against the rest, and [label] as 0 or 1
 
 
 class Place(Protocol):
-    """Where the rows are: rooms that agree, and engines over all of them."""
+    """Where the rows are: worker data that is reduced over all workers, and engines over all of them."""
 
     def agree(self, name: str, *arguments: Any) -> Any:
-        """Run the steps of that name in every room; what they come to is the same in all."""
+        """Run the steps of that name on the data of every worker; the result is the same on all."""
         ...
 
     def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
-        """Over the shards of that name in all rooms, which say this of themselves together."""
+        """Over the shards of that name on all workers. said: their numbers over all workers."""
         ...
 
 
@@ -51,90 +52,159 @@ class Here:
     room: Room
 
     def agree(self, name: str, *arguments: Any) -> Any:
-        return alone(getattr(self.room, name)(*arguments))
+        return run_locally(getattr(self.room, name)(*arguments))
 
     def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
         return self.room.engines[name]
 
 
-@dataclass(frozen=True)
-class Bench:
-    """Where a model is made: its problem as binned shards, and those of the rows to stop by."""
+def groups_of(model: Any, classes: NDArray[Any]) -> list[Group]:
+    """The runs of a fit: all labels as they are, or each label against the rest."""
+    n_labels = len(classes)
+    if not model._one_vs_rest or n_labels <= 2:
+        return [(None, None)]
+    return [(label, (np.arange(n_labels) == label).astype(np.int64)) for label in range(n_labels)]
 
-    model: Any
-    family: Family
-    bins: Bins
+
+def fit_classifier(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
+    """Fit the model to the rows of a place."""
+    inputs.refuse_many_labels(model, len(outline.classes))
+    bench = BinBench(model, outline, place) if model._is_native else RowBench(model, outline, place.room)
+    train(bench, groups_of(model, outline.classes), context, data)
+
+
+class ClassifierBench(Bench):
+    """What voters over bins and voters over rows share. engine, judge: over the training and the validation rows."""
+
+    bins = NO_BINS
+    family: Any
     engine: Any
     judge: Any
 
+    def __init__(self, model: Any, outline: Outline) -> None:
+        super().__init__(model)
+        self.outline = outline
+        self.before = resumed_model(model)
 
-def run(model: Any, place: Place, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
-    """Fit the model by its family. Nothing of it changes before all is done."""
-    before = _before(model)
-    classes = outline.classes
-    inputs.refuse_many_labels(model, len(classes))
-    bins: Bins = place.agree("find_bins", model.categorical_features, model.max_bins)
-    if before is not None:
-        _refuse_other_data(before, bins, classes)
-    n_outputs = 1 if len(classes) == 2 else len(classes)
-    groups = _groups(model, classes)
-    pasts = [_past(before, label, lambda *of: casts_of(before.ensemble_, bins, *of)) for label, _ in groups]
+    def past(self, task: Group) -> PastRun:
+        trace, (label, _) = Trace(CLASSIFIER_COLUMNS), task
+        if self.before is None:
+            return PastRun(trace)
+        history = self.before.history_
+        rows = np.arange(len(history["step"])) if label is None else np.flatnonzero(history["label"] == label)
+        errors = [{"edge": float(history["edge"][k]), "error": float(history["error"][k])} for k in rows.tolist()]
+        return past_run(trace, history, rows, self.casts(label, errors))
 
-    def make(outcomes: list[Outcome]) -> dict[str, Any]:
-        runs = [*outcomes, *pasts[len(outcomes) :]]
-        ensemble = from_casts([run.kept for run in runs], bins, n_outputs)
-        return {"bins_": bins, **fitted(model, outline, ensemble, runs)}
+    def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
+        """The voters (of one label's run) of the model that training resumes from."""
+        raise NotImplementedError
 
-    with Hooks(model, context, data, make, len(groups)) as hooks:
-        if len(classes) == 1:
-            hooks.finished.append(Outcome(stop_reason="no_edge"))
+    def ensemble(self, casts: list[list[Any]]) -> Any:
+        raise NotImplementedError
+
+    def method(self, booster: Any, group: NDArray[np.int64] | None, past: PastRun) -> Stagewise:
+        self.engine.start(booster, group)
+        family = self.model._searching(self, booster, past)
+        return Stagewise(Setting(self.engine, family, booster, self.bins, self.model.n_estimators), past)
+
+    def start(self, task: Group, past: PastRun) -> Stagewise | None:
+        n_labels = len(self.outline.classes)
+        if n_labels == 1:
+            return None
+        group = task[1]
+        booster = self.model._chosen_booster(self, group, n_labels if group is None else 2)
+        return self.method(booster, group, past)
+
+    def watchers(self, task: Group, method: Any) -> list[Watcher]:
+        model = self.model
+        if self.judge is None or not model.early_stopping:
+            return []
+        score = ValidationScore(self.judge, method, task[1], model.scoring)
+        return [Patience(score, model.tol, model.n_iter_no_change)]
+
+    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
+        every = [*traces, *(run.trace for run in runs[len(traces) :])]
+        ensemble = self.ensemble([casts_of_run(trace, run) for trace, run in zip(every, runs, strict=True)])
+        classes = {"classes_": self.outline.classes, "n_classes_": len(self.outline.classes)}
+        common = common_attributes(self.model, every, self.outline.listens)
+        return {**classes, "ensemble_": ensemble, "bins_": self.bins, **common}
+
+
+class BinBench(ClassifierBench):
+    """Voters that are searched over bins."""
+
+    def __init__(self, model: Any, outline: Outline, place: Place) -> None:
+        super().__init__(model, outline)
+        self.bins = place.agree("find_bins", model.categorical_features, model.max_bins)
+        if self.before is not None:
+            refuse_other_bins(self.before, self.bins, outline.classes)
+        self.family = model._family()
+        self.place = place
+        self.engine = None
+
+    def start(self, task: Group, past: PastRun) -> Stagewise | None:
+        n_labels = len(self.outline.classes)
+        if self.engine is None and n_labels > 1:
+            said = self.place.agree("build", self.bins, self.model.max_bins)
+            engines = {name: self.place.engine(name, numbers, n_labels) for name, numbers in said.items()}
+            self.engine, self.judge = engines["train"], engines.get("heard")
+        return super().start(task, past)
+
+    def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
+        return casts_of(self.before.ensemble_, self.bins, label, rows)
+
+    def ensemble(self, casts: list[list[Any]]) -> Any:
+        n_classes = len(self.outline.classes)
+        return from_casts(casts, self.bins, 1 if n_classes == 2 else n_classes)
+
+
+class RowBench(ClassifierBench):
+    """Voters that are fitted to, or search, whole rows: third-party classifiers, and families of ours by rows."""
+
+    def __init__(self, model: Any, outline: Outline, room: Room) -> None:
+        super().__init__(model, outline)
+        self.examples, validation = room.examples["train"], room.examples.get("heard")
+        X: Any = self.examples.table
+        self.X = X
+        self.by_rows: bool = model._by_rows
+        self.speech: Any = _hearing(model, outline.classes) if self.by_rows else _speech(model, outline)
+        self.engine = Rows(self.examples, lambda voter: self.speech.of(voter, self.X))
+        self.judge = None
+        if validation is not None:
+            self.judge = Rows(validation, lambda voter: self.speech.of(voter, validation.table))
+        if self.by_rows:
+            self.bins = no_bins(X.shape[1])
+
+    def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
+        casts: list[Any] = self.before.ensemble_.casts(label, rows, self.engine.hear)
+        return casts
+
+    def start(self, task: Group, past: PastRun) -> Stagewise | None:
+        group, labels = task[1], self.examples.labels
+        if self.by_rows:
+            self.family = ByRows(self.model._family(), self.X, self.speech, column_names(self.model))
         else:
-            bench = _set_up(model, place, bins, len(classes))
-            for (_, group), past in zip(groups, pasts, strict=True):
-                hooks.finished.append(_run_one(bench, group, past, hooks))
+            targets = self.outline.classes[labels] if group is None else group[labels]
+            self.family = Wrapped(self.model._family(), self.X, targets, self.speech, self.model.random_state)
+        self.family.skip(len(past.casts))
+        return super().start(task, past)
 
+    def check(self, traces: list[Trace]) -> None:
+        none = len(self.outline.classes) > 1 and not any(trace.n_rounds for trace in traces)
+        if none and not self.by_rows:
+            name = type(self.model).__name__
+            raise ValueError(f"BaseClassifier in {name} ensemble is worse than random, ensemble can not be fit.")
 
-def run_wrapped(model: Any, room: Room, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
-    """Fit the model by a classifier that is fitted anew every round, on X as it was given."""
-    before = _before(model)
-    classes, examples, heard = outline.classes, room.examples["train"], room.examples.get("heard")
-    X: Any = examples.table
-    inputs.refuse_many_labels(model, len(classes))
-    speech: Any = _hearing(model, classes) if model._by_rows else _speech(model, outline)
-    groups = _groups(model, classes)
-    engine = Rows(examples, lambda voter: speech.of(voter, X))
-    pasts = [_past(before, label, lambda *of: before.ensemble_.casts(*of, engine.hear)) for label, _ in groups]
+    def ensemble(self, casts: list[list[Any]]) -> Any:
+        if self.by_rows:
+            return RowEnsemble(casts, self.speech, self.X.shape[1], self.model._family())
+        return ForeignEnsemble(casts, self.speech, self.X.shape[1])
 
-    def make(outcomes: list[Outcome]) -> dict[str, Any]:
-        runs = [*outcomes, *pasts[len(outcomes) :]]
-        kept = [run.kept for run in runs]
-        if model._by_rows:
-            council = Council(kept, speech, X.shape[1], model._family())
-            return {"bins_": no_bins(X.shape[1]), **fitted(model, outline, council, runs)}
-        return fitted(model, outline, Committee(kept, speech, X.shape[1]), runs)
-
-    with Hooks(model, context, data, make, len(groups)) as hooks:
-        judge = None
-        if heard is not None:
-            judge = Rows(heard, lambda voter: speech.of(voter, heard.table))
-        for (_, group), past in zip(groups, pasts, strict=True):
-            if len(classes) == 1:
-                hooks.finished.append(Outcome(stop_reason="no_edge"))
-                break
-            labels = classes[examples.labels] if group is None else group[examples.labels]
-            family: Any
-            if model._by_rows:
-                family = ByRows(model._family(), X, speech, column_names(model))
-            else:
-                family = Wrapped(model._family(), X, labels, speech, model.random_state)
-            family.skip(len(past.casts))
-            bench = Bench(model, family, NO_BINS, engine, judge)
-            hooks.finished.append(_run_one(bench, group, past, hooks))
-        none = len(classes) > 1 and not any(outcome.casts for outcome in hooks.finished)
-        if none and not model._by_rows:
-            raise ValueError(
-                f"BaseClassifier in {type(model).__name__} ensemble is worse than random, ensemble can not be fit."
-            )
+    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
+        attributes = super().fitted(traces, runs)
+        if not self.by_rows:
+            del attributes["bins_"]
+        return attributes
 
 
 def _speech(model: Any, outline: Outline) -> Speech:
@@ -147,165 +217,44 @@ def _speech(model: Any, outline: Outline) -> Speech:
 
 
 def _hearing(model: Any, classes: NDArray[Any]) -> Any:
-    """How voters by rows are heard: each says one number, for two classes."""
+    """How outputs of voters by rows are read: one number each, for two classes."""
     if len(classes) > 2 and not model._one_vs_rest:
         raise ValueError(
             f"{type(model).__name__} cannot boost {type(model._family()).__name__} for {len(classes)} classes: it fits "
             "all classes at once, and these voters tell two apart: use AdaBoostRClassifier, or scikit-learn's "
             "OneVsRestClassifier"
         )
-    heard = np.arange(2) if len(classes) > 2 else classes
-    return Hearing(heard, model._booster(2).leaves, type(model).__name__)
+    two = np.arange(2) if len(classes) > 2 else classes
+    return Hearing(two, model._booster(2).leaves, type(model).__name__)
 
 
 def no_bins(n_columns: int) -> Bins:
-    """Of a table that nobody cuts."""
+    """Empty bins, for an unbinned table."""
     nothing = np.zeros(n_columns, dtype=np.int64)
     return Bins([np.empty(0)] * n_columns, {}, nothing.astype(np.bool_), nothing)
 
 
-def _set_up(model: Any, place: Place, bins: Bins, n_labels: int) -> Bench:
-    said = place.agree("build", bins, model.max_bins)
-    engines = {name: place.engine(name, numbers, n_labels) for name, numbers in said.items()}
-    return Bench(model, model._family(), bins, engines["train"], engines.get("heard"))
-
-
-def _run_one(bench: Bench, group: NDArray[np.int64] | None, past: Outcome, hooks: Hooks) -> Outcome:
-    """One run of the loop: all labels, or one against the rest."""
-    model, engine = bench.model, bench.engine
-    hooks.prepare()
-    booster = model._chosen_booster(bench, group, engine.n_labels if group is None else 2)
-    engine.start(booster, group)
-    watchers: list[Watcher] = []
-    if bench.judge is not None and model.early_stopping:
-        bench.judge.start(booster, group)
-        watchers.append(Validation(bench.judge, booster, model.scoring, model.tol, model.n_iter_no_change))
-    if hooks.wanted:
-        watchers.append(hooks)
-    setting = Setting(engine, model._searching(bench, booster, past), booster, bench.bins)
-    return boost(setting, model.n_estimators, past, watchers)
-
-
-def listen(bench: Bench, group: NDArray[np.int64] | None, booster: Any, part: float) -> float:
-    """The score of a run with this booster on the rows set aside: after its last round, or after the best if the model
-    stops by them. For choosing among boosters. part: of the time that is left, where there is a limit."""
-    model, engine, judge = bench.model, bench.engine, bench.judge
-    family = copy.copy(bench.family)
-    if isinstance(family, Wrapped):
-        family.random = copy.deepcopy(family.random)  # what it draws, the chosen run draws again
-    bench = replace(bench, family=family)
-    engine.start(booster, group)
-    judge.start(booster, group)
-    patience = model.n_iter_no_change if model.early_stopping else model.n_estimators + 1
-    validation = Validation(judge, booster, model.scoring, model.tol, patience)
-    setting = Setting(engine, model._searching(bench, booster, Outcome()), booster, bench.bins)
-    outcome = boost(setting, model.n_estimators, None, [validation, TrialLimit(model, part)])
-    if not outcome.rows:
-        return float("inf")
-    return validation.best if model.early_stopping else outcome.rows[-1]["validation"]
-
-
-def _groups(model: Any, classes: NDArray[Any]) -> list[tuple[int | None, NDArray[np.int64] | None]]:
-    """The runs: all labels as they are, or each label against the rest."""
-    n_labels = len(classes)
-    if not model._one_vs_rest or n_labels <= 2:
-        return [(None, None)]
-    return [(label, (np.arange(n_labels) == label).astype(np.int64)) for label in range(n_labels)]
-
-
-def count_runs(model: Any, outline: Outline) -> int:
-    """One, or one per class."""
-    return len(_groups(model, outline.classes))
-
-
-# ---------------------------------------------------------------- the fitted model
-
-
-def fitted(model: Any, outline: Outline, ensemble: Any, outcomes: list[Outcome]) -> dict[str, Any]:
-    """The attributes of the model these outcomes make."""
-    attributes = {
-        "classes_": outline.classes,
-        "n_classes_": len(outline.classes),
-        "estimator_": model._family(),
-        "ensemble_": ensemble,
-        "history_": _history(outcomes),
-        "stop_reason_": _reason(outcomes),
-    }
-    if outline.listens:
-        attributes["best_round_"] = max(len(outcome.kept) for outcome in outcomes)
-    return attributes
-
-
-def _history(outcomes: list[Outcome]) -> dict[str, NDArray[Any]]:
-    """Round by round; where classes were fitted one by one, with the label each row is about."""
-    if len(outcomes) == 1:
-        return history_of(outcomes[0].rows)
-    rows: list[Row] = []
-    for number in range(max(len(outcome.rows) for outcome in outcomes)):
-        for label, outcome in enumerate(outcomes):
-            if number < len(outcome.rows):
-                rows.append({**outcome.rows[number], "label": label})
-    return {"label": np.empty(0), **history_of(rows)}
-
-
-def _reason(outcomes: list[Outcome]) -> str:
-    """Of several runs, the reason of the longest."""
-    return max(outcomes, key=lambda outcome: len(outcome.rows)).stop_reason
-
-
-# ---------------------------------------------------------------- going on
-
-
-def _before(model: Any) -> Any:
-    """The model to go on from: a checkpoint's, the fitted one for a warm start, or None."""
-    before = getattr(model, "_resume", None)
-    if before is None and model.warm_start and hasattr(model, "ensemble_"):
-        before = model
-    if before is not None and before.ensemble_.n_voters and before.ensemble_.rounds[-1] > model.n_estimators:
-        raise ValueError(
-            f"n_estimators={model.n_estimators} is less than the {before.ensemble_.rounds[-1]} rounds there are: "
-            "a warm start can only add"
-        )
-    return before
-
-
-def resume(model: Any, context: Any) -> bool:
-    """Whether a fit that was broken off can go on: from its checkpoint, or anew if that was not yet written."""
-    checkpoints = [callback for callback in getattr(model, "_skl_callbacks", []) if isinstance(callback, Checkpoint)]
-    for checkpoint in checkpoints:
-        model.__dict__.pop("_rescued", None)
-        checkpoint.setup(model, context)
-    return bool(checkpoints)
-
-
-def _past(before: Any, label: int | None, casts: Callable[[int | None, list[Row]], list[Cast]]) -> Outcome:
-    """What a run (of one label) has behind it. casts: the voters that belong to rows of history."""
-    if before is None:
-        return Outcome()
-    history = before.history_
-    mine = np.arange(len(history["step"])) if label is None else np.flatnonzero(history["label"] == label)
-    names = [name for name in history if name not in ("label", "validation")]  # who listens now judges anew
-    rows: list[Row] = [{name: history[name][k].item() for name in names} for k in mine]
-    voters = casts(label, rows)
-    return Outcome(voters, rows[: len(voters)])
-
-
-def _refuse_other_data(before: Any, bins: Bins, classes: NDArray[Any]) -> None:
-    """Voters can only go on over the bins they were made on, and for the same classes."""
-    if not np.array_equal(before.classes_, classes):
+def refuse_other_bins(before: Any, bins: Bins, classes: NDArray[Any] | None = None) -> None:
+    """Raise ValueError where voters were made on other bins, or for other classes."""
+    if classes is not None and not np.array_equal(before.classes_, classes):
         raise ValueError(OTHER_DATA.format(f"their classes were {before.classes_.tolist()!r}"))
     if not before.bins_.same_as(bins):
         raise ValueError(OTHER_DATA.format("their bins differ"))
 
 
-# ---------------------------------------------------------------- rows to stop by
+def validation_score(bench: Any, group: NDArray[np.int64] | None, booster: Any, part: float) -> float:
+    """The validation score of a run with this booster, to choose among boosters.
 
-
-def validation_seed(model: Any) -> int:
-    """The seed of the split, kept so that a warm start sets the same rows aside."""
-    before = getattr(model, "_resume", None) or model
-    if model.warm_start or before is not model:
-        model._validation_seed = getattr(before, "_validation_seed", None)
-    if getattr(model, "_validation_seed", None) is None or not (model.warm_start or before is not model):
-        model._validation_seed = int(check_random_state(model.random_state).randint(2**31 - 1))
-    return int(model._validation_seed)
+    With early stopping, of its best round; otherwise of its last. part: its share of the time that is left, if limited.
+    """
+    model, bench = bench.model, copy.copy(bench)
+    bench.family = copy.copy(bench.family)
+    if isinstance(bench.family, Wrapped):
+        bench.family.random = copy.deepcopy(bench.family.random)  # what it draws, the chosen run draws again
+    method = bench.method(booster, group, PastRun(Trace(CLASSIFIER_COLUMNS)))
+    patience = model.n_iter_no_change if model.early_stopping else model.n_estimators + 1
+    validation = Patience(ValidationScore(bench.judge, method, group, model.scoring), model.tol, patience)
+    trace = run(method, model.n_estimators, [validation, TrialLimit(model, part)])
+    if not trace.n_rounds:
+        return float("inf")
+    return validation.best if model.early_stopping else float(trace.history["validation"][-1])

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.quadboost import MODES, Penalty
 from electorate.grid import LONGEST
-from electorate.model.outcome import Row
-from electorate.training.stagewise import OTHER_DATA
+from electorate.model.trace import Row
+from electorate.training.run import OTHER_DATA
 from electorate.voters.means import Pool
 
 Floats = NDArray[np.float64]

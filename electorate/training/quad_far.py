@@ -54,7 +54,7 @@ class Means:
         """The sums where the rows hold what this change gives them, and nothing of what there was."""
         engine = self.pool.engine
         if self.said is not None:
-            engine.replay(Plain(), [Change(self.said.questions, self.said.leaves, -self.said.gains)])
+            engine.replay(Plain(), [Change(self.said.splits, self.said.leaves, -self.said.gains)])
         self.said = change
         sums: Sums = engine.advance(Plain(), change, 0.0)
         return sums
@@ -110,4 +110,4 @@ class FarPool(StumpPool):
         cast = self.cast(0, number, 1.0)
         said = cast.outputs[:, 0]
         gains = np.stack([on_grid(first * said), on_grid(second * said)])
-        return Change(cast.voter.questions, cast.voter.leaves, np.asarray(gains)[None])
+        return Change(cast.voter.splits, cast.voter.leaves, np.asarray(gains)[None])

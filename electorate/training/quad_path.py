@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.quadboost import PENALTIES
-from electorate.data.all_reduce import alone
+from electorate.data.all_reduce import run_locally
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training import classification
+from electorate.training.classification import groups_of
 from electorate.training.pool_rounds import PoolRounds, Rules
 from electorate.training.quad_pools import ColumnPool, FinitePool, Said, StumpPool
 from electorate.training.worker_data import Plan, Room
@@ -54,7 +54,7 @@ class Opened:
         cells = (given.table.n_rows if model._is_native else given.table.shape[0]) * model.n_features_in_
         with ThreadPool(count_jobs(model.n_jobs, cells)) as threads:
             room = Room(given, given_val, threads, threads.n_jobs)
-            outline = alone(room.prepare(Plan(model.class_weight)))
+            outline = run_locally(room.prepare(Plan(model.class_weight)))
             from electorate.training.quadratic import case_of
 
             case = case_of(room, outline)
@@ -62,11 +62,11 @@ class Opened:
             if isinstance(model._family(), Columns):
                 self.pool = ColumnPool(case)
             else:
-                bins = alone(room.find_bins(model.categorical_features, model.max_bins))
-                alone(room.build(bins, model.max_bins))
+                bins = run_locally(room.find_bins(model.categorical_features, model.max_bins))
+                run_locally(room.build(bins, model.max_bins))
                 self.pool = StumpPool(model, case, bins, room.engines["train"], room.engines.get("heard"))
         self.classes = outline.classes
-        self.groups = [group for _, group in classification._groups(model, outline.classes)]
+        self.groups = [group for _, group in groups_of(model, outline.classes)]
         self.model = model
 
     def walk(self, points: list[Point]) -> Iterator[tuple[int, PoolRounds]]:

@@ -19,11 +19,11 @@ from electorate.engines.gram import Gram, PoolState
 from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples, counts_of, sort_by_label
 from electorate.grid import UNITS
-from electorate.messages import ROOT, Question
+from electorate.messages import ROOT, Split
 from electorate.model.casting import from_casts
 from electorate.model.moves import first_come, in_units
 from electorate.model.outcome import Cast
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.training.classification import no_bins
 from electorate.training.pool_rounds import PoolRounds, Run
 from electorate.training.stagewise import ALMOST_NOTHING
@@ -32,7 +32,7 @@ from electorate.voters import means
 from electorate.voters.by_rows import Always, Hearing
 from electorate.voters.columns import ColumnVoter, RealColumns, SignColumns, read_columns
 from electorate.voters.pool import Candidates
-from electorate.voters.questions import Finder
+from electorate.voters.splits import Finder
 from electorate.voters.trees import Voter
 
 Floats = NDArray[np.float64]
@@ -275,9 +275,9 @@ class StumpPool(FinitePool):
         if case.validation is not None and judge is not None:
             self.heard = self._said(judge, case.validation)
 
-    def _question(self, number: int) -> Question:
+    def _split_of(self, number: int) -> Split:
         found = self.tests.found(number, Finder(self.bins, self.counts), self.counts[None])
-        return Question(ROOT, 1, 2, found.column, found.cut, found.on_left)
+        return Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
 
     def _said(self, engine: Threads, case: Case) -> Said:
         shards = engine.shards
@@ -285,8 +285,8 @@ class StumpPool(FinitePool):
         n_rows = sum(map(len, labels))
         bits = np.full((len(self.tests.column) + self.constant, -(-n_rows // 8)), 255, dtype=np.uint8)
         for number in range(len(self.tests.column)):
-            question = self._question(number)
-            right = [~shard.left(question) for shard in shards]
+            split = self._split_of(number)
+            right = [~shard.left(split) for shard in shards]
             bits[number] = np.packbits(np.concatenate(right), bitorder="little")
         weights = case.examples.weights
         times = np.concatenate([shard.weights.times for shard in shards])
@@ -303,7 +303,7 @@ class StumpPool(FinitePool):
         step = Step(weight, 0.0, 0.0)
         if number % n == len(self.tests.column):
             return Cast(Voter([], [ROOT], NOBODY), np.array([[sign]]), step)
-        return Cast(Voter([self._question(number % n)], [1, 2], NOBODY), np.array([[-sign], [sign]]), step)
+        return Cast(Voter([self._split_of(number % n)], [1, 2], NOBODY), np.array([[-sign], [sign]]), step)
 
     def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
         n_outputs = 1 if len(classes) == 2 else len(classes)
@@ -354,8 +354,8 @@ class ColumnPool(FinitePool):
 
     def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
         hearing = Hearing(classes if len(runs) == 1 else np.arange(2), "log_odds", type(model).__name__)
-        council = Council(runs, hearing, self.n_columns, model._family())
-        return {"bins_": no_bins(self.n_columns), "ensemble_": council}
+        row_ensemble = RowEnsemble(runs, hearing, self.n_columns, model._family())
+        return {"bins_": no_bins(self.n_columns), "ensemble_": row_ensemble}
 
 
 def in_shards(engine: Threads, case: Case) -> Floats:

@@ -24,7 +24,7 @@ from electorate.messages import Change
 from electorate.model.casting import casts_of, from_casts
 from electorate.model.moves import in_units
 from electorate.model.outcome import Cast
-from electorate.model.row_ensemble import Council
+from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
 from electorate.training.classification import no_bins
 from electorate.training.quad_pools import NOBODY, Case, Listener, Past, error_of, mean_square
@@ -150,7 +150,7 @@ class BinSearcher:
     def _change(self, number: int, old: float, new: float) -> Change:
         cast = self.found[number].voter
         h = (on_grid(new * cast.outputs) - on_grid(old * cast.outputs))[:, 0]
-        return Change(cast.voter.questions, cast.voter.leaves, np.stack([-h, h])[None])
+        return Change(cast.voter.splits, cast.voter.leaves, np.stack([-h, h])[None])
 
 
 def residual_units(shard: Any) -> NDArray[np.int64]:
@@ -161,7 +161,7 @@ def residual_units(shard: Any) -> NDArray[np.int64]:
 
 def key_of(voter: Voter, outputs: Floats) -> Hashable:
     """Equal for voters that say the same in the same words."""
-    asked = sorted((q.node, q.left, q.right, q.column, q.on_left.tobytes()) for q in voter.questions)
+    asked = sorted((q.node, q.left, q.right, q.column, q.on_left.tobytes()) for q in voter.splits)
     said = sorted(zip(voter.leaves, outputs[:, 0].tolist(), strict=True))
     return tuple(asked), tuple(said)
 
@@ -173,7 +173,7 @@ def shown_in_shards(engine: Threads, found: list[Found], group: NDArray[np.int64
 
     def say(number: int) -> Floats:
         cast = found[number].voter
-        leaf = [shard.leaf_of_rows(cast.voter.questions, cast.voter.leaves) for shard in shards]
+        leaf = [shard.leaf_of_rows(cast.voter.splits, cast.voter.leaves) for shard in shards]
         return np.asarray(cast.outputs[np.concatenate(leaf), 0])
 
     return Shown(target, weights_in_shards(shards), say, keep)
@@ -394,8 +394,8 @@ class RowVoters:
 
     def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
         hearing = Hearing(classes if len(runs) == 1 else np.arange(2), "log_odds", type(model).__name__)
-        council = Council(runs, hearing, self.n_columns, self.family)
-        return {"bins_": no_bins(self.n_columns), "ensemble_": council}
+        row_ensemble = RowEnsemble(runs, hearing, self.n_columns, self.family)
+        return {"bins_": no_bins(self.n_columns), "ensemble_": row_ensemble}
 
 
 def target_of(case: Case, kept: NDArray[np.int64], group: NDArray[np.int64] | None) -> tuple[Floats, Weights]:

@@ -39,7 +39,7 @@ class Grown:
 
     def outputs(self, engine: Residuals) -> Floats:
         voter = self.cast.voter
-        return np.asarray(self.cast.outputs[engine.leaf_of_rows(voter.questions, voter.leaves), 0])
+        return np.asarray(self.cast.outputs[engine.leaf_of_rows(voter.splits, voter.leaves), 0])
 
 
 class TreeVoters:

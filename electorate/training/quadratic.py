@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.model.moves import Moves
-from electorate.training import classification
 from electorate.training.callbacks import Hooks
+from electorate.training.classification import groups_of, refuse_other_bins
 from electorate.training.pool_rounds import Run
 from electorate.training.quad_far import FarPool
 from electorate.training.quad_pools import Case, ColumnPool, Listener, Past, StumpPool, last_weights
@@ -26,15 +26,15 @@ class PoolHooks(Hooks):
     """Callbacks look at these runs as they do at those of the loop."""
 
     @property
-    def rows(self) -> Any:
-        """The history of this run, made when asked for."""
-        return self.now.rows
+    def row(self) -> Any:
+        """The last round of this run."""
+        return self.now.rows[self.n_whole - 1] if self.n_whole else None
 
     @property
     def so_far(self) -> list[Any]:
         if any(outcome is self.now for outcome in self.finished):
             return self.finished
-        return [*self.finished, self.now.cut(self.n_whole)]  # type: ignore[attr-defined]
+        return [*self.finished, self.now.cut(self.n_whole)]
 
 
 def run(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
@@ -42,7 +42,7 @@ def run(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any,
     before = going_on_from(model)
     case = case_of(place.room, outline) if hasattr(place, "room") else None
     pool = _pool(model, place, case, outline, before)
-    groups = classification._groups(model, outline.classes)
+    groups = groups_of(model, outline.classes)
     train(pool, groups, model, outline, before, Fitting(context, data))
 
 
@@ -61,7 +61,7 @@ def _pool(model: Any, place: Any, case: Case | None, outline: Outline, before: A
         _refuse_far(model, outline)
     bins = place.agree("find_bins", model.categorical_features, model.max_bins)
     if before is not None:
-        classification._refuse_other_data(before, bins, outline.classes)
+        refuse_other_bins(before, bins, outline.classes)
     said = place.agree("build", bins, model.max_bins)
     engines = {name: place.engine(name, numbers, len(outline.classes)) for name, numbers in said.items()}
     if case is not None and isinstance(family, Pool):
@@ -105,7 +105,7 @@ def train(pool: Any, groups: list[Any], model: Any, outline: Outline, before: An
     with PoolHooks(model, fitting.context, fitting.data, make, len(groups)) as hooks:
         for number, ((_, group), past) in enumerate(zip(groups, pasts, strict=True)):
             if len(outline.classes) == 1:
-                hooks.finished.append(Run(stop_reason="no_edge"))  # type: ignore[arg-type]
+                hooks.finished.append(Run(stop_reason="no_edge"))
                 break
             hooks.prepare()
             rounds = pool.start(model, group, number, past)
@@ -118,7 +118,7 @@ def _run_one(rounds: Any, listener: Listener | None, model: Any, hooks: Hooks) -
     """One run: two labels, or one against the rest."""
     watchers: list[Callable[[Run], str | None]] = [listener.after] if listener is not None else []
     if hooks.wanted:
-        watchers.append(lambda run: hooks.after(None, run))  # type: ignore[arg-type]
+        watchers.append(lambda run: hooks.after(run))
     hooks.replay(rounds.run)
     reason = listener.after(rounds.run) if listener is not None else None
     if reason is not None:

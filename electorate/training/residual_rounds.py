@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from electorate.grid import LONGEST
 from electorate.training.pool_rounds import Growing, Rules, Run
-from electorate.training.stagewise import OTHER_DATA
+from electorate.training.run import OTHER_DATA
 
 Floats = NDArray[np.float64]
 Move = tuple[int, float, float]  # voter, old weight, new weight

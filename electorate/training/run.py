@@ -21,6 +21,7 @@ class Method(Protocol):
     """An algorithm in the middle of training."""
 
     trace: Trace  # what it has done, the rounds that it resumed from included
+    ended: str | None  # why no round can follow those it resumed from
 
     def advance(self, most: int) -> str | None:
         """Do at most so many rounds and record them; return why no more can follow, or None."""
@@ -44,7 +45,7 @@ class Watcher(Protocol):
 def run(method: Method, rounds: int, watchers: Sequence[Watcher] = ()) -> Trace:
     """Advance a method until its trace has so many rounds, or fewer with a reason."""
     trace = method.trace
-    reason = first_of([watcher.replay(trace) for watcher in watchers])
+    reason = first_of([method.ended, *(watcher.replay(trace) for watcher in watchers)])
     while reason is None and trace.n_rounds < rounds:
         before = trace.n_rounds
         reason = method.advance(1 if watchers else rounds - before)

@@ -1,12 +1,10 @@
-"""The one loop: sums from the engine, the best voter from the family, its step from the booster, and again.
+"""Stagewise boosting: sums from the engine, the best voter from the family, its step from the booster, and again.
 
-The loop knows none of the three. It ends with a reason: the rounds are done, the booster stops, a watcher says so,
-or nothing is left to gain.
+The method depends on none of the three. A round is one voter and its step; earlier steps stay as they are.
 """
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -16,14 +14,12 @@ from numpy.typing import NDArray
 from electorate.algorithms.protocol import Booster, Step
 from electorate.data.bins import Bins
 from electorate.grid import LONGEST
-from electorate.messages import Change, Question, Sums
-from electorate.model.outcome import Cast, Outcome, Row
+from electorate.messages import Change, Split, Sums
+from electorate.model.outcome import Cast, PastRun
+from electorate.model.trace import Row, Trace
+from electorate.training.run import OTHER_DATA
 from electorate.voters.trees import Search, Voter
 
-OTHER_DATA = (
-    "the rows are not those the model was fitted on ({}): a warm start or a checkpoint goes on with the same X, y and "
-    "weights; set warm_start=False, or remove the checkpoint, to start anew"
-)
 ALMOST_NOTHING = 2.0**-20
 NOTHING_LEFT = ("no_edge", "converged", "zero_gradient")  # the voter is not used
 MOST_TRIES = 2000  # 60,000 nats: no step is longer, and a state that is no number must not hang
@@ -48,9 +44,9 @@ class Engine(Protocol):
 
     def advance(self, booster: Booster, change: Change | None, floor: float, search: bool = True) -> Sums: ...
 
-    def split(self, questions: list[Question]) -> NDArray[np.int64]: ...
+    def split(self, splits: list[Split]) -> NDArray[np.int64]: ...
 
-    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]: ...
+    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]: ...
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
 
@@ -60,120 +56,146 @@ class Engine(Protocol):
 class Family(Protocol):
     """What may vote."""
 
-    fitted_elsewhere: ClassVar[bool]  # by other people's code, one after another
+    fitted_elsewhere: ClassVar[bool]  # by third-party code, one voter after another
 
     def best(self, search: Search) -> Voter: ...
 
     def constant(self, search: Search) -> Voter:
-        """The voter that says the same of every row."""
+        """The voter with the same output for every row."""
         ...
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]: ...
 
 
-class Watcher(Protocol):
-    """Looks at every round, may add to its row of history, and may stop the loop with a reason.
-
-    replay: at the start, what there is already; it may be cut short.
-    """
-
-    def replay(self, outcome: "Outcome") -> str | None: ...
-
-    def after(self, change: Change, outcome: "Outcome") -> str | None: ...
-
-
 @dataclass(frozen=True)
 class Setting:
-    """What stays fixed in a run."""
+    """What stays fixed in a run. n_estimators: rounds, the last of which need not prepare another search."""
 
     engine: Engine
     family: Family
     booster: Booster
     bins: Bins
+    n_estimators: int
 
 
-def boost(setting: Setting, rounds: int, past: Outcome | None = None, watchers: Sequence[Watcher] = ()) -> Outcome:
-    """Go on from `past`, or start, until there are `rounds` rounds, or fewer with a reason."""
-    started = time.perf_counter()
-    engine, booster = setting.engine, setting.booster
-    counts = engine.counts().sum(axis=0)
-    mass = int(counts[0].sum())
-    outcome = Outcome() if past is None else Outcome(list(past.casts), list(past.rows))
-    before = outcome.rows[-1]["seconds"] if outcome.rows else 0.0
-    sums, floor, one = _start(setting, outcome, mass)
-    reach = sum(cast.reach for cast in outcome.casts)
-    reasons = [watcher.replay(outcome) for watcher in watchers]
-    if outcome.casts and booster.perfect(outcome.casts[-1].step):
-        reasons.insert(0, "perfect_voter")
-    reason = next(filter(None, reasons), None)
-    for number in range(len(outcome.casts) + 1, rounds + 1):
-        if reason is not None:
-            break
-        search = Search(sums, setting.bins, counts, engine, floor)
-        voter = setting.family.best(search) if number > 1 else _first(setting.family, search)
-        outputs = setting.family.outputs(voter, engine.n_counted, booster.leaves)
-        step = _judge(setting, voter, outputs)
+class Stagewise:
+    """AdaBoost and its relatives, as a method of `training.run`. The rounds of `past` are replayed first."""
+
+    def __init__(self, setting: Setting, past: PastRun) -> None:
+        self.setting = setting
+        self.trace = past.trace.cut(past.trace.n_rounds)
+        self.casts: list[Cast] = list(past.casts)
+        self.counts = setting.engine.counts().sum(axis=0)
+        self.mass = int(self.counts[0].sum())
+        self.reach = sum(cast.reach for cast in self.casts)
+        before = self.trace.row(self.trace.n_rounds)["seconds"] if self.casts else 0.0
+        self.started = time.perf_counter() - before
+        self.sums: Sums
+        self.floor: float
+        self.one: float  # the sum of the channel where its mean is 1
+        self._replay()
+        perfect = bool(self.casts) and setting.booster.perfect(self.casts[-1].step)
+        self.ended = "perfect_voter" if perfect else None
+
+    def cast(self, number: int, weight: float) -> Cast:
+        return self.casts[number]
+
+    def change(self, number: int) -> Change:
+        """What voter `number` changes in the rows."""
+        return self.casts[number].change(self.setting.booster)
+
+    def advance(self, most: int) -> str | None:
+        reason = None
+        for _ in range(most):
+            reason = self._round()
+            if reason is not None:
+                break
+        return reason
+
+    def _round(self) -> str | None:
+        setting, trace = self.setting, self.trace
+        engine, booster, family = setting.engine, setting.booster, setting.family
+        search = Search(self.sums, setting.bins, self.counts, engine, self.floor)
+        voter = family.best(search) if self.casts else _first(family, search)
+        outputs = family.outputs(voter, engine.n_counted, booster.leaves)
+        step = self._judge(voter, outputs)
         if step.stop in NOTHING_LEFT:
-            reason = step.stop
-            break
+            return step.stop
         cast = Cast(voter, booster.spoken(outputs), step)
         change = cast.change(booster)
-        if not any(
-            change.gains.ravel().tolist()
-        ):  # too little for the grid of votes: every round from here would be the same
-            reason = "no_edge"
-            break
-        reach += cast.reach
-        _refuse_far(reach, number)
-        floor = booster.next_floor(floor, voter.sums, change.gains, engine)
-        sums, floor = exchange(engine, booster, change, floor, step.stop is None and number < rounds)
-        outcome.casts.append(cast)
-        outcome.rows.append(
-            {
-                "step": step.size,
-                "edge": step.edge,
-                "error": step.error,
-                "objective": booster.measured(sums, one, floor),
-                "train_error": sums.wrong / mass,
-                "n_voters": number,
-                "floor": float(floor),
-                "seconds": before + time.perf_counter() - started,
-                **booster.notes(sums, one, floor),
-            }
-        )
-        reasons = [step.stop, *(watcher.after(change, outcome) for watcher in watchers)]
-        reason = next(filter(None, reasons), None)
-    outcome.stop_reason = reason or outcome.stop_reason
-    outcome.done = True
-    return outcome
+        if not any(change.gains.ravel().tolist()):
+            return "no_edge"  # the step rounds to 0 on the grid of votes: all later rounds would be the same
+        self.reach += cast.reach
+        number = trace.n_rounds + 1
+        refuse_far(self.reach, number, "use a lower learning_rate, or fewer n_estimators")
+        self.floor = booster.next_floor(self.floor, voter.sums, change.gains, engine)
+        more = step.stop is None and number < setting.n_estimators
+        self.sums, self.floor = exchange(engine, booster, change, self.floor, more)
+        row = {
+            "step": step.size,
+            "edge": step.edge,
+            "error": step.error,
+            **self._measured(),
+            "n_voters": number,
+            "floor": float(self.floor),
+            "seconds": time.perf_counter() - self.started,
+            **booster.notes(self.sums, self.one, self.floor),
+        }
+        trace.add_round([(len(self.casts), step.size)], row)
+        self.casts.append(cast)
+        return step.stop
+
+    def _judge(self, voter: Voter, outputs: NDArray[np.float64]) -> Step:
+        """The booster's step. A perfect voter must be right on every row, also on those too light for the grid."""
+        if voter.step is not None:
+            return voter.step
+        booster = self.setting.booster
+        step = booster.step(voter.sums, outputs)
+        if step.stop == "perfect_voter":
+            rows = self.setting.engine.leaf_rows(voter)
+            if booster.step(rows, outputs).stop != "perfect_voter":
+                return booster.step(np.maximum(voter.sums, np.minimum(rows, 1)), outputs)
+        return step
+
+    def _measured(self) -> Row:
+        objective = self.setting.booster.measured(self.sums, self.one, self.floor)
+        return {"objective": objective, "train_error": self.sums.wrong / self.mass}
+
+    def _replay(self) -> None:
+        """The sums after the voters so far, on the grid they had after the last round, and what a mean of 1 is."""
+        engine, booster = self.setting.engine, self.setting.booster
+        self.sums, self.floor = exchange(engine, booster, None, 0.0, not self.casts)
+        self.one = self.sums.total * math.exp(-self.floor)
+        if self.casts:
+            engine.replay(booster, [cast.change(booster) for cast in self.casts])
+            last = self.trace.row(self.trace.n_rounds)
+            self.floor = booster.resumed(last, self.floor)
+            self.sums = engine.advance(booster, None, self.floor)
+            refuse_other(last, self._measured())
 
 
-def _start(setting: Setting, outcome: Outcome, mass: int) -> tuple[Sums, float, float]:
-    """The sums after the voters so far, on the grid they had when the last of them came, and what a mean of 1 is."""
-    engine, booster = setting.engine, setting.booster
-    sums, floor = exchange(engine, booster, None, 0.0, not outcome.casts)
-    one = sums.total * math.exp(-floor)
-    if outcome.casts:
-        engine.replay(booster, [cast.change(booster) for cast in outcome.casts])
-        last = outcome.rows[-1]
-        floor = booster.resumed(last, floor)
-        sums = engine.advance(booster, None, floor)
-        now = {"objective": booster.measured(sums, one, floor), "train_error": sums.wrong / mass}
-        _refuse_other(last, now)
-    return sums, floor, one
-
-
-def _refuse_other(last: Row, now: Row) -> None:
+def refuse_other(last: Row, now: Row, close: float = 0.0) -> None:
+    """Raise ValueError where the rows, after replay, are not in the state that the history says."""
     for name, value in now.items():
-        if not math.isclose(value, last[name], rel_tol=1e-9):
+        same = math.isclose(value, last[name], rel_tol=1e-9, abs_tol=close) or (close > 0 and math.isnan(value))
+        if not same:
             raise ValueError(OTHER_DATA.format(f"{name} was {last[name]:.9g} after the last round and is {value:.9g}"))
 
 
-def _first(family: Family, search: Search) -> Voter:
-    """The best voter. Where one label has almost all the weight, the first one only says so, unless it is perfect.
+def refuse_far(reach: float, number: int, advice: str) -> None:
+    """Raise ValueError where votes can be larger than what can be summed exactly."""
+    if reach >= LONGEST:
+        raise ValueError(
+            f"after {number} rounds votes can come to {reach:.3g}, more than can be summed exactly ({LONGEST:.3g}): "
+            f"{advice}"
+        )
 
-    Any question would then better the vote by next to nothing, yet be obeyed with the large step that is due to the
-    label: class weights of 1000 and 0.0001 must not end in a verdict by a handful of light rows.
+
+def _first(family: Family, search: Search) -> Voter:
+    """The best voter. Where one label has almost all the weight, the first one is constant, unless one is perfect.
+
+    Any split would then better the vote by next to nothing, yet get the large step that is due to the label: class
+    weights of 1000 and 0.0001 must not end in a decision by a handful of light rows.
     """
     total = search.sums.total
     if total - int(search.sums.totals.max()) >= ALMOST_NOTHING * total:
@@ -183,26 +205,6 @@ def _first(family: Family, search: Search) -> Voter:
         if int(best.sums.max(axis=1).sum()) == total:
             return best
     return family.constant(search)
-
-
-def _refuse_far(reach: float, number: int) -> None:
-    if reach >= LONGEST:
-        raise ValueError(
-            f"after {number} rounds votes can come to {reach:.3g}, more than can be summed exactly ({LONGEST:.3g}): "
-            "use a lower learning_rate, or fewer n_estimators"
-        )
-
-
-def _judge(setting: Setting, voter: Voter, outputs: NDArray[np.float64]) -> Step:
-    """The booster's step. Weight too light for the grid is not none: a perfect voter must be right on every row."""
-    if voter.step is not None:
-        return voter.step
-    step = setting.booster.step(voter.sums, outputs)
-    if step.stop == "perfect_voter":
-        rows = setting.engine.leaf_rows(voter)
-        if setting.booster.step(rows, outputs).stop != "perfect_voter":
-            return setting.booster.step(np.maximum(voter.sums, np.minimum(rows, 1)), outputs)
-    return step
 
 
 def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
@@ -215,3 +217,46 @@ def exchange(engine: Engine, booster: Booster, change: Change | None, floor: flo
         floor, before = better, sums
         sums = engine.advance(booster, None, floor, search and getattr(floor, "search", True))
     return sums, floor
+
+
+# ---------------------------------------------------------------- validation
+
+
+@dataclass(frozen=True)
+class ExponentialLoss:
+    """Elementwise as the booster, but the channel is the exponential loss exp(-margin) of the votes."""
+
+    booster: Booster
+
+    @property
+    def n_states(self) -> int:
+        return self.booster.n_states
+
+    @property
+    def floor_row(self) -> int:
+        return self.booster.margin_row
+
+    def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
+        return np.exp(floor - state[self.floor_row])
+
+    def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
+        return self.booster.wrong(state, label)
+
+
+class ValidationScore:
+    """The mean exponential loss, or the error, of validation rows after every round: exact sums, for `Patience`."""
+
+    def __init__(self, engine: Engine, method: Stagewise, group: NDArray[np.int64] | None, scoring: str) -> None:
+        self.engine = engine
+        self.method = method
+        self.loss = ExponentialLoss(method.setting.booster)
+        self.scoring = scoring
+        engine.start(method.setting.booster, group)
+        self.mass = int(engine.counts()[:, 0].sum())
+
+    def __call__(self, trace: Trace, number: int) -> float:
+        floor = self.engine.replay(self.loss, [self.method.change(number - 1)])  # type: ignore[arg-type]
+        sums = self.engine.advance(self.loss, None, floor, search=False)  # type: ignore[arg-type]
+        if self.scoring == "error":
+            return sums.wrong / self.mass
+        return sums.total / (self.mass * self.engine.unit) * math.exp(min(-floor, 700.0))

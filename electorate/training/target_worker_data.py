@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data import inputs
-from electorate.data.all_reduce import Ask, Least, Most, Steps, Union
-from electorate.data.bins import Bins, finding_bins
-from electorate.data.split import candidates, drawing, hashing
-from electorate.data.targets import TARGET_BINS, binning, middling, spreading
-from electorate.data.weights import Weights, reading
+from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, SortedUnion
+from electorate.data.bins import Bins, find_bins_steps
+from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
+from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps, spread_steps
+from electorate.data.weights import Weights, read_weights_steps
 from electorate.engines.shard import Examples
 from electorate.engines.targets import Targets, TargetThreads
 from electorate.engines.validation import ListeningShard
@@ -83,51 +83,51 @@ class TargetRoom:
         self.fittings: dict[str, Fitting] = {}
         self.engines: dict[str, TargetThreads] = {}
 
-    def prepare(self, plan: TargetPlan) -> Steps[TargetOutline]:
+    def prepare(self, plan: TargetPlan) -> ReduceSteps[TargetOutline]:
         """Weights, the rows to stop by, and what is to be known of the targets."""
         given, heard = self.given, self.heard
         assert given is not None
-        n_rows, most = yield Ask((len(given.labels), Most(float(given.weight.max(initial=0.0)))))
+        n_rows, most = yield Reduce((len(given.labels), Max(float(given.weight.max(initial=0.0)))))
         if n_rows == 0:
             raise ValueError(NO_ROWS)
         if most.value == 0:
             raise ValueError(NO_WEIGHT)
         if heard is None and plan.part is not None:
-            aside = yield from setting_aside(given, plan.part, plan.seed, self.number)
+            aside = yield from set_aside_steps(given, plan.part, plan.seed, self.number)
             heard = replace(given, weight=aside)
             given = replace(given, weight=given.weight - aside)
         train = yield from self._fitting("train", given)
         if heard is not None:
             self.fittings["heard"] = yield from self._fitting("heard", heard)
         y, whole = train.y, train.weights.whole
-        fallback = yield from middling(y, whole)
-        spread = yield from spreading(y, whole, fallback)
+        fallback = yield from median_steps(y, whole)
+        spread = yield from spread_steps(y, whole, fallback)
         counted = y[whole > 0]
-        low, high = yield Ask((Least(float(counted.min(initial=np.inf))), Most(float(counted.max(initial=-np.inf)))))
+        low, high = yield Reduce((Min(float(counted.min(initial=np.inf))), Max(float(counted.max(initial=-np.inf)))))
         labels, values = train.labels, np.zeros(1)
         if plan.by_edge:
-            labels, values = yield from binning(y, whole)
+            labels, values = yield from bin_targets_steps(y, whole)
         elif plan.n_values:
-            _, values = yield from binning(y, whole, plan.n_values)
+            _, values = yield from bin_targets_steps(y, whole, plan.n_values)
         self.fittings["train"] = replace(train, labels=labels)
         self.plan = plan
         return TargetOutline(fallback, spread, float(low.value), float(high.value), values, heard is not None)
 
-    def _fitting(self, name: str, given: Given) -> Steps[Fitting]:
-        weights = yield from reading(given.weight)
+    def _fitting(self, name: str, given: Given) -> ReduceSteps[Fitting]:
+        weights = yield from read_weights_steps(given.weight)
         nothing = np.zeros(len(given.labels), dtype=np.int64)
         return Fitting(self.X.get(name, self.X.get("train")), given.table, given.labels, nothing, weights)
 
-    def find_bins(self, categorical: Any, max_bins: int | str) -> Steps[Bins]:
+    def find_bins(self, categorical: Any, max_bins: int | str) -> ReduceSteps[Bins]:
         train = self.fittings["train"]
         self._refuse_too_large(max_bins, 256)
-        (by_type,) = yield Ask((Union(np.array(train.table.category_columns(), dtype=np.int64), "X"),))
+        (by_type,) = yield Reduce((SortedUnion(np.array(train.table.category_columns(), dtype=np.int64), "X"),))
         columns = inputs.category_columns(train.table, categorical, by_type.values.tolist())
-        return (yield from finding_bins(train.table, train.weights.whole, columns, max_bins, self.pool))
+        return (yield from find_bins_steps(train.table, train.weights.whole, columns, max_bins, self.pool))
 
     def build(
         self, bins: Bins | None, max_bins: int | str, n_labels: int, confidences: Any, columns: bool = False
-    ) -> Steps[None]:
+    ) -> ReduceSteps[None]:
         """The shards; the rows as they were given are not needed any more.
 
         bins: None for voters fitted elsewhere, and for columns that are themselves the voters.
@@ -143,7 +143,7 @@ class TargetRoom:
             said = fitting.table if columns and not listens else None
             targets = Targets(examples, fitting.y, kappas, said)
             self.engines[name] = TargetThreads(targets, bins, self.pool, n_shards, **kind)
-        yield Ask((0,))  # all are there
+        yield Reduce((0,))  # all are there
         self.given = self.heard = None
         self.fittings = {}
 
@@ -161,14 +161,14 @@ def bytes_needed(train: Fitting, max_bins: int | str, n_histograms: int, width: 
     return len(train.y) * (cell * columns + 8 * 14) + n_histograms * 8 * n_labels * columns * width
 
 
-def setting_aside(given: Given, part: float, seed: int, number: int = 0) -> Steps[Array]:
+def set_aside_steps(given: Given, part: float, seed: int, number: int = 0) -> ReduceSteps[Array]:
     """The weight of every row to choose by: rows are drawn by what they hold, so their order does not matter."""
-    hashes = yield from hashing(given.table, seed)
+    hashes = yield from hash_rows_steps(given.table, seed)
     kernels.fold(given.labels, hashes)
-    weights = yield from reading(given.weight)
-    rows = yield from candidates(hashes, weights)
-    aside = yield from drawing(rows, part, number)
-    drawn, left = yield Ask((int(aside.sum()), int((rows.times - aside).sum())))
+    weights = yield from read_weights_steps(given.weight)
+    rows = yield from candidate_steps(hashes, weights)
+    aside = yield from draw_steps(rows, part, number)
+    drawn, left = yield Reduce((int(aside.sum()), int((rows.times - aside).sum())))
     if drawn == 0 or left == 0:
         raise ValueError(TOO_FEW)
     return np.asarray(given.weight * aside / np.maximum(rows.times, 1))  # in this order, whole weights stay whole

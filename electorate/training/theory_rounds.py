@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.quadboost import Penalty
 from electorate.grid import on_grid
 from electorate.training.pool_rounds import Places, PoolRounds, Rules, Run, State
-from electorate.training.stagewise import OTHER_DATA
+from electorate.training.run import OTHER_DATA
 
 Floats = NDArray[np.float64]
 HALVINGS = 60

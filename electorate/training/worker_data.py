@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data import inputs
-from electorate.data.all_reduce import Ask, Most, Steps, Union
-from electorate.data.bins import Bins, finding_bins
-from electorate.data.split import candidates, drawing, hashing
-from electorate.data.weights import Weights, reading
+from electorate.data.all_reduce import Max, Reduce, ReduceSteps, SortedUnion
+from electorate.data.bins import Bins, find_bins_steps
+from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
+from electorate.data.weights import Weights, read_weights_steps
 from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples
 from electorate.threads import ThreadPool
@@ -66,8 +66,8 @@ class Problem:
     classes: NDArray[Any]
     factors: NDArray[np.float64] | None = None
 
-    def reading(self) -> Steps[Examples]:
-        weights: Weights = yield from reading(self.weight, self.labels, self.factors)
+    def read_steps(self) -> ReduceSteps[Examples]:
+        weights: Weights = yield from read_weights_steps(self.weight, self.labels, self.factors)
         return Examples(self.table, self.labels, len(self.classes), weights)
 
 
@@ -83,39 +83,39 @@ class Room:
         self.examples: dict[str, Examples] = {}
         self.engines: dict[str, Threads] = {}
 
-    def prepare(self, plan: Plan) -> Steps[Outline]:
+    def prepare(self, plan: Plan) -> ReduceSteps[Outline]:
         """Labels, weights, and the rows to stop by."""
         assert self.given is not None
-        problem = yield from posing(self.given, plan)
+        problem = yield from problem_steps(self.given, plan)
         heard = None
         if self.heard is not None:
             heard = _heard(self.heard, problem.classes)
         elif plan.part is not None:
-            weight = yield from setting_aside(problem, plan.part, plan.seed, self.number)
+            weight = yield from set_aside_steps(problem, plan.part, plan.seed, self.number)
             heard = replace(problem, weight=weight)
             problem = replace(problem, weight=problem.weight - weight)
-        self.examples["train"] = yield from problem.reading()
+        self.examples["train"] = yield from problem.read_steps()
         if heard is not None:
-            self.examples["heard"] = yield from heard.reading()
-        (n_counted,) = yield Ask((self.examples["train"].weights.n_counted,))
+            self.examples["heard"] = yield from heard.read_steps()
+        (n_counted,) = yield Reduce((self.examples["train"].weights.n_counted,))
         return Outline(problem.classes, heard is not None, n_counted)
 
-    def find_bins(self, categorical: Any, max_bins: int | str) -> Steps[Bins]:
+    def find_bins(self, categorical: Any, max_bins: int | str) -> ReduceSteps[Bins]:
         examples = self.examples["train"]
         table = examples.table
         inputs.refuse_too_large(bytes_needed(examples, max_bins, self.n_shards, 256))
-        (by_type,) = yield Ask((Union(np.array(table.category_columns(), dtype=np.int64), "X"),))
+        (by_type,) = yield Reduce((SortedUnion(np.array(table.category_columns(), dtype=np.int64), "X"),))
         columns = inputs.category_columns(table, categorical, by_type.values.tolist())
-        return (yield from finding_bins(table, examples.weights.whole, columns, max_bins, self.pool))
+        return (yield from find_bins_steps(table, examples.weights.whole, columns, max_bins, self.pool))
 
-    def build(self, bins: Bins, max_bins: int | str) -> Steps[dict[str, Any]]:
+    def build(self, bins: Bins, max_bins: int | str) -> ReduceSteps[dict[str, Any]]:
         """The shards; the rows as they were given are not needed any more. What engines say of all rooms."""
         if bins.width > 256:
             inputs.refuse_too_large(bytes_needed(self.examples["train"], max_bins, self.n_shards, bins.width))
         said = {}
         for name, examples in self.examples.items():
             self.engines[name] = engine = Threads(examples, bins, self.pool, self.n_shards)
-            count, n_counted = yield Ask((engine.count, engine.n_counted))
+            count, n_counted = yield Reduce((engine.count, engine.n_counted))
             bits = examples.weights.bits
             said[name] = {"count": count, "n_counted": n_counted, "full": count << bits, "unit": engine.unit}
             said[name]["given"] = engine.given
@@ -124,15 +124,15 @@ class Room:
         return said
 
 
-def posing(given: Given, plan: Plan) -> Steps[Problem]:
+def problem_steps(given: Given, plan: Plan) -> ReduceSteps[Problem]:
     """Classes, labels 0..K-1 and the factors of the classes; rows of other classes have no weight."""
     labels, weight = given.labels, given.weight
     counting = labels if np.all(weight > 0) else labels[weight > 0]
     known = np.unique(labels) if isinstance(plan.class_weight, dict) else labels[:0]
     here = np.unique(counting)
     inputs.refuse_many(here)
-    facts = (len(labels), Union(here, "y"), Union(known, "y"), Most(float(weight.max(initial=0.0))))
-    n_rows, found, known_anywhere, most = yield Ask(facts)
+    facts = (len(labels), SortedUnion(here, "y"), SortedUnion(known, "y"), Max(float(weight.max(initial=0.0))))
+    n_rows, found, known_anywhere, most = yield Reduce(facts)
     if n_rows == 0:
         raise ValueError(NO_ROWS)
     if most.value == 0:
@@ -142,7 +142,7 @@ def posing(given: Given, plan: Plan) -> Steps[Problem]:
     if plan.class_weight is None:
         factors = None
     elif isinstance(plan.class_weight, str):
-        factors = yield from inputs.balancing(labels, weight, present, float(most.value))
+        factors = yield from inputs.balance_steps(labels, weight, present, float(most.value))
     else:
         factors = inputs.named_factors(plan.class_weight, present.tolist(), known_anywhere.values.tolist())
     if factors is not None and np.any(factors == 0):
@@ -164,13 +164,13 @@ def _heard(given: Given, classes: NDArray[Any]) -> Problem:
     return Problem(given.table, labels, given.weight, classes)
 
 
-def setting_aside(problem: Problem, part: float, seed: int, number: int = 0) -> Steps[NDArray[np.float64]]:
+def set_aside_steps(problem: Problem, part: float, seed: int, number: int = 0) -> ReduceSteps[NDArray[np.float64]]:
     """The weight of every row that goes to validation; rows only change sides, nothing is copied."""
-    hashes = yield from hashing(problem.table, seed)
-    weights = yield from reading(problem.weight)
-    rows = yield from candidates(hashes, weights, problem.labels, len(problem.classes))
-    aside = yield from drawing(rows, part, number)
-    (drawn,) = yield Ask((int(aside.sum()),))
+    hashes = yield from hash_rows_steps(problem.table, seed)
+    weights = yield from read_weights_steps(problem.weight)
+    rows = yield from candidate_steps(hashes, weights, problem.labels, len(problem.classes))
+    aside = yield from draw_steps(rows, part, number)
+    (drawn,) = yield Reduce((int(aside.sum()),))
     if drawn == 0:
         raise ValueError("early_stopping=True, but every class has only one sample: none can be set aside to stop by")
     return problem.weight * aside / np.maximum(rows.times, 1)  # in this order, whole weights stay whole

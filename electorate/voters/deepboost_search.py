@@ -162,7 +162,7 @@ class Rivals:
 
     def _price(self, voter: Voter) -> float:
         family = self.families[voter.member]
-        return self.prices.of(family.family if isinstance(family, ByRows) else family, len(voter.questions))
+        return self.prices.of(family.family if isinstance(family, ByRows) else family, len(voter.splits))
 
     # ------------------------------------------------------------ the step
 
@@ -196,7 +196,7 @@ class Rivals:
         assert voter.number is not None
         awards = np.stack([-voter.said[:, 0], voter.said[:, 0]])
         outside = None if voter.fitted is None else (voter.fitted, None)
-        engine.keep(Change(voter.questions, voter.leaves, awards[None], outside, KeptVoter(voter.number, 0.0, awards)))
+        engine.keep(Change(voter.splits, voter.leaves, awards[None], outside, KeptVoter(voter.number, 0.0, awards)))
 
         def slope(weight: float) -> float:
             """Of the loss along the voter, relative to S_t."""
@@ -227,7 +227,7 @@ class Rivals:
         noted = {
             "voter": float(number),
             "family": float(voter.member),
-            "size": float(len(voter.questions)),
+            "size": float(len(voter.splits)),
             "weight": standing.weights[number],
             "penalty": standing.penalty(),
             "n_voters": float(standing.n_used),
@@ -305,6 +305,6 @@ def _key(voter: Voter) -> Any:
             return "always"
         sign = {name: abs(getattr(fitted, name)) for name in ("sign", "factor") if hasattr(fitted, name)}
         return repr(replace(fitted, **sign))
-    asked = tuple((q.node, q.column, q.cut, q.on_left.tobytes()) for q in voter.questions)
+    asked = tuple((q.node, q.column, q.cut, q.on_left.tobytes()) for q in voter.splits)
     said = voter.said[:, 0] * (1.0 if voter.said[0, 0] >= 0 else -1.0)
     return asked, tuple(said.tolist())

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.messages import ROOT, Question
+from electorate.messages import ROOT, Split
 from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.columns import Columns, ColumnVoter
 from electorate.voters.cuts import Cuts, best_of
-from electorate.voters.paired_stumps import PairedStumps, all_questions
+from electorate.voters.paired_stumps import PairedStumps, all_splits
 from electorate.voters.pool import Candidates, Pool
-from electorate.voters.questions import Finder, Found
+from electorate.voters.splits import Finder, Found
 from electorate.voters.trees import Search, Stumps, Voter
 from electorate.voters.union import Union
 
@@ -129,14 +129,14 @@ class _Costs:
         weights, squares = (max(sums.total, 1) for sums in self.channels)
         return self.booster.rank(right / weights, right_squares / squares, self.spread)
 
-    def ranked(self, cost: float, questions: list[Question], leaves: list[int], sums: Sums2, said: Any) -> Ranked:
+    def ranked(self, cost: float, splits: list[Split], leaves: list[int], sums: Sums2, said: Any) -> Ranked:
         labels = np.asarray(said, dtype=np.int64)
         weights, squares = sums
         rows = np.arange(len(labels))
         right, up = weights[rows, labels].sum(), squares[rows, labels].sum()
         if self._better_turned(right, up):
             labels = 1 - labels
-        voter = Voter(questions, leaves, weights, said=LABELS[labels])
+        voter = Voter(splits, leaves, weights, said=LABELS[labels])
         return Ranked(cost, voter, squares)
 
     def _better_turned(self, right: int, up: int) -> bool:
@@ -183,9 +183,9 @@ class _Costs:
         return Finder(self.bins, self.search.counts)
 
     def _asked(self, cost: float, found: Found) -> Ranked:
-        question = Question(ROOT, 1, 2, found.column, found.cut, found.on_left)
+        split = Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
         sums = np.stack([_sides(histogram, found) for histogram in self.histograms])
-        return self.ranked(cost, [question], [1, 2], sums, [1, 0])
+        return self.ranked(cost, [split], [1, 2], sums, [1, 0])
 
     # ------------------------------------------------------------ pools and columns
 
@@ -229,10 +229,10 @@ class _Costs:
     def pair(self, way: str) -> Ranked:
         """16 labelings of the leaves of a pair of questions: those of a stump and of the constants are among them."""
         stump = self.stump()
-        if way == "greedy" and not stump.voter.questions:
+        if way == "greedy" and not stump.voter.splits:
             return stump
         best = stump
-        for first in [_found(stump)] if way == "greedy" else all_questions(self.finder, self.search):
+        for first in [_found(stump)] if way == "greedy" else all_splits(self.finder, self.search):
             found = self._second(first, best.cost)
             best = best if found is None else found
         return best
@@ -240,16 +240,16 @@ class _Costs:
     def _second(self, first: Found, least: float) -> Ranked | None:
         engine: Any = self.search.engine
         n_columns = len(self.bins.n_bins)
-        question = Question(ROOT, 1, 2, first.column, first.cut, first.on_left)
-        lefts = engine.both_left(question)[:, :, :n_columns]
+        split = Split(ROOT, 1, 2, first.column, first.cut, first.on_left)
+        lefts = engine.both_left(split)[:, :, :n_columns]
         children = [np.stack([left, whole - left]) for left, whole in zip(lefts, self.histograms, strict=True)]
         best: Ranked | None = None
         for cost, found, said in self._seconds(children, first.column):
             if cost < least:
                 sums = np.stack([np.concatenate([_sides(child, found) for child in channel]) for channel in children])
                 second = (found.column, found.cut, found.on_left)
-                questions = [question, Question(1, 3, 4, *second), Question(2, 5, 6, *second)]
-                best, least = self.ranked(cost, questions, [3, 4, 5, 6], sums, said), cost
+                splits = [split, Split(1, 3, 4, *second), Split(2, 5, 6, *second)]
+                best, least = self.ranked(cost, splits, [3, 4, 5, 6], sums, said), cost
         return best
 
     def _seconds(self, children: Any, taken: int) -> Iterator[tuple[float, Found, tuple[int, ...]]]:
@@ -285,8 +285,8 @@ class _Costs:
 
 
 def _found(ranked: Ranked) -> Found:
-    question = ranked.voter.questions[0]
-    return Found(question.column, question.cut, question.on_left, ranked.voter.sums)
+    split = ranked.voter.splits[0]
+    return Found(split.column, split.cut, split.on_left, ranked.voter.sums)
 
 
 def _sides(histogram: NDArray[np.int64], found: Found) -> NDArray[np.int64]:

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.messages import ROOT, Question
+from electorate.messages import ROOT, Split
 from electorate.voters.pool import Pool, candidates
-from electorate.voters.questions import Finder
+from electorate.voters.splits import Finder
 from electorate.voters.trees import Search, Voter
 
 Array = NDArray[np.float64]
@@ -49,8 +49,8 @@ class PoolOfValues:
         left = tests.left(histogram)
         test, pair = best_pair(left, totals[:, None] - left, self.abstains, self.family.complements)
         found = tests.found(test, Finder(search.bins, search.counts), histogram)
-        question = Question(ROOT, 1, 2, found.column, found.cut, found.on_left)
-        return Voter([question], [1, 2], NO_SUMS), self._outputs(pair)
+        split = Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
+        return Voter([split], [1, 2], NO_SUMS), self._outputs(pair)
 
     def _outputs(self, sides: list[int]) -> Array:
         """[side, (value, confidence)]."""

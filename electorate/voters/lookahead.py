@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
-from electorate.messages import Question
-from electorate.voters.questions import ANY_ROWS, Found
+from electorate.messages import Split
+from electorate.voters.splits import ANY_ROWS, Found
 
 # Limits of the search of one node. They depend on the bins only, so that every engine and number of shards agrees.
 MOST_CANDIDATES = 256
@@ -143,7 +143,7 @@ def left_sides(engine: Any, tests: list[tuple[Stuck, Found]]) -> Iterator[tuple[
     at_once = max(1, BYTES_AT_ONCE // max(1, node.histogram.nbytes))
     for start in range(0, len(tests), at_once):
         part = tests[start : start + at_once]
-        asked = [Question(node.number, -1, -1, test.column, test.cut, test.on_left) for node, test in part]
+        asked = [Split(node.number, -1, -1, test.column, test.cut, test.on_left) for node, test in part]
         lefts = engine.look(asked)
         if len(node.rows):
             yield from zip(lefts, engine.look(asked, True).sum(axis=1), strict=True)

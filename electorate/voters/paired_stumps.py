@@ -16,13 +16,13 @@ from sklearn.utils._param_validation import StrOptions
 
 from electorate import kernels
 from electorate.data.bins import Bins
-from electorate.messages import ROOT, Question
+from electorate.messages import ROOT, Split
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.cuts import Cuts, best_of
 from electorate.voters.leaves import leaf_outputs
 from electorate.voters.lookahead import Stuck, balanced, candidates, left_sides
-from electorate.voters.questions import ANY_ROWS, Finder, Found
+from electorate.voters.splits import ANY_ROWS, Finder, Found
 from electorate.voters.trees import Search, Voter, constant
 
 MOST_LABELS = 6  # beyond it a second question about categories looks at one of them at a time
@@ -104,7 +104,7 @@ class PairedStumps(BaseEstimator):
             assert stump is not None
             yield stump, search.engine.look([_first(stump)])[0]  # unlike a split, one histogram only
         else:
-            for first in all_questions(finder, search):
+            for first in all_splits(finder, search):
                 yield first, search.engine.look([_first(first)])[0]
 
     def constant(self, search: Search) -> Voter:
@@ -122,8 +122,8 @@ class PairedStumps(BaseEstimator):
         return complexity.published_paired_stumps(n, d)
 
 
-def _first(found: Found) -> Question:
-    return Question(ROOT, 1, 2, found.column, found.cut, found.on_left)
+def _first(found: Found) -> Split:
+    return Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
 
 
 def _stump(found: Found) -> Voter:
@@ -132,8 +132,8 @@ def _stump(found: Found) -> Voter:
 
 def _four(first: Found, pair: _Pair) -> Voter:
     second = (pair.found.column, pair.found.cut, pair.found.on_left)
-    questions = [_first(first), Question(1, 3, 4, *second), Question(2, 5, 6, *second)]
-    return Voter(questions, [3, 4, 5, 6], pair.sums)
+    splits = [_first(first), Split(1, 3, 4, *second), Split(2, 5, 6, *second)]
+    return Voter(splits, [3, 4, 5, 6], pair.sums)
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def _paired(asked: _Asked, found: Found) -> _Pair:
     return _Pair(int(leaves.max(axis=1).sum()), found, leaves)
 
 
-def all_questions(finder: Finder, search: Search) -> Iterator[Found]:
+def all_splits(finder: Finder, search: Search) -> Iterator[Found]:
     """Every threshold, and every set of the categories of a column (single ones where there are many)."""
     whole = search.sums.histogram[:, : len(search.bins.n_bins)]
     cuts = Cuts.of(search.bins)

@@ -17,11 +17,11 @@ from sklearn.utils._param_validation import Interval
 
 from electorate.data.bins import Bins
 from electorate.data.targets import TARGET_BINS
-from electorate.messages import ROOT, Question
+from electorate.messages import ROOT, Split
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import label_outputs
-from electorate.voters.questions import Finder, Found
+from electorate.voters.splits import Finder, Found
 from electorate.voters.trees import Search, Voter, constant
 
 
@@ -123,9 +123,9 @@ class Pool(BaseEstimator):
         scores, pairs = self._scores(left, right)
         number, pair = divmod(int(np.argmax(scores)), len(pairs))
         found = tests.found(number, Finder(search.bins, search.counts), histogram)
-        question = Question(ROOT, 1, 2, found.column, found.cut, found.on_left)
+        split = Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
         said = label_outputs(np.eye(len(left), dtype=np.int64)[list(pairs[pair])])
-        return Voter([question], [1, 2], found.sums, said=said)
+        return Voter([split], [1, 2], found.sums, said=said)
 
     def _scores(
         self, left: NDArray[np.int64], right: NDArray[np.int64]

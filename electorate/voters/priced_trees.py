@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.messages import ROOT, Question
+from electorate.messages import ROOT, Split
 from electorate.voters.lookahead import Stuck, balanced, look_ahead
-from electorate.voters.questions import ANY_ROWS, Finder, Found
+from electorate.voters.splits import ANY_ROWS, Finder, Found
 from electorate.voters.trees import BYTES_AT_ONCE, Grown, Limits, Search, Voter, constant
 
 Price = Callable[[int], float]
@@ -27,7 +27,7 @@ class _Offer:
     gain: int
     place: int  # of the leaf, among the open ones
     found: Found
-    n_questions: int = 1
+    n_splits: int = 1
 
 
 class _Tree:
@@ -41,8 +41,8 @@ class _Tree:
         self.open: list[tuple[int, NDArray[np.int64]]] = [(ROOT, search.sums.histogram)]
 
     @property
-    def n_questions(self) -> int:
-        return len(self.grown.questions)
+    def n_splits(self) -> int:
+        return len(self.grown.splits)
 
     def offers(self, levels: int) -> list[_Offer]:
         """The best split of each open leaf: largest gain first, then in their order, then those that take two layers.
@@ -83,13 +83,13 @@ class _Tree:
             asked.append((self.grown.add(node, offer.found), histogram))
         self.open = self._children(asked) if more else []
 
-    def _children(self, asked: list[tuple[Question, NDArray[np.int64]]]) -> list[tuple[int, NDArray[np.int64]]]:
+    def _children(self, asked: list[tuple[Split, NDArray[np.int64]]]) -> list[tuple[int, NDArray[np.int64]]]:
         asked = [(q, h) for q, h in asked if _mixed(self.grown.leaves[q.left]) or _mixed(self.grown.leaves[q.right])]
         room = max(1, BYTES_AT_ONCE // max(1, self.search.sums.histogram.nbytes) // 2)
         if not asked:
             return []
         asked = asked[:room]
-        lefts = self.search.engine.split([question for question, _ in asked])
+        lefts = self.search.engine.split([split for split, _ in asked])
         both = [
             pair
             for (q, whole), left in zip(asked, lefts, strict=True)
@@ -100,7 +100,7 @@ class _Tree:
     def voter(self) -> Voter:
         """The tree without splits that gain nothing so far."""
         grown = self.grown.pruned(self.search.sums.totals)
-        return Voter(list(grown.questions), list(grown.leaves), np.array(list(grown.leaves.values())))
+        return Voter(list(grown.splits), list(grown.leaves), np.array(list(grown.leaves.values())))
 
 
 def priced_trees(search: Search, limits: Limits, price: Price) -> list[Voter]:
@@ -109,21 +109,21 @@ def priced_trees(search: Search, limits: Limits, price: Price) -> list[Voter]:
     deepest = limits.max_depth if limits.max_depth is not None else 2**31
     while tree.open and depth < deepest:
         offers = tree.offers(deepest - depth)
-        taken = offers[:1] if depth == 0 else _worth(offers, tree.n_questions, search.sums.total, price)
+        taken = offers[:1] if depth == 0 else _worth(offers, tree.n_splits, search.sums.total, price)
         if not taken:
             break
         depth += 1
         tree.add(taken, depth < deepest)
         voter = tree.voter()
-        if len(voter.questions) > len(voters[-1].questions):
+        if len(voter.splits) > len(voters[-1].splits):
             voters.append(voter)
     return voters[1:] or voters
 
 
-def _worth(offers: list[_Offer], questions: int, total: int, price: Price) -> list[_Offer]:
+def _worth(offers: list[_Offer], splits: int, total: int, price: Price) -> list[_Offer]:
     """The first so many of the splits for which the edge they add less what they cost is largest."""
     gains = np.cumsum([0, *(offer.gain for offer in offers)]).tolist()
-    many = np.cumsum([questions, *(offer.n_questions for offer in offers)]).tolist()
+    many = np.cumsum([splits, *(offer.n_splits for offer in offers)]).tolist()
     values = [2 * (gain / total) - price(asked) for gain, asked in zip(gains, many, strict=True)]
     return offers[: int(np.argmax(values))]
 

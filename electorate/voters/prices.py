@@ -26,11 +26,11 @@ class Prices:
     shape: Shape
     kind: str = "published"
 
-    def of(self, family: Any, questions: int) -> float:
+    def of(self, family: Any, splits: int) -> float:
         """Of a voter of a family that asks so many questions."""
-        return self.beta if self.lam == 0 else self.lam * self.complexity(family, questions) + self.beta
+        return self.beta if self.lam == 0 else self.lam * self.complexity(family, splits) + self.beta
 
-    def complexity(self, family: Any, questions: int) -> float:
+    def complexity(self, family: Any, splits: int) -> float:
         n = max(self.n, 2.0)
         if not hasattr(family, "published" if self.kind == "published" else "log_count"):
             raise ValueError(
@@ -39,8 +39,8 @@ class Prices:
             )
         if isinstance(family, Trees):
             if self.kind == "published":
-                return complexity.published_trees(n, self.d, questions)
-            return complexity.massart(n, complexity.log_trees(n, self.shape, questions))
+                return complexity.published_trees(n, self.d, splits)
+            return complexity.massart(n, complexity.log_trees(n, self.shape, splits))
         if isinstance(family, PairedStumps) and self.d < 2:  # then its voters are stumps
             return complexity.published_stumps(n, self.d)
         if self.kind == "published":

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate import kernels
-from electorate.voters.questions import (
+from electorate.voters.splits import (
     ANY_ROWS,
     Found,
     SquaresFinder,
@@ -187,7 +187,7 @@ class EdgeTrees:
     def _outputs(self, voter: Voter, search: Search) -> Array:
         outputs = np.ones((len(voter.leaves), 2))
         engine: Any = search.engine
-        tree = voter.questions, voter.leaves
+        tree = voter.splits, voter.leaves
         if self.earning.kind == WINDOW:
             outputs[:, 0] = [_between(window) for window in engine.leaf_windows(*tree, self.earning.eps)]
             if self.earning.abstains:

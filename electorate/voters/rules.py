@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from electorate.messages import ROOT, Question
+from electorate.messages import ROOT, Split
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.cuts import Cuts, Levels, best_of
 from electorate.voters.leaves import leaf_outputs
 from electorate.voters.lookahead import Stuck, balanced, better, candidates, left_sides
-from electorate.voters.questions import ANY_ROWS, Finder, Found, sides_of
+from electorate.voters.splits import ANY_ROWS, Finder, Found, sides_of
 from electorate.voters.trees import Search, Voter, constant
 
 Histogram = NDArray[np.int64]
@@ -38,30 +38,30 @@ class Term:
 class _Path:
     """A rule so far: its questions, the leaves beside its path, and where it goes on."""
 
-    questions: list[Question] = field(default_factory=list)
+    splits: list[Split] = field(default_factory=list)
     beside: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     last: int = ROOT
 
-    def ask(self, term: Term) -> Question:
-        left = 2 * len(self.questions) + 1
+    def ask(self, term: Term) -> Split:
+        left = 2 * len(self.splits) + 1
         found = term.found
-        question = Question(self.last, left, left + 1, found.column, found.cut, found.on_left)
-        self.questions.append(question)
-        return question
+        split = Split(self.last, left, left + 1, found.column, found.cut, found.on_left)
+        self.splits.append(split)
+        return split
 
     def follow(self, term: Term) -> None:
         """Down the side of the question that was asked last."""
-        question = self.questions[-1]
-        inside, outside = (question.left, question.right) if term.side == 0 else (question.right, question.left)
+        split = self.splits[-1]
+        inside, outside = (split.left, split.right) if term.side == 0 else (split.right, split.left)
         self.beside[outside] = term.found.sums[1 - term.side]
         self.last = inside
 
     def voter(self, inside: NDArray[np.int64]) -> Voter:
         """Its first leaf is the one that fires; a rule of one test has two leaves like any stump, left and right."""
         leaves = {self.last: inside, **self.beside}
-        if len(self.questions) == 1:
+        if len(self.splits) == 1:
             leaves = dict(sorted(leaves.items()))
-        return Voter(self.questions, list(leaves), np.stack(list(leaves.values())))
+        return Voter(self.splits, list(leaves), np.stack(list(leaves.values())))
 
 
 class Rules(BaseEstimator):
@@ -119,9 +119,9 @@ class Rules(BaseEstimator):
             return constant(search)
         path.ask(term)
         for asked in range(1, self.max_terms):
-            question = path.questions[-1]
-            sides = terms.sides(question, inside)
-            children = zip((question.left, question.right), sides, strict=True)
+            split = path.splits[-1]
+            sides = terms.sides(split, inside)
+            children = zip((split.left, split.right), sides, strict=True)
             tried = [terms.next(node, side, self.max_terms - asked) for node, side in children]
             if asked > 1:  # after the first test both sides are open
                 tried[1 - term.side] = None
@@ -205,8 +205,8 @@ class Terms:
         """A missing value is none of the categories that have a name."""
         return Found(column, -1, on_left, sides_of(histogram, column, on_left))
 
-    def sides(self, question: Question, inside: Histogram) -> list[Histogram]:
-        left = self.search.engine.split([question])[0][:, : len(self.search.bins.n_bins)]
+    def sides(self, split: Split, inside: Histogram) -> list[Histogram]:
+        left = self.search.engine.split([split])[0][:, : len(self.search.bins.n_bins)]
         return [left, inside - left]
 
     def _threshold(self, inside: Histogram, here: NDArray[np.int64], least: float) -> Term | None:

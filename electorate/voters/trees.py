@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.data.bins import Bins
-from electorate.messages import ROOT, Question, Sums
+from electorate.messages import ROOT, Split, Sums
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import leaf_outputs
 from electorate.voters.lookahead import Stuck, ties
-from electorate.voters.questions import ANY_ROWS, Finder, Found, least_rows
+from electorate.voters.splits import ANY_ROWS, Finder, Found, least_rows
 
 MANY_LEVELS = 2**31
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
@@ -33,7 +33,7 @@ class Voter:
     weights in them.
     """
 
-    questions: list[Question]
+    splits: list[Split]
     leaves: list[int]
     sums: NDArray[np.int64]  # [leaf, label]
     fitted: Any = None
@@ -46,9 +46,9 @@ class Voter:
 class Splitter(Protocol):
     """What a family asks of an engine."""
 
-    def split(self, questions: list[Question]) -> NDArray[np.int64]: ...
+    def split(self, splits: list[Split]) -> NDArray[np.int64]: ...
 
-    def look(self, questions: list[Question], of_rows: bool = False) -> NDArray[np.int64]: ...
+    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]: ...
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
 
@@ -95,34 +95,34 @@ class Grown:
     """A growing tree: its questions in the order they were added, and the label weights of the nodes without one."""
 
     leaves: dict[int, NDArray[np.int64]]
-    questions: list[Question] = field(default_factory=list)
+    splits: list[Split] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
 
-    def add(self, node: int, found: Found) -> Question:
-        left = 2 * len(self.questions) + 1
-        question = Question(node, left, left + 1, found.column, found.cut, found.on_left)
-        self.questions.append(question)
+    def add(self, node: int, found: Found) -> Split:
+        left = 2 * len(self.splits) + 1
+        split = Split(node, left, left + 1, found.column, found.cut, found.on_left)
+        self.splits.append(split)
         self.found.append(found)
         del self.leaves[node]
         self.leaves[left], self.leaves[left + 1] = found.sums
-        return question
+        return split
 
     def voter(self) -> Voter:
-        return Voter(self.questions, list(self.leaves), np.array(list(self.leaves.values())))
+        return Voter(self.splits, list(self.leaves), np.array(list(self.leaves.values())))
 
     def pruned(self, root: NDArray[np.int64]) -> "Grown":
         """The tree without the questions that gain nothing and have none below them that does. root: its sums."""
         if all(found.gains for found in self.found):
             return self
         paid: set[int] = set()
-        for question, found in zip(reversed(self.questions), reversed(self.found), strict=True):
-            if found.gains or question.left in paid or question.right in paid:
-                paid.add(question.node)
+        for split, found in zip(reversed(self.splits), reversed(self.found), strict=True):
+            if found.gains or split.left in paid or split.right in paid:
+                paid.add(split.node)
         kept, number = Grown({ROOT: root}), {ROOT: ROOT}
-        for question, found in zip(self.questions, self.found, strict=True):
-            if question.node in paid:
-                asked = kept.add(number[question.node], found)
-                number[question.left], number[question.right] = asked.left, asked.right
+        for split, found in zip(self.splits, self.found, strict=True):
+            if split.node in paid:
+                asked = kept.add(number[split.node], found)
+                number[split.left], number[split.right] = asked.left, asked.right
         return kept
 
 
@@ -149,20 +149,20 @@ def grow_by(finder: Any, search: Search, limits: Limits) -> Voter:
 
 def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grown: Grown) -> list[_Open]:
     """Split what can be split; the children that are still open, with their histograms."""
-    to_ask: list[tuple[_Open, Question]] = []
+    to_ask: list[tuple[_Open, Split]] = []
     for node, found in zip(batch, _tests(batch, search, finder, limits, grown), strict=True):
         if found is None:
             continue
         node.tied |= not found.gains
-        question = grown.add(node.number, found)
+        split = grown.add(node.number, found)
         if limits.levels(node.depth) > 1 and (_mixed(found.sums[0]) or _mixed(found.sums[1])):
-            to_ask.append((node, question))
+            to_ask.append((node, split))
     if not to_ask:
         return []
     children = []
-    for (node, question), (left, right) in zip(to_ask, _both_sides(to_ask, search.engine), strict=True):
-        children.append(_Open(question.left, node.depth + 1, left, node.tied))
-        children.append(_Open(question.right, node.depth + 1, right, node.tied))
+    for (node, split), (left, right) in zip(to_ask, _both_sides(to_ask, search.engine), strict=True):
+        children.append(_Open(split.left, node.depth + 1, left, node.tied))
+        children.append(_Open(split.right, node.depth + 1, right, node.tied))
     return [child for child in children if _mixed(grown.leaves[child.number])]
 
 
@@ -183,13 +183,13 @@ def _tests(batch: list[_Open], search: Search, finder: Any, limits: Limits, grow
     return found
 
 
-def _both_sides(to_ask: list[tuple[_Open, Question]], engine: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _both_sides(to_ask: list[tuple[_Open, Split]], engine: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """The histograms of the children; an engine of large ones gives both itself, and overwrites those of the nodes."""
-    questions = [question for _, question in to_ask]
+    splits = [split for _, split in to_ask]
     if hasattr(engine, "both_sides"):
-        return list(engine.both_sides(questions))
+        return list(engine.both_sides(splits))
     sides = []
-    for (node, _), left in zip(to_ask, engine.split(questions), strict=True):
+    for (node, _), left in zip(to_ask, engine.split(splits), strict=True):
         room = None if node.number == ROOT else node.histogram  # the root's are not ours
         sides.append((left, np.subtract(node.histogram, left, out=room)))
     return sides
@@ -226,7 +226,7 @@ class Stumps(BaseEstimator):
         found = Finder(search.bins, search.counts).best(search.sums.histogram, search.sums.totals)
         if found is None:
             return constant(search)
-        return Voter([Question(ROOT, 1, 2, found.column, found.cut, found.on_left)], [1, 2], found.sums)
+        return Voter([Split(ROOT, 1, 2, found.column, found.cut, found.on_left)], [1, 2], found.sums)
 
     def constant(self, search: Search) -> Voter:
         return constant(search)

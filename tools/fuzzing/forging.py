@@ -14,9 +14,9 @@ import fuzz_modelfile as damage
 import numpy as np
 
 from electorate import modelfile
-from electorate.model import files, regression_files
+from electorate.registry import ALGORITHMS
 
-KINDS = [*files.ESTIMATORS, *regression_files.ESTIMATORS, "QuadBoostRegressor", "ThinnedClassifier", "object"]
+KINDS = [*ALGORITHMS, "ThinnedClassifier", "object"]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0**-40, 5e-324, 1e-300, 1e16, 1e300, np.inf, -np.inf, np.nan]
 WHOLE = [0, 1, 2, 3, 5, 255, 256, 65_535, 65_536, 2**31 - 1, 2**31, 2**62, 2**63 - 1, -1, -2, -(2**31), -(2**63)]
 PARAMETERS: list[Any] = [

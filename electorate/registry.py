@@ -1,0 +1,89 @@
+"""The public names and the module of each; for an algorithm also what else finds it by name.
+
+An algorithm joins the package with one line in ALGORITHMS. This module imports nothing of the package.
+"""
+
+from typing import NamedTuple
+
+
+class RegisteredAlgorithm(NamedTuple):
+    """One estimator class.
+
+    title: the name in tables and texts. vote: how the outputs of the voters become a prediction: "sum", "samme" (a sum
+    in shares of all steps, as scikit-learn's AdaBoost has it), "number" (a sum in units of the target) or "median".
+    """
+
+    name: str
+    module: str
+    title: str
+    vote: str
+
+    @property
+    def is_classifier(self) -> bool:
+        return self.name.endswith("Classifier")
+
+
+ALGORITHMS = {
+    entry[0]: RegisteredAlgorithm(entry[0], f"electorate.estimators.{entry[1]}", *entry[2:])
+    for entry in (
+        ("AdaBoostClassifier", "adaboost", "AdaBoost", "samme"),
+        ("RealAdaBoostClassifier", "real_adaboost", "Real AdaBoost", "sum"),
+        ("AdaBoostRClassifier", "adaboost_r", "AdaBoost_R", "sum"),
+        ("VadaBoostClassifier", "vadaboost", "VadaBoost", "sum"),
+        ("EBBoostClassifier", "ebboost", "EBBoost", "sum"),
+        ("DeepBoostClassifier", "deepboost", "DeepBoost", "sum"),
+        ("QuadBoostClassifier", "quadboost", "QuadBoost", "sum"),
+        ("QuadBoostRegressor", "quadboost_regressor", "QuadBoost", "number"),
+        ("LPBoostClassifier", "lpboost", "LPBoost", "sum"),
+        ("RLPBoostClassifier", "totally_corrective", "RLPBoost", "sum"),
+        ("RQPBoostClassifier", "totally_corrective", "RQPBoost", "sum"),
+        ("AdaBoostRegressor", "adaboost_r2", "AdaBoost.R2", "median"),
+        ("MedBoostRegressor", "medboost", "MedBoost", "median"),
+        ("LocMedBoostRegressor", "medboost", "LocMedBoost", "median"),
+    )
+}
+
+FAMILIES = {
+    "Columns": "electorate.voters.columns",
+    "KernelSections": "electorate.voters.kernel_sections",
+    "PairedStumps": "electorate.voters.paired_stumps",
+    "Pool": "electorate.voters.pool",
+    "RegressionTrees": "electorate.voters.regression_trees",
+    "Rules": "electorate.voters.rules",
+    "Stumps": "electorate.voters.trees",
+    "Trees": "electorate.voters.trees",
+    "Union": "electorate.voters.union",
+}
+
+_OTHERS = {
+    "comparison.compare": "compare",
+    "comparison.over_tables": "compare_over",
+    "estimators.quadboost_cv": "QuadBoostClassifierCV",
+    "inspection.certificates": "certificate",
+    "inspection.convergence": "convergence",
+    "inspection.family_complexity": "complexity_of empirical_rademacher",
+    "inspection.margins": "margin_table margins staged_margins",
+    "inspection.rule_table": "rule_table",
+    "inspection.shapes": "shape_functions",
+    "inspection.shapley": "contributions",
+    "messages": "WorkerLostError",
+    "model.files": "load",
+    "modelfile": "ModelFormatError",
+    "report.margin_displays": "CumulativeMarginsDisplay MarginDisplay",
+    "report.path_display": "PathDisplay",
+    "report.regression": "IntervalDisplay QuantilesDisplay",
+    "report.robust_error": "RobustErrorDisplay",
+    "report.round_displays": "BoundDisplay CostDisplay",
+    "report.shape_display": "ShapeDisplay",
+    "report.tree_sizes": "TreeSizesDisplay",
+    "skops_types": "trusted_types",
+    "thinning": "ThinnedClassifier thin",
+    "training.callbacks": "Checkpoint ProgressBar TimeLimit",
+    "voters.wrapped": "Resampled",
+}
+
+MODULES = (
+    {name: algorithm.module for name, algorithm in ALGORITHMS.items()}
+    | FAMILIES
+    | {name: f"electorate.{module}" for module, names in _OTHERS.items() for name in names.split()}
+)

@@ -1,0 +1,135 @@
+"""From a bench, on which rows and voters are laid out, to a fitted model: one run, or one per class or candidate.
+
+Written once for all algorithms: what they resume from, their watchers, callbacks, and the attributes of the model.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.utils import check_random_state
+
+from electorate.model.outcome import PastRun
+from electorate.model.trace import Trace, joined_history
+from electorate.training.callbacks import Checkpoint, Hooks
+from electorate.training.run import Method, Watcher, run
+
+
+class Bench:
+    """Where the runs of one fit are made. A task is what one run is about: a grouping of labels, or a candidate.
+
+    Subclasses define `start`, `past` and `fitted`.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def past(self, task: Any) -> PastRun:
+        """The rounds that a run resumes from."""
+        raise NotImplementedError
+
+    def start(self, task: Any, past: PastRun) -> Method | None:
+        """A method that has replayed its past; None where there is nothing to learn."""
+        raise NotImplementedError
+
+    def watchers(self, task: Any, method: Any) -> list[Watcher]:
+        """What may stop the run beside callbacks."""
+        return []
+
+    def finish(self, method: Any) -> None:
+        """Complete the trace of a run that has ended."""
+
+    def again(self, task: Any, trace: Trace) -> Any:
+        """A task to run instead of one that has ended, or None."""
+        return None
+
+    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
+        """The attributes of the model that the traces of the first runs make. runs: methods, or what is resumed."""
+        raise NotImplementedError
+
+    def check(self, traces: list[Trace]) -> None:
+        """Raise ValueError where the runs make no model."""
+
+
+def train(bench: Bench, tasks: Sequence[Any], context: Any, data: tuple[Any, Any]) -> None:
+    """Run every task and set the attributes of the model. Nothing of the model changes before all is done."""
+    model, tasks = bench.model, list(tasks)
+    runs: list[Any] = [bench.past(task) for task in tasks]
+    with Hooks(model, context, data, lambda traces: bench.fitted(traces, runs), len(tasks)) as hooks:
+        for number, past in enumerate(list(runs)):
+            task = tasks[number]
+            while task is not None:
+                hooks.prepare()
+                method = bench.start(task, past)
+                if method is None:
+                    past.trace.stop_reason = "no_edge"
+                    hooks.finished.append(past.trace)
+                    break
+                runs[number], tasks[number] = method, task
+                watchers = [*bench.watchers(task, method), *([hooks] if hooks.wanted else [])]
+                trace = run(method, model.n_estimators, watchers)
+                bench.finish(method)
+                task = bench.again(task, trace)
+                if task is None:
+                    hooks.finished.append(trace)
+        bench.check(hooks.finished)
+
+
+def common_attributes(model: Any, traces: Sequence[Trace], has_validation: bool) -> dict[str, Any]:
+    """The attributes that every kind of model has."""
+    attributes = {
+        "estimator_": model._family(),
+        "history_": joined_history(traces),
+        "stop_reason_": max(traces, key=lambda trace: trace.n_rounds).stop_reason,
+    }
+    if has_validation:
+        attributes["best_round_"] = max(trace.kept.n_rounds for trace in traces)
+    return attributes
+
+
+def casts_of_run(trace: Trace, run: Any) -> list[Any]:
+    """The voters of the rounds that are kept, with their last weights."""
+    return [run.cast(number, weight) for number, weight in trace.kept.last_weights()]
+
+
+# ---------------------------------------------------------------- resuming
+
+
+def resumed_model(model: Any, attribute: str = "ensemble_") -> Any:
+    """The model that training resumes from: a checkpoint, the fitted model itself for a warm start, or None."""
+    before = getattr(model, "_resume", None)
+    if before is None and model.warm_start and hasattr(model, attribute):
+        before = model
+    if before is not None and before._n_rounds > model.n_estimators:
+        raise ValueError(
+            f"n_estimators={model.n_estimators} is less than the {before._n_rounds} rounds there are: "
+            "a warm start can only add"
+        )
+    return before
+
+
+def past_run(trace: Trace, history: dict[str, Any], rows: Any, casts: list[Any]) -> PastRun:
+    """The rounds of a fitted model as a run resumes from them. rows: of the history, in order."""
+    moves = [(number, cast.step.size) for number, cast in enumerate(casts)]
+    names = [name for name in history if name not in ("label", "validation")]  # validation is scored anew
+    columns = {name: history[name][rows][: len(casts)] for name in names}
+    trace.add_rounds(range(1, len(casts) + 1), [k for k, _ in moves], [size for _, size in moves], columns)
+    return PastRun(trace, casts)
+
+
+def resume_lost(model: Any, context: Any) -> bool:
+    """Whether a fit that lost a worker can go on: from its checkpoint, or anew if that was not yet written."""
+    checkpoints = [callback for callback in getattr(model, "_skl_callbacks", []) if isinstance(callback, Checkpoint)]
+    for checkpoint in checkpoints:
+        model.__dict__.pop("_rescued", None)
+        checkpoint.setup(model, context)
+    return bool(checkpoints)
+
+
+def validation_seed(model: Any) -> int:
+    """The seed of the validation split, stored so that a resumed fit splits off the same rows."""
+    before = getattr(model, "_resume", None) or (model if model.warm_start else None)
+    seed = getattr(before, "_validation_seed", None)
+    if seed is None:
+        seed = check_random_state(model.random_state).randint(2**31 - 1)
+    model._validation_seed = int(seed)
+    return int(seed)

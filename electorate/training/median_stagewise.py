@@ -1,0 +1,188 @@
+"""Stagewise boosting of regressors whose vote is a weighted median: MedBoost, LocMedBoost, AdaBoost.R2.
+
+As `stagewise`, but a step takes passes over exact awards: they depend on the target of every example, not only on its
+bin, so no sum per leaf and label can hold them.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.algorithms.protocol import Step
+from electorate.data.bins import Bins
+from electorate.engines.targets import TargetEngine
+from electorate.grid import UNITS
+from electorate.messages import Heard
+from electorate.model.outcome import Cast, PastRun
+from electorate.model.trace import Row, Trace
+from electorate.training.stagewise import refuse_far, refuse_other
+from electorate.voters.trees import Search, Voter
+
+Array = NDArray[np.float64]
+
+
+class TargetFamily(Protocol):
+    by_histograms: ClassVar[bool]  # whether `best` uses the histograms of the weights
+
+    def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
+        """A voter for the weights times a candidate's confidence, and [leaf, (value, confidence)]."""
+        ...
+
+
+@dataclass
+class TargetCast(Cast):
+    """kappa: which confidence the voter has. decides: its step is infinite, it decides alone."""
+
+    kappa: int = 0
+    decides: bool = False
+
+    @property
+    def heard(self) -> Heard:
+        voter = self.voter
+        return Heard(voter.splits, voter.leaves, self.outputs, voter.said, self.kappa)
+
+    @property
+    def units(self) -> int:
+        """The step on the grid of votes."""
+        return int(np.rint(self.step.size * UNITS))
+
+
+@dataclass(frozen=True)
+class TargetSetting:
+    engine: TargetEngine
+    family: TargetFamily
+    booster: Any
+    bins: Bins
+    attributes: dict[str, Any]  # that the fitted model has
+
+
+class MedianStagewise:
+    """Figure 1 of the LocMedBoost paper, or AdaBoost.R2, as a method of `training.run`."""
+
+    def __init__(self, setting: TargetSetting, past: PastRun) -> None:
+        self.setting = setting
+        self.trace = past.trace.cut(past.trace.n_rounds)
+        self.casts: list[TargetCast] = list(past.casts)
+        before = self.trace.row(self.trace.n_rounds)["seconds"] if self.casts else 0.0
+        self.started = time.perf_counter() - before
+        engine = setting.engine
+        engine.start()
+        self.counts = engine.counts()
+        self.log_total = engine.log_total()  # log of the sum of the weights
+        self.sum_of_steps = self.aimed = self.log_bound = 0.0  # sums of alpha, of rho alpha, and of log E
+        self._replay()
+        self.ended: str | None = setting.booster.resume(self.trace)
+
+    def cast(self, number: int, weight: float) -> TargetCast:
+        return self.casts[number]
+
+    def advance(self, most: int) -> str | None:
+        reason = None
+        for _ in range(most):
+            reason = self._round()
+            if reason is not None:
+                break
+        return reason
+
+    def _round(self) -> str | None:
+        engine, booster = self.setting.engine, self.setting.booster
+        voter, heard = self._best()
+        engine.hear(heard)
+        step = booster.step(engine, booster.reward(engine))
+        number = self.trace.n_rounds + 1
+        if step.stop == "no_edge" and not (number == 1 and booster.keeps_first):
+            return "no_edge"
+        refuse_far(self.sum_of_steps + step.size, number, "use fewer n_estimators, or a larger nu")
+        log_z = self._take(step.size, step.rho)
+        error = (1 - step.edge) / 2
+        row = {
+            "step": math.inf if step.infinite else step.size,
+            "edge": step.edge,
+            "error": error,
+            "rho": step.rho,
+            "log_z": log_z,
+            "objective": 0.0 if step.infinite else math.exp(min(self.log_bound, 700.0)),
+            **self._margins(),
+            "n_voters": number,
+            "seconds": time.perf_counter() - self.started,
+        }
+        self.trace.add_round([(len(self.casts), step.size)], row)
+        known = Step(step.size, step.edge, error)
+        self.casts.append(TargetCast(voter, heard.outputs, known, heard.kappa, step.infinite))
+        return step.stop
+
+    def _best(self) -> tuple[Voter, Heard]:
+        """h and kappa chosen together by eq. 1: for every candidate kappa its best h, and of these the largest edge."""
+        setting, engine = self.setting, self.setting.engine
+        best: tuple[Voter, Heard] | None = None
+        most = -math.inf
+        for kappa in range(engine.n_kappas):
+            sums = engine.weigh(kappa, search=setting.family.by_histograms)
+            voter, outputs = setting.family.best(Search(sums, setting.bins, self.counts, engine), kappa)
+            heard = Heard(voter.splits, voter.leaves, outputs, voter.said, kappa)
+            if engine.n_kappas == 1:
+                return voter, heard
+            engine.hear(heard)
+            low, high = setting.booster.reward(engine)
+            largest = max(abs(low), abs(high), np.finfo(np.float64).tiny)
+            edge = engine.moments(0.0, largest).mean
+            if edge > most:
+                best, most = (voter, heard), edge
+        assert best is not None
+        return best
+
+    def _take(self, size: float, rho: float) -> float:
+        """Take a step along the voter that was applied last; log Z of it."""
+        before = self.log_total
+        if size:
+            self.setting.engine.advance(size)
+            self.log_total = self.setting.engine.log_total()
+        log_z = self.log_total - before
+        self.sum_of_steps += size
+        self.aimed += rho * size
+        self.log_bound += rho * size + log_z
+        return log_z
+
+    def _margins(self) -> Row:
+        """The least margin, what it should come to, and the share of rows whose margin is at most 0."""
+        engine, total = self.setting.engine, self.sum_of_steps
+        return {
+            "min_margin": engine.least / total if total else math.nan,
+            "target_margin": self.aimed / total if total else math.nan,
+            "margin_error": engine.below(0.0) / engine.mass,
+        }
+
+    def _replay(self) -> None:
+        log_z = 0.0
+        for number, cast in enumerate(self.casts, start=1):
+            self.setting.engine.hear(cast.heard)
+            self.setting.booster.reward(self.setting.engine)
+            log_z = self._take(cast.step.size, self.trace.row(number)["rho"])
+        if self.casts:
+            refuse_other(self.trace.row(self.trace.n_rounds), {"log_z": log_z, **self._margins()}, close=1e-12)
+
+
+@dataclass
+class ValidationError:
+    """The mean absolute error of the vote on validation rows after every round, for `Patience`."""
+
+    place: Any  # of validation shards
+    method: MedianStagewise
+    fallback: float
+    lower: bool
+    predict: Callable[[Any], Array] | None = None  # what a voter that was fitted elsewhere predicts for them
+
+    def __post_init__(self) -> None:
+        self.place.ask("begin", self.fallback, self.lower)
+
+    def __call__(self, trace: Trace, number: int) -> float:
+        cast = self.method.casts[number - 1]
+        heard = cast.heard if self.predict is None else replace(cast.heard, said=self.predict(cast.voter.fitted))
+        units = cast.units or 1  # the only voter, stored though it has no edge
+        farthest = float(self.place.ask("listen", heard, units, cast.decides))
+        return float(self.place.ask("misses", farthest).mean) if farthest > 0 else 0.0

@@ -1,0 +1,62 @@
+"""The registry, the static types, the files and the documentation list the same names."""
+
+import ast
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import electorate
+from electorate.registry import ALGORITHMS, FAMILIES, MODULES
+
+ROOT = Path(__file__).parent.parent
+ENDINGS = ("Classifier", "Regressor")
+
+
+def test_static_types_list_the_public_names():
+    stub = ast.parse((ROOT / "electorate" / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    listed = {alias.asname: node.module for node in imports for alias in node.names if alias.asname == alias.name}
+    assert listed == MODULES
+
+
+def test_every_public_name_can_be_imported():
+    assert set(electorate.__all__) == {"__version__", *MODULES} == set(dir(electorate))
+    for name, module in MODULES.items():
+        assert getattr(electorate, name) is getattr(import_module(module), name)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = electorate.no_such_name
+
+
+def test_every_estimator_is_registered():
+    found = {name for name in electorate.__all__ if name.endswith(ENDINGS)}
+    assert found - {"ThinnedClassifier"} == set(ALGORITHMS)
+    for algorithm in ALGORITHMS.values():
+        assert algorithm.is_classifier == (algorithm.vote in ("sum", "samme"))
+
+
+def test_every_family_is_registered():
+    modules = {module for module in sys.modules.values() if getattr(module, "__name__", "").startswith("electorate.")}
+    families = {
+        name
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, type) and hasattr(value, "best") and name in electorate.__all__
+    }
+    assert families <= set(FAMILIES)
+
+
+@pytest.mark.parametrize("page", ["docs/api.rst", "docs/algorithms/index.md", "README.md"])
+def test_the_documentation_lists_every_algorithm(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    missing = [name for name in ALGORITHMS if not re.search(rf"\b{name}\b", text)]
+    assert missing == []
+
+
+def test_the_registry_imports_nothing_else():
+    program = "import electorate, sys; print(sorted(name for name in sys.modules if name.startswith('electorate')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "['electorate', 'electorate.registry']"
