@@ -102,12 +102,8 @@ def published_trees(n: int, d: int, splits: int) -> float:
 
 
 def published_depth(n: int, d: int, depth: int) -> float:
-    """Section 4: VC dimension at most (2^k + 1) log2(d + 1) for trees of depth k."""
-    return vc_complexity(n, (2.0 ** min(depth, DEEPEST) + 1) * math.log2(d + 1))
-
-
-def vc_complexity(n: int, dimension: float) -> float:
-    """sqrt(2 dim log(n + 1) / n)."""
+    """Section 4: sqrt(2 dim log(n + 1) / n), the VC dimension at most (2^k + 1) log2(d + 1) for trees of depth k."""
+    dimension = (2.0 ** min(depth, DEEPEST) + 1) * math.log2(d + 1)
     return math.sqrt(2 * dimension * math.log(n + 1) / n)
 
 
