@@ -429,7 +429,7 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
         runs = [
             Rows(
-                voters.said(rows, run)[:, used],
+                voters.outputs(rows, run)[:, used],
                 codes[used] == (1 if voters.n_runs == 1 else run),
                 counts,
                 weights.given,

@@ -77,7 +77,7 @@ def test_a_decimal_comma(there, capsys):
     assert main(["predict", "m", "d.csv", *signs, "--out", "p.csv"]) == 0
     capsys.readouterr()
     assert "--decimal ," in refused(capsys, "predict", "m", "d.csv", "--delimiter", ";")
-    assert "the same sign" in refused(capsys, "fit", "t.csv", "--target", "y", "--decimal", ",", "--out", "o")
+    assert "the same character" in refused(capsys, "fit", "t.csv", "--target", "y", "--decimal", ",", "--out", "o")
 
 
 @pytest.mark.parametrize(("command", "more"), [("fit", ["--target", "y", "--out", "o"]), ("predict", [])])

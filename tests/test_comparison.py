@@ -1,5 +1,6 @@
 """Comparing algorithms: the splits, the cells, the statistics, resuming, time limits, what is stored."""
 
+import io
 import json
 import os
 import signal
@@ -23,10 +24,12 @@ import electorate
 from electorate import AdaBoostClassifier, ModelFormatError, Trees, modelfile
 from electorate.comparison import cells, folds, journal, report, statistics
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, Algorithm, Facts, applicable
-from electorate.comparison.cells import Cell, Protocol, in_order
-from electorate.comparison.journal import Failed, Journal
+from electorate.comparison.cells import Cell, Failed, Protocol
+from electorate.comparison.journal import Journal
+from electorate.comparison.progress import Progress
 from electorate.comparison.ranking import baseline, best_setting, nest, rank
 from electorate.comparison.rows import Rows, guess_task, read_rows, restore, store
+from electorate.theory.binomial import binomial_bound
 
 TIMES = ("fit_seconds", "predict_ms_per_1000")
 SOME = ["AdaBoost, stumps", "SAMME.R, trees"]
@@ -92,7 +95,7 @@ def test_inner_splits_stay_inside_and_cover():
 
 @pytest.mark.parametrize(("errors", "rows"), [(0, 10), (1, 10), (5, 100), (100, 100), (86, 440)])
 def test_the_bound_is_scipys_and_exact(errors, rows):
-    bound = statistics.binomial_bound(errors, rows)
+    bound = binomial_bound(errors, rows)
     wanted = stats.binomtest(errors, rows, alternative="less").proportion_ci(0.95, method="exact").high
     assert bound == pytest.approx(wanted, rel=1e-9)
     if errors < rows:  # at the bound, so few errors have the probability 1 - confidence
@@ -102,7 +105,7 @@ def test_the_bound_is_scipys_and_exact(errors, rows):
 @pytest.mark.parametrize("bad", [(-1, 5), (6, 5), (0, 0)])
 def test_a_bound_needs_rows(bad):
     with pytest.raises(ValueError, match="errors of"):
-        statistics.binomial_bound(*bad)
+        binomial_bound(*bad)
 
 
 @settings(max_examples=10, deadline=None)
@@ -139,7 +142,7 @@ def test_posterior_of_quantities_is_centred_and_as_wide_as_the_standard_error():
 
 
 def test_order_runs_first_settings_everywhere_first():
-    order = in_order(two_algorithms(), 3)
+    order = Protocol(two_algorithms(), 3, 0, 2).cells
     assert [cell.setting for cell in order] == [0] * 6 + [1] * 3
     assert [(c.algorithm, c.fold) for c in order[:4]] == [(0, 0), (1, 0), (0, 1), (1, 1)]
     assert len(set(order)) == len(order)
@@ -245,20 +248,20 @@ def test_nested_choice_looks_at_inner_losses_only():
 
 def test_ranking_uses_the_rows_all_have_and_names_the_rest():
     protocol = Protocol(two_algorithms(), 2, 0, 2)
-    order = in_order(protocol.algorithms, 2)
     results = {Cell(0, 0, 0): outcome(0.1, 1, 0), Cell(1, 0, 0): outcome(0.1, 0, 0), Cell(0, 0, 1): outcome(0.1, 0, 0)}
-    ranking = rank(protocol, order, results)
+    ranking = rank(protocol, results)
     assert [line.algorithm.name for line in ranking.lines] == ["trees", "stumps"]
     assert ranking.folds == [0]
     assert ranking.lines[1].error == 0.5
-    assert set(ranking.not_run) == set(order) - set(results)
-    told = report.missing(ranking, protocol)
-    assert told == ["not run: stumps: n_estimators=5", "not run: trees: n_estimators=2 in fold 2"]
-    assert report.missing(rank(protocol, order, {}), protocol) == ["not run: stumps", "not run: trees"]
+    assert set(ranking.not_run) == set(protocol.cells) - set(results)
+    missing = report.missing(ranking, protocol)
+    assert missing == ["not run: stumps: n_estimators=5", "not run: trees: n_estimators=2 in fold 2"]
+    nothing = ["not run: stumps", "not run: trees", "not ranked (ran out of time): stumps; trees"]
+    assert report.missing(rank(protocol, {}), protocol) == nothing
     apart = {Cell(0, 0, 0): outcome(0.1, 1, 0), Cell(1, 0, 1): outcome(0.1, 0, 0)}
-    assert len(rank(protocol, order, apart).lines) == 1  # no fold in common: one of them stands alone
+    assert len(rank(protocol, apart).lines) == 1  # no fold in common: one of them stands alone
     results[Cell(1, 0, 0)] = Failed("no")
-    ranking = rank(protocol, order, results)
+    ranking = rank(protocol, results)
     assert [a.name for a in ranking.left_out] == ["trees"]
     assert ranking.failed == {Cell(1, 0, 0): "no"}
 
@@ -268,7 +271,7 @@ def test_the_table_says_what_its_words_mean():
     protocol = Protocol(two_algorithms(), 2, 0, 2)
     lost = [(rng.random(300) < error).astype(float) for error in (0.1, 0.1, 0.5, 0.5)]
     results = {Cell(a, 0, f): outcome(0.1, *lost[2 * a + f]) for a in range(2) for f in range(2)}
-    ranking = rank(protocol, in_order(protocol.algorithms, 2), results)
+    ranking = rank(protocol, results)
     told = report.meaning(ranking, 0.5, {}, False)
     assert told[0] == "baseline (majority class): error 0.5000"
     assert '"real"' in told[1]
@@ -277,7 +280,7 @@ def test_the_table_says_what_its_words_mean():
     assert report.columns(ranking, {})["difference_to_first"] == ["first", "real"]
     assert ranking.lines[0].chance_of_best >= 0.95
     same = {Cell(a, 0, f): outcome(0.1, *lost[f]) for a in range(2) for f in range(2)}
-    tied = rank(protocol, in_order(protocol.algorithms, 2), same)
+    tied = rank(protocol, same)
     assert report.columns(tied, {})["difference_to_first"] == ["first", "tie"]
     assert report.meaning(tied, 1.5, {}, True)[0] == "baseline (median): absolute error 1.5000"
     assert report.meaning(tied, 1.5, {}, True)[2] == "tied with stumps: trees"
@@ -298,7 +301,7 @@ def test_the_winner_and_its_bound_are_what_they_say(tmp_path):
     model = algorithm.make(Facts([], 3)).set_params(**found.setting).fit(X.iloc[opened], y.iloc[opened])
     errors = int(np.sum(model.predict(X.iloc[locked]) != y.iloc[locked]))
     assert model.digest_ == found.model_without_locked.digest_
-    assert found.bound == statistics.binomial_bound(errors, len(locked))
+    assert found.bound == binomial_bound(errors, len(locked))
     assert found.model.digest_ == model.fit(X, y).digest_
     assert found.frame["algorithm"][0] == name
     assert "at most" in str(found)
@@ -501,6 +504,35 @@ def test_a_time_limit_stops_cells_and_names_them(tmp_path):
     assert sorted(more.columns["error"]) == sorted(whole.columns["error"])
 
 
+class Screen(io.StringIO):
+    """A stream that may be a terminal."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        super().__init__()
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_progress_is_rewritten_on_a_terminal_and_rare_elsewhere(is_terminal, monkeypatch):
+    protocol = Protocol(two_algorithms(), 2, 0, 2)
+    now = iter(range(0, 100, 6))
+    monkeypatch.setattr("electorate.comparison.progress.time.monotonic", lambda: next(now))
+    screen = Screen(is_terminal)
+    shown = Progress(protocol, {protocol.cells[0]: outcome(0.1, 0, 1)}, screen)
+    for cell in protocol.cells[1:4]:
+        shown.done(cell, outcome(0.1, 0, 0))
+    shown.end()
+    written = screen.getvalue()
+    assert written.startswith("resuming: 1 of 6 cells are done; best so far stumps 0.5000\n")
+    assert written.count("[") == (3 if is_terminal else 1)
+    assert "[3/6] stumps, fold 2/2; best so far trees 0.0000; about 18 s left" in written
+    assert written.endswith("\r") == is_terminal
+    Progress(protocol, {}, None).done(protocol.cells[0], None)
+
+
 def test_workers_are_stopped_at_the_deadline():
     X, y = load_breast_cancer(return_X_y=True)
     started = time.monotonic()
@@ -690,7 +722,7 @@ def test_data_are_checked():
     X[5, 2] = np.inf
     with pytest.raises(ValueError, match="infinity"):
         electorate.compare(X, y, n_jobs=1)
-    with pytest.raises(ValueError, match="no algorithm of this version is for regression"):
+    with pytest.raises(ValueError, match="no algorithm to compare for regression"):
         electorate.compare(small()[0], np.linspace(0, 1, 120), algorithms=[], n_jobs=1)
 
 
@@ -731,7 +763,7 @@ def test_classes_count_as_rows_where_time_is_short():
     X, y = load_iris(return_X_y=True)
     X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)  # 3,000 rows of 3 classes: 9,000
     found = electorate.compare(X, y, n_jobs=1, time_limit=1e-9)
-    names = [a.name for a in found.setup.algorithms]
+    names = [a.name for a in found.setup.protocol.algorithms]
     assert "LPBoost, stumps" not in names
     assert "RLPBoost, stumps" in names
 
@@ -748,7 +780,7 @@ def test_regressors_are_compared_and_stored(name, tmp_path):
     if hasattr(found.model, "save"):
         stored = electorate.load(tmp_path / "c" / "winner.model")
         assert stored.digest_ == found.model.digest_
-    assert "for classes, not for a quantity" in str(found)
+    assert "for classification, not for regression" in str(found)
 
 
 def test_a_damaged_plan_is_said_to_be_damaged(tmp_path):

@@ -175,7 +175,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="early_stopping is False"):
         AdaBoostClassifier().fit(X, y, y_val=y)
     for lone in ({"X_val": X}, {"y_val": y}, {"sample_weight_val": np.ones(len(y))}):
-        with pytest.raises(ValueError, match="X_val and y_val come together"):
+        with pytest.raises(ValueError, match="Pass X_val and y_val together"):
             model.fit(X, y, **lone)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, y, X_val=X, y_val=y[1:])

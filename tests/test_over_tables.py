@@ -21,7 +21,7 @@ from scipy import stats
 import electorate
 from electorate.cli import main
 from electorate.comparison import paired_tests as tests
-from electorate.comparison.over_tables import Outcomes, _from_outcomes, compare_over
+from electorate.comparison.over_tables import Outcomes, compare_over, over_outcomes
 from electorate.studies import quadboost_table2 as table2
 
 QUAD = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost")
@@ -283,10 +283,10 @@ def test_rows_of_a_cross_validation_count_less():
     losses = (rng.random((2, 400)) < [[0.2], [0.25]]).astype(float)
     wins, lost = np.sum(losses[0] < losses[1]), np.sum(losses[0] > losses[1])
     for scale in (1.0, 3.0):
-        found = _from_outcomes(dict.fromkeys("ab", Outcomes(["A", "B"], scale * losses, None, 5)), 0)
+        found = over_outcomes(dict.fromkeys("ab", Outcomes(["A", "B"], scale * losses, None, 5)), 0)
         wanted = stats.beta((wins / 2.25) + 1, (lost / 2.25) + 1).sf(0.5)
         assert found.chances[0, 0, 1] == pytest.approx(wanted, abs=0.02)
-        alone = _from_outcomes(dict.fromkeys("ab", Outcomes(["A", "B"], scale * losses)), 0)
+        alone = over_outcomes(dict.fromkeys("ab", Outcomes(["A", "B"], scale * losses)), 0)
         assert alone.chances[0, 0, 1] == pytest.approx(stats.beta(wins + 1, lost + 1).sf(0.5), abs=0.02)
 
 
@@ -323,9 +323,9 @@ def test_an_algorithm_that_some_data_set_lacks_is_named():
         ({"data": ["x", "y"], "A": [0.1, float("nan")], "B": [0.1, 0.1]}, None, "'A' on 'y' is nan"),
         ({"data": ["x", "y"], "A": [0.1, 5.0], "B": [0.1, 0.1]}, [9, 9], "'A' on 'y' is 5.0"),
         ({"data": ["x", "y"], "A": [0.1, 0.1], "B": [0.1, 0.1]}, [9], "1 numbers for 2"),
-        ({"data": ["x", "y"], "A": [0.1, 0.1], "B": [0.1, 0.1]}, [9, 0], "'y': 0 is no number"),
-        ({"data": ["x", "y"], "A": [0.1, 0.1], "B": [0.1, 0.1]}, "n", "no column is called so"),
-        ({"data": ["x", "x"], "A": [0.1, 0.1], "B": [0.1, 0.2]}, None, "one name"),
+        ({"data": ["x", "y"], "A": [0.1, 0.1], "B": [0.1, 0.1]}, [9, 0], "'y': 0 is not a number"),
+        ({"data": ["x", "y"], "A": [0.1, 0.1], "B": [0.1, 0.1]}, "n", "there is no such column"),
+        ({"data": ["x", "x"], "A": [0.1, 0.1], "B": [0.1, 0.2]}, None, "the same name"),
         ({"x": {"A": [0, 1], "B": [1]}, "y": {"A": [0], "B": [1]}}, None, "'x': every algorithm"),
         ({"x": {"A": [0, -1], "B": [1, 1]}, "y": {"A": [0], "B": [1]}}, None, "'A' in row 1 is -1"),
     ],

@@ -245,9 +245,9 @@ def test_what_is_refused() -> None:
             thin(forest, X_thin, y_thin, **given)
     with pytest.raises(NotFittedError):
         thin(RandomForestClassifier(), X, y)
-    with pytest.raises(TypeError, match="no ensemble that can be re-weighed"):
+    with pytest.raises(TypeError, match="not an ensemble that can be re-weighted"):
         thin(DecisionTreeClassifier().fit(X, y), X, y)
-    with pytest.raises(TypeError, match="no ensemble that can be re-weighed"):
+    with pytest.raises(TypeError, match="not an ensemble that can be re-weighted"):
         thin(GradientBoostingRegressor(n_estimators=2).fit(X, X[:, 0]), X, y)
     with pytest.raises(ValueError, match="not one of"):
         thin(forest, X_thin, np.full(len(X_thin), "z"))

@@ -1,44 +1,49 @@
-"""`electorate certify`: what is proved of a model, from held-out rows and from those it was fitted to."""
+"""`electorate certify`: bounds on the risk of a model, from held-out rows and from its training rows."""
 
 import argparse
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
+from electorate.commands.options import add_skip_option, add_table_options, read, source_of
 from electorate.escape import literal
 
 EXAMPLES = """examples:
   electorate certify adult.model --heldout unseen.csv --target income
   electorate certify adult.model --heldout unseen.csv --train adult.csv.gz --delta 0.01 --json
-Held-out rows must have taken no part in fitting: the model remembers its rows, and refuses them."""
+Held-out rows must not have been used for training: the model stores hashes of its training rows and refuses them."""
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
-    from electorate.cli import add_skip_option, add_table_options
-
-    one.add_argument("model", help="a model file")
-    one.add_argument("--heldout", metavar="TABLE", help="rows that took no part in fitting: CSV, TSV, Parquet, Arrow")
-    one.add_argument("--train", metavar="TABLE", help="the rows it was fitted to")
-    one.add_argument(
-        "--target", metavar="COLUMN", help="what is predicted (the only column that is none of the model's)"
-    )
-    one.add_argument("--delta", type=_share, default=0.05, help="how often a bound may fail (0.05)")
-    one.add_argument(
-        "--eps", type=float, help="of regression: what is farther from the target is an error (the model's)"
-    )
-    one.add_argument(
-        "--allow-equal-rows", action="store_true", help="held-out rows may equal rows of the fit, by coincidence"
-    )
-    one.add_argument("--json", action="store_true", help="for programs")
+    add = one.add_argument
+    add("model", help="a model file")
+    add("--heldout", metavar="TABLE", help="rows that were not used for training: CSV, TSV, Parquet, Arrow")
+    add("--train", metavar="TABLE", help="the training rows")
+    add("--target", metavar="COLUMN", help="the column to predict (the only one that the model does not use)")
+    add("--delta", type=_share, default=0.05, help="probability that a bound fails (0.05)")
+    add("--eps", type=float, help="for regression: larger absolute errors count as errors (the model's)")
+    add("--allow-equal-rows", action="store_true", help="held-out rows may equal training rows, by coincidence")
+    add("--json", action="store_true", help="print JSON")
     add_skip_option(one)
     add_table_options(one)
+
+
+def _share(text: str) -> float:
+    try:
+        delta = float(text)
+    except ValueError:
+        delta = -1.0
+    if not 0 < delta < 1:
+        raise argparse.ArgumentTypeError(f"{literal(text)!r} is not a number between 0 and 1")
+    return delta
 
 
 def run(options: argparse.Namespace) -> int:
     from electorate import certificate, load
 
     if options.heldout is None and options.train is None:
-        raise ValueError("give --heldout TABLE, --train TABLE or both: a bound needs rows")
+        raise ValueError("add --heldout TABLE, --train TABLE or both: a bound needs rows")
     model = load(options.model)
     found = certificate(
         model,
@@ -55,20 +60,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[Any, Any] | None:
     """The columns of the model, and the target."""
-    from dataclasses import replace
-
-    from electorate.cli import source_of
-    from electorate.tables.reading import TableRequest, read_training
     from electorate.tables.streaming import kinds_of, names_of
 
     if path is None:
         return None
     names = names_of(model)
     source = replace(source_of(options, path), types=kinds_of(model, names))
-    target = options.target or _target(source, names)
-    found = read_training(source, TableRequest(target, None, names, options.skip_missing_target))
-    if found.n_skipped:
-        print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
+    found = read(source, options, options.target or _target(source, names), names)
     return found.X.select(names), found.y
 
 
@@ -76,21 +74,11 @@ def _target(source: Any, names: list[str]) -> str:
     from electorate.tables.reading import column_names
     from electorate.tables.source import list_names
 
+    question = "which column is the target? Add --target COLUMN"
     if not source.is_file:
-        raise source.error("which column is predicted? Add --target COLUMN: this table can be read only once")
-    known = set(names)
-    others = [name for name in column_names(source) if name not in known]
+        raise source.error(f"{question}: this table can be read only once")
+    used = set(names)
+    others = [name for name in column_names(source) if name not in used]
     if len(others) != 1:
-        unused = list_names(others) if others else "no column"
-        raise source.error(f"which column is predicted? Add --target COLUMN: the model does not use {unused}")
+        raise source.error(f"{question}: the model does not use {list_names(others) if others else 'no column'}")
     return others[0]
-
-
-def _share(text: str) -> float:
-    try:
-        delta = float(text)
-    except ValueError:
-        delta = -1.0
-    if not 0 < delta < 1:
-        raise argparse.ArgumentTypeError(f"{literal(text)!r} is no number between 0 and 1")
-    return delta

@@ -1,73 +1,73 @@
-"""`electorate compare`: the main job. A ranked table to standard output; results and models to a folder."""
+"""`electorate compare`: prints a ranked table, and writes results and models to a folder.
+
+With several tables, each is compared in a folder of its own; then tests over all of them follow.
+"""
 
 import argparse
 import errno
 import os
 import sys
+import time
 from typing import Any
 
+from electorate.commands.options import TABLE, add_training_options, read, source_of
 from electorate.escape import literal
-from electorate.safe_write import check_writable
+from electorate.safe_write import check_writable, write_text
 
 EXAMPLES = """examples:
   electorate compare                                    a built-in data set, for a first look
   electorate compare adult.csv.gz --target income
-  electorate compare adult.csv.gz --target income --time 60 --with hgb
+  electorate compare adult.csv.gz --target income --time 60 --peers hgb,lightgbm
   electorate compare adult.csv.gz:income titanic.csv:survived wine.csv --target class
-several tables end with tests over all of them; FILE:COLUMN names the target of one.
-stopped by Ctrl-C or a crash? The same command goes on where it was."""
+With several tables, tests over all of them follow; FILE:COLUMN names the target of one.
+After Ctrl-C or a crash the same command resumes."""
+ERRORS, PAIRS = "errors.csv", "pairs.csv"  # of several tables
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
-    from electorate.cli import add_training_options
-
-    one.add_argument(
-        "tables", nargs="*", metavar="TABLE", help="CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input"
-    )
+    add = one.add_argument
+    add("tables", nargs="*", metavar="TABLE", help=TABLE)
     add_training_options(one)
-    one.add_argument(
-        "--task", choices=("auto", "classification", "regression"), default="auto", help="what the target is"
-    )
-    one.add_argument("--out", metavar="FOLDER", help="for results, models and what is needed to go on")
-    one.add_argument("--time", type=_seconds, metavar="SECONDS", help="for the comparison, e.g. 60 or 5m")
-    one.add_argument("--with", dest="peers", type=_names, default=[], metavar="PEERS", help="hgb,xgboost,lightgbm,...")
-    one.add_argument("--algorithm", action="append", metavar="NAME", help="only this one; may be repeated")
-    one.add_argument("--folds", type=int, help="of the cross-validation")
-    one.add_argument("--locked", type=float, default=0.2, help="share of rows set aside for the bound (0.2)")
-    one.add_argument("--seed", type=int, default=0, help="the same seed gives the same table (0)")
-    one.add_argument("--jobs", type=int, metavar="N", help="processes; all CPUs by default")
-    one.add_argument("--quiet", action="store_true", help="no progress")
+    add("--out", metavar="FOLDER", help="for results, models and intermediate results (TABLE.compare)")
+    add("--time", type=_seconds, metavar="SECONDS", help="for the comparison, e.g. 60 or 5m")
+    peers = "other libraries to add: hgb,xgboost,lightgbm,catboost"
+    add("--peers", "--with", dest="peers", type=_names, default=[], metavar="NAMES", help=peers)
+    add("--algorithm", action="append", metavar="NAME", help="only this one; may be repeated")
+    add("--folds", type=int, help="of the cross-validation")
+    add("--locked", type=float, default=0.2, help="share of test rows, held out for the bound (0.2)")
+    add("--seed", type=int, default=0, help="the same seed gives the same table (0)")
+    add("--jobs", type=int, metavar="N", help="number of processes (all CPUs)")
+
+
+def _seconds(text: str) -> float:
+    units = {"s": 1, "m": 60, "h": 3600}
+    number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "s")
+    try:
+        return float(number) * units[unit]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{literal(text)!r} is not a time: 90, 90s, 5m or 1h") from None
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def run(options: argparse.Namespace) -> int:
     if len(options.tables) > 1:
-        from electorate.commands.compare_many import run_all
-
-        return run_all(options)
-    one = with_target(options, options.tables[0] if options.tables else None)
-    folder = options.out or ("breast-cancer.compare" if one.table is None else folder_of(one.table))
-    check_folder(folder)
-    found = compare_table(one, _example() if one.table is None else read(one), folder, options.time)
+        return _run_all(options)
+    one = _with_target(options, options.tables[0] if options.tables else None)
+    folder = options.out or ("breast-cancer" if one.table is None else _name(one.table)) + ".compare"
+    _check_folder(folder)
+    found = _compare(one, _example() if one.table is None else _read(one), folder, options.time)
     print(found)
     if not found.ranking.lines:
         return 1
-    for line in _next_steps(one, found, folder):
-        print(line, file=sys.stderr)
+    print("\n".join(_next_steps(one, found, folder)), file=sys.stderr)
     return 0
 
 
-def check_folder(folder: str) -> None:
-    """Raise before the work what making the folder, or writing into it, would raise."""
-    there = os.path.abspath(folder)
-    while not os.path.lexists(there):
-        there = os.path.dirname(there)
-    if not os.path.isdir(there):
-        raise NotADirectoryError(errno.ENOTDIR, "--out must be a folder, and this is none", there)
-    check_writable(os.path.join(there, "new"))
-
-
-def with_target(options: argparse.Namespace, table: str | None) -> argparse.Namespace:
-    """Options for one table; FILE:COLUMN says its target, unless there is a file of that very name."""
+def _with_target(options: argparse.Namespace, table: str | None) -> argparse.Namespace:
+    """Options for one table; FILE:COLUMN names its target, unless there is a file of exactly that name."""
     target = options.target
     if table is not None and not os.path.exists(table):
         path, sign, column = table.rpartition(":")
@@ -76,8 +76,37 @@ def with_target(options: argparse.Namespace, table: str | None) -> argparse.Name
     return argparse.Namespace(**{**vars(options), "table": table, "target": target})
 
 
-def compare_table(options: argparse.Namespace, data: Any, folder: str, seconds: float | None) -> Any:
-    """data: as `read` returns it."""
+def _name(table: str) -> str:
+    """The name of the file, without endings."""
+    return "stdin" if table == "-" else os.path.splitext(os.path.basename(table).removesuffix(".gz"))[0]
+
+
+def _check_folder(folder: str) -> None:
+    """Raise before the work what creating the folder, or writing into it, would raise."""
+    existing = os.path.abspath(folder)
+    while not os.path.lexists(existing):
+        existing = os.path.dirname(existing)
+    if not os.path.isdir(existing):
+        raise NotADirectoryError(errno.ENOTDIR, "--out must be a folder, and this is not one", existing)
+    check_writable(os.path.join(existing, "new"))
+
+
+def _read(options: argparse.Namespace) -> Any:
+    return read(source_of(options), options, options.target)
+
+
+def _example() -> Any:
+    from sklearn.datasets import load_breast_cancer
+
+    from electorate.tables.reading import RowLocator, TrainingTable
+    from electorate.tables.source import Source
+
+    data = load_breast_cancer()
+    print("no table given: comparing on breast cancer, a data set of scikit-learn", file=sys.stderr)
+    return TrainingTable(data.data, data.target_names[data.target], None, RowLocator(Source("breast cancer"), None))
+
+
+def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float | None) -> Any:
     from electorate.comparison.compare import compare
 
     with data.by_line():
@@ -98,73 +127,97 @@ def compare_table(options: argparse.Namespace, data: Any, folder: str, seconds: 
         )
 
 
-def read(options: argparse.Namespace) -> Any:
-    """The columns, the target and the weights of a table."""
-    from electorate.cli import source_of
-    from electorate.tables.reading import TableRequest, read_training, refuse_no_target
-
-    source = source_of(options)
-    if options.target is None:
-        refuse_no_target(source)
-    found = read_training(source, TableRequest(options.target, options.weights, None, options.skip_missing_target))
-    if found.n_skipped:
-        print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
-    return found
-
-
-def _example() -> Any:
-    from sklearn.datasets import load_breast_cancer
-
-    from electorate.tables.reading import RowLocator, TrainingTable
-    from electorate.tables.source import Source
-
-    data = load_breast_cancer()
-    print("no table given: comparing on breast cancer, a data set of scikit-learn", file=sys.stderr)
-    return TrainingTable(data.data, data.target_names[data.target], None, RowLocator(Source("breast cancer"), None))
-
-
-def name_of(table: str) -> str:
-    """Of a table: its file's, without endings."""
-    if table == "-":
-        return "stdin"
-    return os.path.splitext(os.path.basename(table).removesuffix(".gz"))[0]
-
-
-def folder_of(table: str) -> str:
-    return name_of(table) + ".compare"
-
-
 def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[str]:
     from electorate.comparison.compare import BOUNDED, FINAL, RESULTS
 
-    shown = literal(folder)
+    shown, name = literal(folder), literal(found.stored)
     lines = [f"\n{shown}/{RESULTS}: the table"]
     if os.path.exists(os.path.join(folder, FINAL)):
-        name = literal(found.stored)
         about = "the bound is about this model" if found.bounds else "tested on them"
         lines += [
             f"{shown}/{BOUNDED}: {name}, trained without the test rows; {about}",
-            f"{shown}/{FINAL}: {name}, refitted on all rows; it carries no bound",
+            f"{shown}/{FINAL}: {name}, refitted on all rows; it has no bound",
         ]
         if options.table is not None:
             lines.append(f"to predict: electorate predict {shown}/{FINAL} NEW_TABLE --out predictions.csv")
     else:
-        lines.append(
-            f"{literal(found.stored)} has no file format: from Python, electorate.compare(...).model is the winner"
-        )
-    if found.not_run:
-        lines.append("the same command without --time goes on with what was not run")
-    return lines
+        lines.append(f"{name} has no file format: in Python, electorate.compare(...).model is the winner")
+    return lines + _resume([found])
 
 
-def _seconds(text: str) -> float:
-    units = {"s": 1, "m": 60, "h": 3600}
-    number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "s")
-    try:
-        return float(number) * units[unit]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{literal(text)!r} is no time: 90, 90s, 5m or 1h") from None
+def _resume(found: list[Any]) -> list[str]:
+    is_partial = any(one.not_run for one in found)
+    return ["the same command without --time resumes with what was not run"] if is_partial else []
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+# ---------------------------------------------------------------- several tables
+
+
+def _run_all(options: argparse.Namespace) -> int:
+    """Compare each table, then all of them. Every table is read first, to find errors before the work."""
+    tables = [_with_target(options, table) for table in options.tables]
+    names = _distinct_names(options.tables, tables)
+    folder = options.out or "tables.compare"
+    _check_folder(folder)
+    sizes = _check_tasks(names, tables)
+    os.makedirs(folder, exist_ok=True)
+    deadline = None if options.time is None else time.monotonic() + options.time
+    found: dict[str, Any] = {}
+    for i, (name, table) in enumerate(zip(names, tables, strict=True)):
+        print(f"{literal(name)}: {sizes[i]} rows, table {i + 1} of {len(tables)}", file=sys.stderr)
+        data, seconds = _read(table), None
+        if deadline is not None:  # an equal share of the time left; more than 0, so that a folder is made
+            seconds = max(0.001, (deadline - time.monotonic()) / (len(tables) - i))
+        found[name] = _compare(table, data, os.path.join(folder, name + ".compare"), seconds)
+        print(f"{literal(name)}\n\n{found[name]}\n", flush=True)
+    return _conclude(found, folder)
+
+
+def _distinct_names(given: list[str], tables: list[argparse.Namespace]) -> list[str]:
+    if any(table.table == "-" for table in tables):
+        raise ValueError("standard input cannot be one of several tables: use files")
+    names = [_name(table.table) for table in tables]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            both = f"{literal(given[names.index(name)])} and {literal(given[i])}"
+            raise ValueError(f"{both} have the same name: rename one of them")
+    return names
+
+
+def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int]:
+    """The number of rows of each table; classification and regression have no algorithm in common."""
+    from electorate.comparison.rows import guess_task
+
+    sizes: list[int] = []
+    tasks: dict[str, str] = {}
+    for name, table in zip(names, tables, strict=True):
+        y = _read(table).y
+        sizes.append(len(y))
+        tasks.setdefault(guess_task(y) if table.task == "auto" else table.task, literal(name))
+    if len(tasks) > 1:
+        one, other = tasks["classification"], tasks["regression"]
+        raise ValueError(f"{one} is classification and {other} is regression: compare them apart, or add --task")
+    return sizes
+
+
+def _conclude(found: dict[str, Any], folder: str) -> int:
+    from electorate.comparison.over_tables import compare_over
+
+    ranked = {name: one for name, one in found.items() if one.ranking.lines}
+    missing = [literal(name) for name in found if name not in ranked]
+    if missing:
+        print(f"no result (ran out of time): {', '.join(missing)}", file=sys.stderr)
+    if len(ranked) < 2:
+        print("no tests over data sets: fewer than two have a result", file=sys.stderr)
+        return 1
+    over = compare_over(ranked)
+    print(over)
+    write_text(os.path.join(folder, ERRORS), over.errors_csv)
+    write_text(os.path.join(folder, PAIRS), over.pairs_csv)
+    shown = literal(folder)
+    lines = [
+        f"\n{shown}/{ERRORS}, {shown}/{PAIRS}: errors, and all pairs with their tests",
+        f"{shown}/NAME.compare: results and models of each table",
+    ]
+    print("\n".join(lines + _resume(list(found.values()))), file=sys.stderr)
+    return 0

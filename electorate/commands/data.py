@@ -1,4 +1,4 @@
-"""`electorate data`: the papers' data sets, listed; fetched from OpenML, or copied from a folder that has them."""
+"""`electorate data`: lists the papers' data sets; fetches one from OpenML, or copies it from a folder."""
 
 import argparse
 import csv
@@ -11,13 +11,13 @@ from electorate.escape import literal
 from electorate.safe_write import check_writable, write_text, writing
 
 EXAMPLES = """examples:
-  electorate data                          what there is
+  electorate data                          list the data sets
   electorate data letter --out letter.csv  from OpenML
   electorate data letter --out letter.csv --folder /srv/data
-A folder holds NAME.csv.gz or NAME.csv; ELECTORATE_DATA names one for good."""
+A folder holds NAME.csv.gz or NAME.csv; ELECTORATE_DATA names the default."""
 
-# name: number and name at OpenML, of the version that has the papers' rows and classes, as far as there is one. What is
-# fetched must bear that name, so a wrong number does no harm.
+# Name: number at OpenML, and the name there. The version is that with the papers' rows and classes, if there is one. A
+# wrong number does no harm, since the name is checked.
 SETS = {
     "abalone": (183, "abalone"),
     "adult": (1590, "adult"),
@@ -53,54 +53,41 @@ SETS = {
     "twonorm": (1507, "twonorm"),
     "vehicle": (54, "vehicle"),
 }
-UNCONFIRMED = ("bupa", "titanic")  # numbers that no independent list has shown us
+UNCONFIRMED = ("bupa", "titanic")  # numbers that were not found in an independent list
+ENDINGS = (".csv.gz", ".csv")
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("name", nargs="?", help="of a data set")
-    one.add_argument("--out", metavar="FILE", help="the CSV to write; the last column is the target")
-    one.add_argument("--folder", default=os.environ.get("ELECTORATE_DATA"), help="where data sets are already")
+    one.add_argument("--out", metavar="FILE", help="the CSV file to write; the last column is the target")
+    one.add_argument("--folder", default=os.environ.get("ELECTORATE_DATA"), help="a folder with data sets")
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.name is None:
-        print("\n".join(_listed(options.folder)))
+    name, folder = options.name, options.folder
+    if name is None:
+        found = os.listdir(folder) if folder is not None else []
+        local = {file.split(".")[0] for file in found if file.endswith(ENDINGS)}
+        for name in sorted({*SETS, *local}):
+            number, called = SETS.get(name, (0, ""))
+            doubt = ", unconfirmed" if name in UNCONFIRMED else ""
+            homes = ["folder"] * (name in local) + [f"OpenML {number} ({called}{doubt})"] * (name in SETS)
+            print(f"{literal(name)}\t{', '.join(homes)}")
         return 0
     if options.out is None:
-        raise ValueError("where to? Say --out FILE")
+        raise ValueError("--out is missing: electorate data NAME --out FILE")
     check_writable(options.out)
-    path = _local(options.folder, options.name)
+    is_local = folder is not None and os.path.basename(name) == name
+    paths = [os.path.join(folder, name + ending) for ending in ENDINGS] if is_local else []
+    path = next((path for path in paths if os.path.exists(path)), None)
     if path is not None:
         _copy(path, options.out)
-    elif options.name in SETS:
-        _write(options.out, _fetch(*SETS[options.name]))
+    elif name in SETS:
+        write_text(options.out, _fetch(*SETS[name]))
     else:
-        raise ValueError(f"no data set is called {literal(options.name)!r}: electorate data lists them")
+        raise ValueError(f"no data set is called {literal(name)!r}: electorate data lists them")
     print(literal(options.out), file=sys.stderr)
     return 0
-
-
-def _listed(folder: str | None) -> list[str]:
-    there = set()
-    if folder is not None:
-        there = {name.split(".")[0] for name in os.listdir(folder) if name.endswith((".csv", ".csv.gz"))}
-    lines = []
-    for name in sorted({*SETS, *there}):
-        homes = (["folder"] if name in there else []) + ([_at_openml(name)] if name in SETS else [])
-        lines.append(f"{literal(name)}\t{', '.join(homes)}")
-    return lines
-
-
-def _at_openml(name: str) -> str:
-    number, called = SETS[name]
-    return f"OpenML {number} ({called}{', unconfirmed' if name in UNCONFIRMED else ''})"
-
-
-def _local(folder: str | None, name: str) -> str | None:
-    if folder is None or os.path.basename(name) != name:
-        return None
-    paths = [os.path.join(folder, name + ending) for ending in (".csv.gz", ".csv")]
-    return next((path for path in paths if os.path.exists(path)), None)
 
 
 def _copy(path: str, out: str) -> None:
@@ -112,7 +99,8 @@ def _copy(path: str, out: str) -> None:
             file.write(part)
 
 
-def _fetch(number: int, name: str) -> tuple[list[str], Any, Any]:
+def _fetch(number: int, name: str) -> str:
+    """A data set of OpenML, as CSV."""
     from sklearn.datasets import fetch_openml
 
     try:
@@ -122,22 +110,17 @@ def _fetch(number: int, name: str) -> tuple[list[str], Any, Any]:
     found = str(data.details.get("name", ""))
     if found.casefold() != name.casefold():
         raise ValueError(f"OpenML {number} is {literal(found)!r}, not {name!r}: nothing is written; use --folder")
-    return [*data.feature_names, "target"], data, data.target
-
-
-def _write(out: str, fetched: tuple[list[str], Any, Any]) -> None:
-    names, data, target = fetched
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    for row, label in zip(data.data, target, strict=True):
-        cells = [_text(value, data.categories.get(name)) for name, value in zip(names, row, strict=False)]
-        writer.writerow([*cells, label])
-    write_text(out, text.getvalue())
+    writer.writerow([*data.feature_names, "target"])
+    categories = [data.categories.get(name) for name in data.feature_names]
+    for row, label in zip(data.data, data.target, strict=True):
+        writer.writerow([*map(_text, row, categories), label])
+    return text.getvalue()
 
 
 def _text(value: Any, categories: list[Any] | None) -> str:
-    """A number shortly, nothing for what is missing; categories by their names."""
+    """A cell: integers without a fraction, nothing for a missing value, categories by their names."""
     if value is None or value != value:
         return ""
     if categories is not None:

@@ -1,142 +1,57 @@
-"""`electorate fit`: one algorithm with any of its options, from a table to a model file."""
+"""`electorate fit`: trains one algorithm with any of its options, from a table to a model file."""
 
 import argparse
+import difflib
 import json
+import re
 import sys
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from electorate.commands import choice
-from electorate.commands.compare import read
+import electorate
+from electorate.commands.options import TABLE, add_training_options, read, source_of
+from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_known
 from electorate.escape import literal
+from electorate.registry import ALGORITHMS, FAMILIES
 from electorate.safe_write import check_writable
 
+
+def _task(estimator: str) -> str:
+    return "classification" if ALGORITHMS[estimator].is_classifier else "regression"
+
+
+def _short(estimator: str) -> str:
+    return re.sub("Classifier$|Regressor$", "", estimator)
+
+
+def _names_for(task: str) -> str:
+    return ", ".join(sorted(_short(name) for name in ALGORITHMS if _task(name) == task))
+
+
+NAMES = f"""  classification: {_names_for("classification")}
+  regression: {_names_for("regression")}
+  as compare names them: {"; ".join(listed.name for listed in OURS)}"""
 EXAMPLES = f"""examples:
   electorate fit adult.csv.gz --target income --out adult.model
   electorate fit adult.csv.gz --target income --algorithm RealAdaBoost --voters Trees \\
       --set n_estimators=200 --set learning_rate=0.1 --set estimator__max_depth=4 --out adult.model
   electorate fit houses.csv --target price --algorithm "MedBoost, trees" --out houses.model
 algorithms, by any of these names or by the name of the class in Python:
-{choice.names_shown()}
-a name as compare prints it stands for the voters and the first setting that compare tries; --set changes it.
+{NAMES}
+A name as compare prints it stands for the voters and the first setting that compare tries; --set changes it.
 --list shows the options of each."""
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
-    from electorate.cli import add_training_options
-
-    one.add_argument("table", nargs="?", help="CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input")
+    add = one.add_argument
+    add("table", nargs="?", help=TABLE)
     add_training_options(one)
-    one.add_argument(
-        "--task",
-        choices=("auto", "classification", "regression"),
-        default="auto",
-        help="auto: float targets, and integer targets with more than 20 distinct values, are regression",
-    )
-    one.add_argument("--out", metavar="MODEL", help="the model file to write")
-    one.add_argument("--algorithm", default=choice.DEFAULT, metavar="NAME", help="see below (AdaBoost)")
-    one.add_argument("--voters", help="Stumps, Trees, ... (the algorithm's own)")
-    one.add_argument(
-        "--set", action="append", default=[], type=_pair, metavar="OPTION=VALUE", help="any option of the algorithm"
-    )
-    one.add_argument("--list", action="store_true", help="show algorithms and options, and do nothing")
-    one.add_argument("--quiet", action="store_true", help="no progress")
-
-
-def run(options: argparse.Namespace) -> int:
-    if options.list:
-        print("\n".join(_listed()))
-        return 0
-    for name, value in (("TABLE", options.table), ("--out", options.out)):
-        if value is None:
-            raise ValueError(f"{name} is missing: electorate fit TABLE --target COLUMN --out MODEL")
-    check_writable(options.out)
-    found = choice.find(options.algorithm)
-    _try(found, options)
-    data = read(options)
-    from electorate.comparison.rows import guess_task
-
-    model = _build(choice.settle(options.algorithm, found, options.task, guess_task(data.y)), options)
-    _refuse_target(model, data.y, options.target)
-    if not options.quiet and sys.stderr.isatty():
-        from electorate import ProgressBar
-
-        model.set_callbacks(ProgressBar())
-    with data.by_line():
-        model.fit(data.X, data.y, sample_weight=data.weight)
-    model.save(options.out)
-    print(f"{_summary(model)}; {literal(options.out)}", file=sys.stderr)
-    print(model.digest_)
-    return 0
-
-
-def _try(found: list[choice.Choice], options: argparse.Namespace) -> None:
-    """Raise before the table is read what is wrong with the options for every task."""
-    errors = []
-    for one in found:
-        try:
-            _build(one, options)
-        except (ValueError, TypeError) as error:
-            errors.append(error)
-    if len(errors) == len(found):
-        raise errors[0]
-
-
-def _refuse_target(model: Any, y: Any, name: str) -> None:
-    if not hasattr(model, "predict_proba") and y.dtype.kind not in "iufb":
-        raise ValueError(f"the target {literal(name)!r} holds texts, and regression needs numbers")
-    if hasattr(model, "predict_proba") and len(set(y.tolist())) == 1:
-        raise ValueError(
-            f"the target {literal(name)!r} has one class only, {literal(y[0])!r}: there is nothing to learn"
-        )
-
-
-def _summary(model: Any) -> str:
-    errors = model.history_.get("train_error", ())
-    trained = f", training error {float(errors[-1]):.4f}" if len(errors) else ""
-    return f"{type(model).__name__}: {len(model.steps_)} voters, stopped by {model.stop_reason_}{trained}"
-
-
-def _build(one: choice.Choice, options: argparse.Namespace) -> Any:
-    model = one.build()
-    if options.voters is not None:
-        model.set_params(estimator=_family(options.voters, one.task))
-    elif any(name.startswith("estimator__") for name, _ in options.set) and model.estimator is None:
-        raise ValueError("options of the voters were set, but not which voters: add --voters Trees")
-    for name, value in options.set:
-        _set(model, name, value)
-    if not hasattr(model, "save"):
-        raise ValueError(f"{type(model).__name__} has no file format: use it from Python")
-    return model
-
-
-def _set(model: Any, name: str, value: Any) -> None:
-    known = sorted(model.get_params())
-    if name not in known:
-        raise ValueError(f"{type(model).__name__} has no option {literal(name)!r}; it has {', '.join(known)}")
-    model.set_params(**{name: value})
-
-
-def _family(wanted: str, task: str) -> Any:
-    """Voters by their name; Trees of a regressor are RegressionTrees."""
-    from electorate.registry import FAMILIES
-
-    plain = wanted.casefold()
-    if task == "regression" and plain == "trees":
-        plain = "regressiontrees"
-    found = {name.casefold(): name for name in FAMILIES}.get(plain)
-    if found is None:
-        raise ValueError(f"no voters are called {literal(wanted)!r}; there are {', '.join(sorted(FAMILIES))}")
-    return getattr(import_module(FAMILIES[found]), found)()
-
-
-def _listed() -> list[str]:
-    lines = []
-    for name in sorted(choice.estimators()):
-        model = getattr(import_module("electorate"), name)()
-        options = ", ".join(f"{key}={value!r}" for key, value in sorted(model.get_params(deep=False).items()))
-        lines.append(f"{name}: {options}")
-    return lines
+    add("--out", metavar="MODEL", help="the model file to write")
+    add("--algorithm", default="AdaBoost", metavar="NAME", help="see below (AdaBoost)")
+    add("--voters", help="Stumps, Trees, ... (default: those of the algorithm)")
+    add("--set", action="append", default=[], type=_pair, metavar="OPTION=VALUE", help="any option of the algorithm")
+    add("--list", action="store_true", help="show algorithms and options, and exit")
 
 
 def _pair(text: str) -> tuple[str, Any]:
@@ -147,3 +62,135 @@ def _pair(text: str) -> tuple[str, Any]:
         return name, json.loads({"None": "null", "True": "true", "False": "false"}.get(value, value))
     except ValueError:
         return name, value  # a text
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.list:
+        for name in sorted(ALGORITHMS):
+            defaults = getattr(electorate, name)().get_params(deep=False)
+            print(f"{name}: {', '.join(f'{key}={value!r}' for key, value in sorted(defaults.items()))}")
+        return 0
+    for name, value in (("TABLE", options.table), ("--out", options.out)):
+        if value is None:
+            raise ValueError(f"{name} is missing: electorate fit TABLE --target COLUMN --out MODEL")
+    check_writable(options.out)
+    found = _find(options.algorithm)
+    _check_options(found, options)
+    data = read(source_of(options), options, options.target)
+    model = _build(_select(options.algorithm, found, options.task, data.y), options)
+    _check_target(model, data.y, options.target)
+    if not options.quiet and sys.stderr.isatty():
+        model.set_callbacks(electorate.ProgressBar())
+    with data.by_line():
+        model.fit(data.X, data.y, sample_weight=data.weight)
+    model.save(options.out)
+    errors = model.history_.get("train_error", ())
+    trained = f", training error {float(errors[-1]):.4f}" if len(errors) else ""
+    summary = f"{type(model).__name__}: {len(model.steps_)} voters, stopped by {model.stop_reason_}{trained}"
+    print(f"{summary}; {literal(options.out)}", file=sys.stderr)
+    print(model.digest_)
+    return 0
+
+
+# ---------------------------------------------------------------- which estimator
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An estimator to train; listed: the entry of `compare`, where it was chosen by that name."""
+
+    estimator: str
+    task: str
+    listed: Algorithm | None = None
+
+    def build(self) -> Any:
+        if self.listed is None:
+            return getattr(electorate, self.estimator)()
+        model = self.listed.build(self.listed.grid[0], Facts([], 0))
+        return set_known(model, {"categorical_features": "from_dtype", "random_state": None, "n_jobs": None})
+
+
+def _plain(name: str) -> str:
+    """Spelling does not matter: Real AdaBoost, RealAdaBoost, real_adaboost."""
+    return re.sub(r"[\s_.,-]", "", name).casefold()
+
+
+def _find(wanted: str) -> list[Choice]:
+    """The estimators that a name stands for: one, or one for each task."""
+    known: dict[str, list[Choice]] = {}
+    for name in ALGORITHMS:
+        for alias in (name, _short(name)):
+            known.setdefault(_plain(alias), []).append(Choice(name, _task(name)))
+    for listed in OURS:
+        assert isinstance(listed.make, Ours)
+        task = "regression" if REGRESSION in listed.tasks else "classification"
+        known.setdefault(_plain(listed.name), []).append(Choice(listed.make.estimator, task, listed))
+    if _plain(wanted) not in known:
+        close = difflib.get_close_matches(_plain(wanted), known, 1, 0.7)
+        hint = f" Did you mean {known[close[0]][0].estimator}?" if close else ""
+        raise ValueError(f"no algorithm is called {literal(wanted)!r}.{hint} Choose from:\n{NAMES}")
+    return known[_plain(wanted)]
+
+
+def _select(wanted: str, found: list[Choice], task: str, y: Any) -> Choice:
+    """The estimator for the task. With "auto" only a classifier for a regression target is refused."""
+    from electorate.comparison.rows import guess_task
+
+    by_task = {choice.task: choice for choice in found}
+    needed = guess_task(y) if task == "auto" else task
+    if task == "auto" and list(by_task) == ["regression"]:
+        needed = "regression"
+    if needed in by_task:
+        return by_task[needed]
+    if task != "auto":
+        raise ValueError(f"{literal(wanted)} is not for {task}; choose from {_names_for(needed)}")
+    raise ValueError(
+        f"the target is treated as regression (float values, or more than 20 distinct integers), and {literal(wanted)} "
+        f"is a classifier: choose from {_names_for(needed)}, or add --task classification"
+    )
+
+
+def _check_options(found: list[Choice], options: argparse.Namespace) -> None:
+    """Raise before the table is read if the options suit none of the estimators."""
+    errors = []
+    for one in found:
+        try:
+            _build(one, options)
+        except (ValueError, TypeError) as error:
+            errors.append(error)
+    if len(errors) == len(found):
+        raise errors[0]
+
+
+def _build(one: Choice, options: argparse.Namespace) -> Any:
+    model = one.build()
+    if options.voters is not None:
+        model.set_params(estimator=_family(options.voters, one.task))
+    elif any(name.startswith("estimator__") for name, _ in options.set) and model.estimator is None:
+        raise ValueError("options of the voters are set, but the voters are not: add --voters Trees")
+    for name, value in options.set:
+        known = sorted(model.get_params())
+        if name not in known:
+            raise ValueError(f"{one.estimator} has no option {literal(name)!r}; it has {', '.join(known)}")
+        model.set_params(**{name: value})
+    if not hasattr(model, "save"):
+        raise ValueError(f"{one.estimator} has no file format: use it from Python")
+    return model
+
+
+def _family(wanted: str, task: str) -> Any:
+    """Voters by their name; Trees of a regressor are RegressionTrees."""
+    plain = "regressiontrees" if (task, wanted.casefold()) == ("regression", "trees") else wanted.casefold()
+    found = {name.casefold(): name for name in FAMILIES}.get(plain)
+    if found is None:
+        raise ValueError(f"no voters are called {literal(wanted)!r}; choose from {', '.join(sorted(FAMILIES))}")
+    return getattr(import_module(FAMILIES[found]), found)()
+
+
+def _check_target(model: Any, y: Any, name: str) -> None:
+    is_classifier = hasattr(model, "predict_proba")
+    if not is_classifier and y.dtype.kind not in "iufb":
+        raise ValueError(f"the target {literal(name)!r} holds texts, and regression needs numbers")
+    if is_classifier and len(set(y.tolist())) == 1:
+        only = f"the target {literal(name)!r} has one class only, {literal(y[0])!r}"
+        raise ValueError(f"{only}: there is nothing to learn")

@@ -1,4 +1,4 @@
-"""`electorate verify`: a model file checked in full, and what it holds, as JSON or for people."""
+"""`electorate verify`: checks a model file in full and prints its contents, as text or JSON."""
 
 import argparse
 import json
@@ -10,36 +10,33 @@ from electorate.escape import literal
 EXAMPLES = """examples:
   electorate verify adult.model
   electorate verify adult.model --json | jq .digest
-The hash in a file finds damage, not forgery: compare the digest with one that came by another way."""
+The hash in a file detects damage, not forgery: compare the digest with one from a source that you trust."""
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("model", help="a model file")
-    one.add_argument("--digest", metavar="SHA256", help="the model it must be, or the exit code is 1")
-    one.add_argument("--json", action="store_true", help="for programs")
+    one.add_argument("--digest", metavar="SHA256", help="the expected digest; the exit code is 1 if it differs")
+    one.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     from electorate import load
 
-    model = load(options.model)
-    said = facts(model)
+    found = facts(load(options.model))
     if options.json:
-        print(json.dumps(said, indent=1))
+        print(json.dumps(found, indent=1))
     else:
-        print(
-            "\n".join(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in said.items() if value is not None)
-        )
-    if options.digest is not None and options.digest.lower() != said["digest"]:
-        print(f"electorate verify: this is another model than {literal(options.digest)}", file=sys.stderr)
+        lines = (f"{name.replace('_', ' ')}: {_text(value)}" for name, value in found.items() if value is not None)
+        print("\n".join(lines))
+    if options.digest is not None and options.digest.lower() != found["digest"]:
+        print(f"electorate verify: the digest is not {literal(options.digest)}", file=sys.stderr)
         return 1
-    print(f"{literal(options.model)}: the file is whole", file=sys.stderr)
+    print(f"{literal(options.model)}: the file is complete and undamaged", file=sys.stderr)
     return 0
 
 
 def facts(model: Any) -> dict[str, Any]:
     names = getattr(model, "feature_names_in_", None)
-    held_out = getattr(model, "held_out_", None)
     return {
         "estimator": type(model).__name__,
         "digest": model.digest_,
@@ -47,13 +44,14 @@ def facts(model: Any) -> dict[str, Any]:
         "stop_reason": model.stop_reason_,
         "columns": model.n_features_in_ if names is None else [str(name) for name in names],
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
-        "held_out": statement(held_out),
+        "held_out": statement(getattr(model, "held_out_", None)),
     }
 
 
 def statement(held_out: dict[str, Any] | None) -> str:
+    """The result on held-out rows, in words."""
     if held_out is None:
-        return "nothing is known of held-out rows"
+        return "no result on held-out rows"
     if held_out.get("bound") is None:
         error = held_out.get("error")
         tested = "" if error is None else f"error {error:.6g} on {held_out.get('rows')} held-out rows; "
@@ -64,7 +62,7 @@ def statement(held_out: dict[str, Any] | None) -> str:
     )
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, list):
         some = ", ".join(literal(item, 60) for item in value[:20])
         return some if len(value) <= 20 else f"{some} and {len(value) - 20} more"

@@ -1,11 +1,12 @@
-"""The algorithms that `compare` tries, as one list: a name, where it applies, how it is made, a small grid.
+"""The algorithms that `compare` tries, one line each: a name, an estimator, its voters and a small grid of settings.
 
-An algorithm joins by one line. One whose estimator this installation lacks is left out; peers join by name.
+Other libraries (peers) are added by name. The settings of a grid are tried in their order.
 """
 
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 BINARY, MULTICLASS, REGRESSION = "binary", "multiclass", "regression"
@@ -15,251 +16,170 @@ Setting = dict[str, Any]  # parameters, as set_params takes them
 
 @dataclass(frozen=True)
 class Facts:
-    """What an estimator may know beside its parameters."""
+    """What an estimator is built from, besides its parameters: positions of the category columns, and the seed."""
 
     categorical: list[int]
     seed: int
-    widest: int = 0  # categories of the widest category column
+    widest: int = 0  # number of categories of the column that has most
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """make: an estimator with everything but a setting of the grid. Settings are tried in their order."""
+    """An algorithm for `compare`. make: returns an estimator with everything but a setting of the grid."""
 
     name: str
     tasks: tuple[str, ...]
     make: Callable[[Facts], Any]
     grid: tuple[Setting, ...]
     peer: bool = False
-    most_rows: int | None = None  # with more, times the classes beyond two, it takes too long to be tried unasked
+    most_rows: int | None = None  # with more rows (times classes, if more than 2) it is too slow to be tried by default
 
     def build(self, setting: Setting, facts: Facts) -> Any:
         return self.make(facts).set_params(**setting)
 
 
-def _of(module: str, name: str) -> Callable[..., Any]:
-    return getattr(importlib.import_module(module), name)
-
-
 @dataclass(frozen=True)
 class Ours:
-    """Makes an estimator of this package; family: the class of its voters, or None for its own."""
+    """Makes an estimator of this package; family: the class of its voters, or None for its default."""
 
     estimator: str
     family: str | None = None
-    step: int | str | None = None  # only where an algorithm has it
+    fixed: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, facts: Facts) -> Any:
-        voters = None if self.family is None else _of("electorate", self.family)()
-        fixed = {} if self.step is None else {"step": self.step}
+        package = importlib.import_module("electorate")
+        voters = None if self.family is None else getattr(package, self.family)()
+        model = getattr(package, self.estimator)(voters, **dict(self.fixed))
         known = {"categorical_features": facts.categorical or None, "random_state": facts.seed, "n_jobs": 1}
-        model = _of("electorate", self.estimator)(voters, **fixed)
-        taken = model.get_params(deep=False)
-        return model.set_params(**{name: value for name, value in known.items() if name in taken})
-
-    @property
-    def is_here(self) -> bool:
-        return hasattr(importlib.import_module("electorate"), self.estimator)
+        return set_known(model, known)
 
 
-def _trees(depth: int, rounds: int, rate: float) -> Setting:
-    return {"estimator__max_depth": depth, "n_estimators": rounds, "learning_rate": rate}
+def set_known(model: Any, values: Setting) -> Any:
+    """Set those of the parameters that the model has."""
+    own = model.get_params(deep=False)
+    return model.set_params(**{name: value for name, value in values.items() if name in own})
 
 
-def _stumps(rounds: int, rate: float) -> Setting:
-    return {"n_estimators": rounds, "learning_rate": rate}
+def _grid(names: str, *settings: tuple[Any, ...]) -> tuple[Setting, ...]:
+    """One setting for each tuple of values. names: of the parameters, separated by spaces."""
+    return tuple(dict(zip(names.split(), values, strict=True)) for values in settings)
 
+
+def _each(name: str, *values: Any) -> tuple[Setting, ...]:
+    """100 rounds with each of the values of one parameter."""
+    return tuple({"n_estimators": 100, name: value} for value in values)
+
+
+def _classifier(
+    name: str, estimator: str, family: str | None, grid: tuple[Setting, ...], most_rows: int | None = None, **fixed: Any
+) -> Algorithm:
+    return Algorithm(name, CLASSIFICATION, Ours(estimator, family, tuple(fixed.items())), grid, most_rows=most_rows)
+
+
+def _regressor(name: str, estimator: str, family: str | None, grid: tuple[Setting, ...]) -> Algorithm:
+    return Algorithm(name, (REGRESSION,), Ours(estimator, family), grid)
+
+
+STUMPS, TREES = "n_estimators learning_rate", "estimator__max_depth n_estimators learning_rate"
+REAL_TREES = _grid(TREES, (3, 100, 0.1), (3, 100, 1.0), (6, 100, 0.1))
+R2_TREES = _grid(TREES, (6, 100, 0.5), (3, 100, 1.0))
+DEEP = _grid("n_estimators estimator__max_depth lam", (100, 3, 1e-3), (100, 5, 1e-3))
+QUAD_L1 = _grid("n_estimators penalty lam reweight", (300, "l1", 0.003, "cyclic"))
+QUAD_L2 = _grid("n_estimators penalty lam", (200, "l2", 1.0))
+QUAD_LINF = "n_estimators penalty alpha_max"
 
 OURS = (
-    Algorithm(
-        "AdaBoost, stumps",
-        CLASSIFICATION,
-        Ours("AdaBoostClassifier", "Stumps"),
-        (_stumps(100, 1.0), _stumps(400, 1.0)),
-    ),
-    Algorithm(
-        "Real AdaBoost, stumps",
-        CLASSIFICATION,
-        Ours("RealAdaBoostClassifier"),
-        (_stumps(100, 1.0), _stumps(300, 0.3)),
-    ),
-    Algorithm(
-        "AdaBoost, trees",
-        CLASSIFICATION,
-        Ours("AdaBoostClassifier", "Trees"),
-        (_trees(3, 100, 1.0), _trees(6, 100, 0.3)),
-    ),
-    Algorithm(
-        "SAMME.R, trees",
-        CLASSIFICATION,
-        Ours("RealAdaBoostClassifier", "Trees", 1),
-        (_trees(3, 100, 0.1), _trees(3, 100, 1.0), _trees(6, 100, 0.1)),
-    ),
-    Algorithm(
-        "Real AdaBoost, trees",
-        CLASSIFICATION,
-        Ours("RealAdaBoostClassifier", "Trees"),
-        (_trees(3, 100, 0.1), _trees(3, 100, 1.0), _trees(6, 100, 0.1)),
-    ),
-    Algorithm(
-        "AdaBoost_R, trees",
-        CLASSIFICATION,
-        Ours("AdaBoostRClassifier", "Trees"),
-        (_trees(3, 100, 0.3), _trees(1, 100, 1.0)),
-    ),
-    Algorithm(
-        "VadaBoost, stumps",
-        CLASSIFICATION,
-        Ours("VadaBoostClassifier"),
-        tuple({"n_estimators": 100, "lam": lam} for lam in (0.5, 0.1)),
-    ),
-    Algorithm(
-        "EBBoost, stumps",
-        CLASSIFICATION,
-        Ours("EBBoostClassifier"),
-        tuple({"n_estimators": 100, "lam": lam} for lam in (0.5, 0.1)),
-    ),
-    Algorithm(
-        "DeepBoost, trees",
-        CLASSIFICATION,
-        Ours("DeepBoostClassifier", "Trees"),
-        tuple({"n_estimators": 100, "estimator__max_depth": d, "lam": lam} for d, lam in ((3, 1e-3), (5, 1e-3))),
-    ),
-    Algorithm(
-        "QuadBoost, pool",
-        CLASSIFICATION,
-        Ours("QuadBoostClassifier"),
-        (
-            {"n_estimators": 300, "penalty": "l1", "lam": 0.003, "reweight": "cyclic"},
-            {"n_estimators": 300, "penalty": "linf", "alpha_max": 0.1},
-        ),
-    ),
-    Algorithm(
-        "QuadBoost, stumps",
-        CLASSIFICATION,
-        Ours("QuadBoostClassifier", "Stumps"),
-        (
-            {"n_estimators": 100, "penalty": "linf", "alpha_max": 0.1},
-            {"n_estimators": 200, "penalty": "l2", "lam": 1.0},
-        ),
-    ),
-    Algorithm(
-        "LPBoost, stumps",
-        CLASSIFICATION,
-        Ours("LPBoostClassifier"),
-        tuple({"n_estimators": 100, "nu": nu} for nu in (0.2, 0.1, 0.5)),
-        most_rows=5_000,
-    ),
-    Algorithm(
-        "RLPBoost, stumps",
-        CLASSIFICATION,
-        Ours("RLPBoostClassifier"),
-        tuple({"n_estimators": 100, "nu": nu} for nu in (0.2, 0.1, 0.5)),
-        most_rows=10_000,
-    ),
-    Algorithm(
-        "RQPBoost, stumps",
-        CLASSIFICATION,
-        Ours("RQPBoostClassifier"),
-        tuple({"n_estimators": 100, "C": price} for price in (0.1, 0.01, 1.0)),
-        most_rows=20_000,
-    ),
-    Algorithm(
-        "AdaBoost.R2, trees",
-        (REGRESSION,),
-        Ours("AdaBoostRegressor", "RegressionTrees"),
-        (_trees(6, 100, 0.5), _trees(3, 100, 1.0)),
-    ),
-    Algorithm(
-        "MedBoost, trees",
-        (REGRESSION,),
-        Ours("MedBoostRegressor", "RegressionTrees"),
-        tuple({"n_estimators": 100, "estimator__max_depth": depth} for depth in (3, 5)),
-    ),
-    Algorithm(
-        "LocMedBoost, trees",
-        (REGRESSION,),
-        Ours("LocMedBoostRegressor", "RegressionTrees"),
-        tuple({"n_estimators": 100, "estimator__max_depth": depth} for depth in (3, 5)),
-    ),
-    Algorithm(
-        "QuadBoost, regression",
-        (REGRESSION,),
-        Ours("QuadBoostRegressor"),
-        tuple({"n_estimators": rounds} for rounds in (100, 300)),
-    ),
+    _classifier("AdaBoost, stumps", "AdaBoostClassifier", "Stumps", _grid(STUMPS, (100, 1.0), (400, 1.0))),
+    _classifier("Real AdaBoost, stumps", "RealAdaBoostClassifier", None, _grid(STUMPS, (100, 1.0), (300, 0.3))),
+    _classifier("AdaBoost, trees", "AdaBoostClassifier", "Trees", _grid(TREES, (3, 100, 1.0), (6, 100, 0.3))),
+    _classifier("SAMME.R, trees", "RealAdaBoostClassifier", "Trees", REAL_TREES, step=1),
+    _classifier("Real AdaBoost, trees", "RealAdaBoostClassifier", "Trees", REAL_TREES),
+    _classifier("AdaBoost_R, trees", "AdaBoostRClassifier", "Trees", _grid(TREES, (3, 100, 0.3), (1, 100, 1.0))),
+    _classifier("VadaBoost, stumps", "VadaBoostClassifier", None, _each("lam", 0.5, 0.1)),
+    _classifier("EBBoost, stumps", "EBBoostClassifier", None, _each("lam", 0.5, 0.1)),
+    _classifier("DeepBoost, trees", "DeepBoostClassifier", "Trees", DEEP),
+    _classifier("QuadBoost, pool", "QuadBoostClassifier", None, QUAD_L1 + _grid(QUAD_LINF, (300, "linf", 0.1))),
+    _classifier("QuadBoost, stumps", "QuadBoostClassifier", "Stumps", _grid(QUAD_LINF, (100, "linf", 0.1)) + QUAD_L2),
+    _classifier("LPBoost, stumps", "LPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), most_rows=5_000),
+    _classifier("RLPBoost, stumps", "RLPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), most_rows=10_000),
+    _classifier("RQPBoost, stumps", "RQPBoostClassifier", None, _each("C", 0.1, 0.01, 1.0), most_rows=20_000),
+    _regressor("AdaBoost.R2, trees", "AdaBoostRegressor", "RegressionTrees", R2_TREES),
+    _regressor("MedBoost, trees", "MedBoostRegressor", "RegressionTrees", _each("estimator__max_depth", 3, 5)),
+    _regressor("LocMedBoost, trees", "LocMedBoostRegressor", "RegressionTrees", _each("estimator__max_depth", 3, 5)),
+    _regressor("QuadBoost, regression", "QuadBoostRegressor", None, _grid("n_estimators", (100,), (300,))),
 )
 
 
-# ---------------------------------------------------------------- peers
+# ---------------------------------------------------------------- other libraries
 
 
-def _histgradientboosting(facts: Facts, kind: str) -> Any:
-    narrow = facts.categorical if facts.widest <= 255 else []  # it takes no more categories
-    make = _of("sklearn.ensemble", f"HistGradientBoosting{kind}")
-    return make(categorical_features=narrow or None, random_state=facts.seed, early_stopping=False)
-
-
-def _xgboost(facts: Facts, kind: str) -> Any:
-    make = _of("xgboost", f"XGB{kind}")
-    return make(tree_method="hist", n_jobs=1, random_state=facts.seed)
-
-
-def _lightgbm(facts: Facts, kind: str) -> Any:
-    return _of("lightgbm", f"LGBM{kind}")(n_jobs=1, random_state=facts.seed, verbose=-1)
-
-
-def _catboost(facts: Facts, kind: str) -> Any:
-    make = _of("catboost", f"CatBoost{kind}")
-    return make(thread_count=1, random_seed=facts.seed, verbose=False, allow_writing_files=False)
+def _make_peer(module: str, estimator: str, options: Setting, seed: str, facts: Facts) -> Any:
+    if module == "sklearn.ensemble":  # it takes at most 255 categories per column
+        narrow = facts.categorical if facts.widest <= 255 else []
+        options = {**options, "categorical_features": narrow or None}
+    return getattr(importlib.import_module(module), estimator)(**options, **{seed: facts.seed})
 
 
 def _peer(
-    name: str, make: Callable[[Facts, str], Any], rounds: str, rate: str, pairs: tuple[tuple[int, float], ...]
+    name: str, module: str, prefix: str, rounds: str = "n_estimators", seed: str = "random_state", **options: Any
 ) -> tuple[Algorithm, ...]:
-    grid = tuple({rounds: n, rate: size} for n, size in pairs)
-    classify = Algorithm(name, CLASSIFICATION, lambda facts: make(facts, "Classifier"), grid, peer=True)
-    return classify, Algorithm(name, (REGRESSION,), lambda facts: make(facts, "Regressor"), grid, peer=True)
+    """The classifier and the regressor of another library."""
+    grid = _grid(f"{rounds} learning_rate", (100, 0.1), (300, 0.05))
+    return tuple(
+        Algorithm(name, tasks, partial(_make_peer, module, prefix + ending, options, seed), grid, peer=True)
+        for ending, tasks in (("Classifier", CLASSIFICATION), ("Regressor", (REGRESSION,)))
+    )
 
 
-_PAIRS = ((100, 0.1), (300, 0.05))
+_CATBOOST = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
 PEERS = {
-    "hgb": _peer("HistGradientBoosting", _histgradientboosting, "max_iter", "learning_rate", _PAIRS),
-    "xgboost": _peer("XGBoost", _xgboost, "n_estimators", "learning_rate", _PAIRS),
-    "lightgbm": _peer("LightGBM", _lightgbm, "n_estimators", "learning_rate", _PAIRS),
-    "catboost": _peer("CatBoost", _catboost, "iterations", "learning_rate", _PAIRS),
+    "hgb": _peer("HistGradientBoosting", "sklearn.ensemble", "HistGradientBoosting", "max_iter", early_stopping=False),
+    "xgboost": _peer("XGBoost", "xgboost", "XGB", tree_method="hist", n_jobs=1),
+    "lightgbm": _peer("LightGBM", "lightgbm", "LGBM", n_jobs=1, verbose=-1),
+    "catboost": _peer("CatBoost", "catboost", "CatBoost", "iterations", "random_seed", **_CATBOOST),
 }
-MODULES = {"hgb": "sklearn", "xgboost": "xgboost", "lightgbm": "lightgbm", "catboost": "catboost"}
+LISTED = [*OURS, *(algorithm for both in PEERS.values() for algorithm in both)]
+
+
+# ---------------------------------------------------------------- selection
 
 
 def applicable(
-    task: str, wanted: list[str] | None = None, peers: list[str] | None = None, n_rows: int = 0
+    task: str, wanted: list[Any] | None = None, peers: list[str] | None = None, n_rows: int = 0
 ) -> list[Algorithm]:
-    """The algorithms for a task, ours first; wanted: names to keep; peers: short names of those that join.
+    """The algorithms to compare: those of the user, then ours, then peers.
 
-    n_rows: those that are slow with so many (times the classes, if more than two) are tried only if they are named.
+    wanted: names of ours and algorithms of the user; None: all of ours that are fast enough for n_rows (times the
+    classes, if there are more than two). peers: short names of other libraries.
     """
-    ours = [a for a in OURS if task in a.tasks and (not isinstance(a.make, Ours) or a.make.is_here)]
+    own = [item for item in wanted or [] if isinstance(item, Algorithm)]
+    ours = {a.name.casefold(): a for a in OURS if task in a.tasks}
     if wanted is None:
-        ours = [a for a in ours if a.most_rows is None or n_rows <= a.most_rows]
+        chosen = [a for a in ours.values() if a.most_rows is None or n_rows <= a.most_rows]
     else:
-        known = {a.name.casefold(): a for a in ours}
-        unknown = [name for name in wanted if name.casefold() not in known]
+        names = {item.casefold(): item for item in wanted if not isinstance(item, Algorithm)}
+        unknown = [name for key, name in names.items() if key not in ours]
         if unknown:
-            raise ValueError(f"no algorithm for {task} is called {unknown[0]!r}; there are {[a.name for a in ours]}")
-        ours = [a for a in ours if a.name.casefold() in {name.casefold() for name in wanted}]
-    joined = [a for name in peers or [] for a in peer(name) if task in a.tasks]
-    if not ours + joined:
-        raise ValueError(f"no algorithm of this version is for {task}: let a peer join, for example 'hgb'")
-    return ours + joined
+            known = [a.name for a in ours.values()]
+            raise ValueError(f"no algorithm for {task} is called {unknown[0]!r}; choose from {known}")
+        chosen = [a for key, a in ours.items() if key in names]
+    chosen = [*own, *chosen, *(a for name in peers or [] for a in _installed(name) if task in a.tasks)]
+    if not chosen:
+        raise ValueError(f"no algorithm to compare for {task}: name one, or add a peer, for example 'hgb'")
+    if len({a.name for a in chosen}) < len(chosen):
+        raise ValueError("two algorithms have the same name: rename one of them")
+    return chosen
 
 
-def peer(name: str) -> tuple[Algorithm, ...]:
-    """The algorithms of a peer, if it is installed."""
+def _installed(name: str) -> tuple[Algorithm, ...]:
     if name not in PEERS:
-        raise ValueError(f"no peer is called {name!r}; there are {sorted(PEERS)}")
+        raise ValueError(f"no peer is called {name!r}; choose from {sorted(PEERS)}")
     try:
-        importlib.import_module(MODULES[name])
+        importlib.import_module("sklearn" if name == "hgb" else name)
     except ImportError:
-        raise ValueError(f"{name} is not installed here: pip install {name}, or leave it out") from None
+        raise ValueError(f"{name} is not installed: pip install {name}, or leave it out") from None
     return PEERS[name]
+
+
+def task_of(n_classes: int) -> str:
+    return {0: REGRESSION, 2: BINARY}.get(n_classes, MULTICLASS)

@@ -1,12 +1,13 @@
 """Cells: one algorithm with one setting in one fold, each a pure function of the rows and the seed.
 
-A cell decides inside its training rows how good its setting looks (inner loss) and then tests once on the fold's rows.
-Nested cross-validation is read off the cells afterwards: in each fold the setting of least inner loss is tested.
+A cell scores its setting by splits of the fold's training rows (inner loss), then trains on all of them and tests on
+the fold's rows. Nested cross-validation follows from the cells: in each fold the setting of least inner loss counts.
 """
 
 import time
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from electorate.comparison import folds
 from electorate.comparison.algorithms import Algorithm, Facts
-from electorate.comparison.rows import Coder, Rows
+from electorate.comparison.rows import Coder, Floats, Rows
 
-SMALLEST = float(np.finfo(np.float64).eps)  # a probability of 0 costs no more than this one
+SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
 
 
 @dataclass(frozen=True)
 class Cell:
-    """algorithm, setting: places in the list and in its grid."""
+    """algorithm, setting: positions in the list of algorithms and in the grid."""
 
     algorithm: int
     setting: int
@@ -31,26 +32,24 @@ class Cell:
 
 @dataclass(frozen=True)
 class Tested:
-    """What a cell found. losses, log_losses: of the rows of its fold, in order."""
+    """The result of a cell. losses, log_losses: of the rows of its fold, in order."""
 
     inner: float
-    losses: NDArray[np.float64]
-    log_losses: NDArray[np.float64]  # empty for a quantity
+    losses: Floats
+    log_losses: Floats  # empty for regression
     size: int
     fit_seconds: float
     predict_seconds: float
 
 
-def in_order(algorithms: list[Algorithm], n_folds: int) -> list[Cell]:
-    """First settings first, fold by fold, all algorithms in each: whatever is cut off, the rest is comparable."""
-    most = max(len(a.grid) for a in algorithms)
-    return [
-        Cell(a, s, fold)
-        for s in range(most)
-        for fold in range(n_folds)
-        for a in range(len(algorithms))
-        if s < len(algorithms[a].grid)
-    ]
+@dataclass(frozen=True)
+class Failed:
+    """A cell whose estimator raised an error."""
+
+    message: str
+
+
+Result = Tested | Failed
 
 
 @dataclass(frozen=True)
@@ -62,71 +61,76 @@ class Protocol:
     seed: int
     n_classes: int
 
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """First settings first, fold by fold, all algorithms in each: a run that is cut short stays comparable."""
+        return [
+            Cell(a, setting, fold)
+            for setting in range(max(len(algorithm.grid) for algorithm in self.algorithms))
+            for fold in range(self.n_folds)
+            for a, algorithm in enumerate(self.algorithms)
+            if setting < len(algorithm.grid)
+        ]
 
-def run(cell: Cell, rows: Rows, protocol: Protocol) -> Tested:
-    """One thread each: cells run side by side, and threads that wait for each other cost peers dearly.
 
-    Warnings of hundreds of fits help nobody; those of the winner's are shown.
-    """
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return _run(cell, rows, protocol)
+def run(cell: Cell, rows: Rows, protocol: Protocol) -> Result:
+    """Run a cell with one thread, since cells run side by side. Warnings are hidden; the winner's fit repeats them."""
+    try:
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _test(cell, rows, protocol)
+    except Exception as error:  # of the estimator: it is reported below the table
+        return Failed(f"{type(error).__name__}: {error}"[:500])
 
 
-def _run(cell: Cell, rows: Rows, protocol: Protocol) -> Tested:
+def _test(cell: Cell, rows: Rows, protocol: Protocol) -> Tested:
     part = folds.outer(rows.target, protocol.n_folds, protocol.seed)
     training = rows.take(np.flatnonzero(part != cell.fold))
     testing = rows.take(np.flatnonzero(part == cell.fold))
     inner = []
-    for learn, decide in folds.inner(training.target, cell.fold, protocol.seed):
-        model = _fit(cell, training.take(learn), protocol)
-        deciding = training.take(decide)
-        inner.append(float(np.average(_losses(model, deciding, protocol.n_classes)[0], weights=deciding.weight)))
+    for learn, validate in folds.inner(training.target, cell.fold, protocol.seed):
+        model = Fitted(cell, training.take(learn), protocol)
+        validation = training.take(validate)
+        inner.append(float(np.average(model.losses(validation)[0], weights=validation.weight)))
     started = time.perf_counter()
-    model = _fit(cell, training, protocol)
+    model = Fitted(cell, training, protocol)
     fitted = time.perf_counter()
-    losses, log_losses = _losses(model, testing, protocol.n_classes)
+    losses, log_losses = model.losses(testing)
     passed = time.perf_counter() - fitted
-    return Tested(float(np.mean(inner)), losses, log_losses, size_of(model.model), fitted - started, passed)
+    return Tested(float(np.mean(inner)), losses, log_losses, _size_of(model.model), fitted - started, passed)
 
 
-@dataclass(frozen=True)
 class Fitted:
-    """present: the label of each column of the model's probabilities. model None: there was one label only."""
+    """The estimator of a cell, fitted to rows. model is None where the rows have one class only."""
 
-    model: Any
-    present: NDArray[np.int64]
-    coder: Coder
+    def __init__(self, cell: Cell, raw: Rows, protocol: Protocol) -> None:
+        algorithm = protocol.algorithms[cell.algorithm]
+        self.n_classes = protocol.n_classes
+        self.coder = Coder(raw)
+        rows = self.coder(raw)
+        model = algorithm.build(algorithm.grid[cell.setting], Facts(rows.categorical, protocol.seed, rows.widest))
+        target: NDArray[Any] = rows.target
+        if self.n_classes:  # peers need class codes from 0 to K - 1, without gaps
+            self.present, target = np.unique(target, return_inverse=True)
+        weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
+        is_constant = self.n_classes > 0 and len(self.present) == 1
+        self.model: Any = None if is_constant else model.fit(rows.matrix, target, **weighted)
 
-
-def _fit(cell: Cell, raw: Rows, protocol: Protocol) -> Fitted:
-    algorithm = protocol.algorithms[cell.algorithm]
-    coder = Coder(raw)
-    rows = coder(raw)
-    facts = Facts(rows.categorical, protocol.seed, rows.widest)
-    model = algorithm.build(algorithm.grid[cell.setting], facts)
-    weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
-    if not protocol.n_classes:
-        return Fitted(model.fit(rows.matrix, rows.target, **weighted), np.empty(0, dtype=np.int64), coder)
-    present, codes = np.unique(rows.target, return_inverse=True)  # peers want 0 to K - 1, without gaps
-    return Fitted(model.fit(rows.matrix, codes, **weighted) if len(present) > 1 else None, present, coder)
-
-
-def _losses(fitted: Fitted, raw: Rows, n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each row, 0 or 1 and the log loss; for regression, the absolute error and nothing."""
-    rows = fitted.coder(raw)
-    if not n_classes:
-        losses = np.abs(_finite(fitted.model.predict(rows.matrix), "prediction") - rows.target)
-        return _finite(losses, "absolute error").astype(np.float64), np.empty(0)
-    proba = np.zeros((rows.n_rows, n_classes))
-    given = 1.0 if fitted.model is None else fitted.model.predict_proba(rows.matrix)
-    proba[:, fitted.present] = _finite(given, "probability")
-    of_label = np.clip(proba[np.arange(rows.n_rows), rows.target], SMALLEST, 1.0)
-    return (np.argmax(proba, axis=1) != rows.target).astype(np.float64), -np.log(of_label)
+    def losses(self, raw: Rows) -> tuple[Floats, Floats]:
+        """For each row, 0 or 1 and the log loss; for regression, the absolute error and nothing."""
+        rows = self.coder(raw)
+        if not self.n_classes:
+            losses = np.abs(_finite(self.model.predict(rows.matrix), "prediction") - rows.target)
+            return _finite(losses, "absolute error").astype(np.float64), np.empty(0)
+        proba = np.zeros((rows.n_rows, self.n_classes))
+        found = 1.0 if self.model is None else self.model.predict_proba(rows.matrix)
+        proba[:, self.present] = _finite(found, "probability")
+        of_label = np.clip(proba[np.arange(rows.n_rows), rows.target], SMALLEST, 1.0)
+        return (np.argmax(proba, axis=1) != rows.target).astype(np.float64), -np.log(of_label)
 
 
 def _finite(values: Any, name: str) -> Any:
-    """Refuse NaN and infinity: a mean loss of NaN cannot be ranked."""
+    """Raise for NaN and infinity: a mean loss of NaN cannot be ranked."""
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         row = int(bad[0][0])
@@ -134,11 +138,9 @@ def _finite(values: Any, name: str) -> Any:
     return values
 
 
-def size_of(model: Any) -> int:
-    """Voters, or trees; 0 where a model does not say."""
+def _size_of(model: Any) -> int:
+    """The number of voters or trees; 0 where it is not known."""
     if hasattr(model, "steps_"):
         return len(model.steps_)
-    for name in ("n_iter_", "tree_count_", "n_estimators"):
-        if isinstance(getattr(model, name, None), int | np.integer):
-            return int(getattr(model, name))
-    return 0
+    sizes = (getattr(model, name, None) for name in ("n_iter_", "tree_count_", "n_estimators"))
+    return next((int(size) for size in sizes if isinstance(size, int | np.integer)), 0)

@@ -1,7 +1,7 @@
 """The folder of a comparison: the plan, the training rows, and one file per finished cell. JSON and arrays only.
 
 The plan is written first and cells are written atomically, so a run that was interrupted or killed can be resumed.
-Cells are checked when they are read: a damaged one is run again.
+Cells are checked when they are read: a damaged one is run again. Equal plans have equal cells, bit for bit.
 """
 
 import json
@@ -9,14 +9,15 @@ import logging
 import math
 import os
 import shutil
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from electorate import modelfile
-from electorate.comparison.cells import Tested
+from electorate import __version__, modelfile
+from electorate.comparison import folds
+from electorate.comparison.algorithms import LISTED, task_of
+from electorate.comparison.cells import Failed, Protocol, Result, Tested
 from electorate.comparison.rows import Rows, restore, store
 from electorate.modelfile import ModelFormatError, meta_value, require
 from electorate.safe_write import write_text
@@ -25,69 +26,56 @@ _log = logging.getLogger("electorate")
 
 KIND = "electorate comparison cell"
 PLAN, CELLS, ROWS = "comparison.json", "cells", "rows"
-UNFINISHED = {CELLS, ROWS, PLAN + ".tmp"}  # what a run that was killed at its start may leave
+UNFINISHED = {CELLS, ROWS, PLAN + ".tmp"}  # files that a run killed at its start may leave
+META = {"inner": float, "size": int, "fit_seconds": float, "predict_seconds": float}  # of a cell, besides its arrays
 
 
-@dataclass(frozen=True)
-class Failed:
-    """A cell whose estimator raised an error."""
-
-    message: str
-
-
-Result = Tested | Failed
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What every valid result has. n_rows: rows tested by each cell, by its number. labels: losses are 0 or 1."""
-
-    n_rows: list[int]
-    labels: bool
-
-    def fault(self, number: int, result: Tested) -> str | None:
-        """What is wrong with a result, or None."""
-        n_rows = self.n_rows[number]
-        for name, wanted in (("losses", n_rows), ("log_losses", n_rows if self.labels else 0)):
-            values = getattr(result, name)
-            if len(values) != wanted:
-                return f"{name} has {len(values)} values for {wanted} rows"
-            bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
-            if bad.size:
-                return f"{name}[{bad[0]}] is {values[bad[0]]}"
-        if self.labels and not np.all((result.losses == 0) | (result.losses == 1)):
-            return "losses of class labels must be 0 or 1"
-        for name in ("inner", "size", "fit_seconds", "predict_seconds"):
-            value = getattr(result, name)
-            if not (math.isfinite(value) and value >= 0):
-                return f"{name} is {value}"
-        return None
+def plan_of(protocol: Protocol, rows: Rows, locked: float) -> dict[str, Any]:
+    return {
+        "electorate": __version__,
+        "task": task_of(protocol.n_classes),
+        "classes": protocol.n_classes,
+        "algorithms": [{"name": a.name, "grid": list(a.grid)} for a in protocol.algorithms],
+        "folds": protocol.n_folds,
+        "seed": protocol.seed,
+        "locked": locked,
+        "rows": rows.digest(),  # last: another seed has other rows too, and the first difference is reported
+    }
 
 
 class Journal:
-    """Reads and writes the folder of a comparison; expected: needed to read cells."""
+    """Reads and writes the folder of a comparison. A dict from cell numbers to results can take its place."""
 
-    def __init__(self, folder: str | os.PathLike[str], expected: Expected | None = None) -> None:
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = os.fspath(folder)
-        self.expected = expected
+        self.n_tested: list[int] | None = None  # rows that each cell tests; None: cells are not checked
         self._reported: set[int] = set()
+
+    def path(self, *names: str) -> str:
+        return os.path.join(self.folder, *names)
 
     # ------------------------------------------------------------ the plan
 
-    def open(self, plan: dict[str, Any], rows: Rows) -> None:
-        """Start, or resume the same plan; a folder with another comparison, or with other files, is refused."""
-        before = self.read_plan()
+    def open(self, protocol: Protocol, rows: Rows, locked: float) -> None:
+        """Start, or resume the same plan; a folder with another comparison or with other files is refused."""
+        plan, before = plan_of(protocol, rows, locked), self.read_plan()
         if before is None:
             self._refuse_other_files()
-            os.makedirs(os.path.join(self.folder, CELLS), exist_ok=True)
-            self._write_json(PLAN, plan)  # before the rows: what follows can be resumed
+            os.makedirs(self.path(CELLS), exist_ok=True)
+            write_text(self.path(PLAN), json.dumps(plan, indent=1))  # before the rows, so that a kill can be resumed
         elif before != plan:
-            raise ValueError(_difference(self.folder, before, plan))
-        os.makedirs(os.path.join(self.folder, CELLS), exist_ok=True)
-        store(rows, os.path.join(self.folder, ROWS))
+            name = next((key for key in plan if before.get(key) != plan[key]), "comparison")
+            what = {"rows": "a comparison with other rows", "comparison": "another comparison"}
+            found = what.get(name, f"a comparison with another {name}")
+            raise ValueError(f"the folder {self.folder!r} holds {found}: use another folder, or remove it")
+        os.makedirs(self.path(CELLS), exist_ok=True)
+        store(rows, self.path(ROWS))
+        sizes = np.bincount(folds.outer(rows.target, protocol.n_folds, protocol.seed), minlength=protocol.n_folds)
+        self.n_tested = [int(sizes[cell.fold]) for cell in protocol.cells]
+        self.n_classes = protocol.n_classes
 
     def read_plan(self) -> dict[str, Any] | None:
-        path = os.path.join(self.folder, PLAN)
+        path = self.path(PLAN)
         if not os.path.exists(path):
             return None
         try:
@@ -96,68 +84,62 @@ class Journal:
             assert isinstance(plan, dict)
             return plan
         except (ValueError, AssertionError):
-            raise ValueError(f"{path} is damaged: remove the folder {self.folder!r} to begin anew") from None
+            raise ValueError(f"{path} is damaged: remove the folder {self.folder!r} to start again") from None
+
+    def read_protocol(self) -> Protocol:
+        """What a worker process needs besides the rows."""
+        plan = self.read_plan()
+        assert plan is not None, "the folder has no plan"
+        algorithms = []
+        for entry in plan["algorithms"]:
+            listed = next(a for a in LISTED if a.name == entry["name"] and plan["task"] in a.tasks)
+            algorithms.append(replace(listed, grid=tuple(entry["grid"])))
+        return Protocol(algorithms, plan["folds"], plan["seed"], plan["classes"])
+
+    def read_rows(self) -> Rows:
+        return restore(self.path(ROWS))
+
+    def close(self) -> None:
+        """Remove the copy of the rows; cells stay."""
+        shutil.rmtree(self.path(ROWS), ignore_errors=True)
 
     def _refuse_other_files(self) -> None:
-        """Refuse a folder without a plan, unless it is what a run that was killed at its start leaves."""
-        if not os.path.isdir(self.folder):
-            return
-        cells = os.path.join(self.folder, CELLS)
-        names = set(os.listdir(self.folder)) - UNFINISHED
-        names |= set(os.listdir(cells)) if os.path.isdir(cells) else set()
+        """Refuse a folder without a plan, unless it is what a run killed at its start leaves."""
+        names = set(os.listdir(self.folder)) - UNFINISHED if os.path.isdir(self.folder) else set()
+        names |= set(os.listdir(self.path(CELLS))) if os.path.isdir(self.path(CELLS)) else set()
         if names:
             raise ValueError(
                 f"the folder {self.folder!r} holds something else ({min(names)!r}) and no {PLAN}: "
                 "choose another folder, or remove it"
             )
 
-    def rows(self) -> Rows:
-        return restore(os.path.join(self.folder, ROWS))
-
-    def close(self) -> None:
-        """Everything is done: the copy of the rows goes, the cells stay."""
-        shutil.rmtree(os.path.join(self.folder, ROWS), ignore_errors=True)
-
     # ------------------------------------------------------------ cells
 
-    def _path(self, number: int) -> str:
-        return os.path.join(self.folder, CELLS, f"{number:05d}.cell")
+    def _cell(self, number: int) -> str:
+        return self.path(CELLS, f"{number:05d}.cell")
 
-    def put(self, number: int, result: Result) -> None:
+    def __setitem__(self, number: int, result: Result) -> None:
         if isinstance(result, Failed):
-            modelfile.write(self._path(number), KIND, {"failed": result.message}, {})
-            return
-        names = ("inner", "size", "fit_seconds", "predict_seconds")
-        meta = {name: getattr(result, name) for name in names}
-        arrays = {"losses": result.losses, "log_losses": result.log_losses}
-        modelfile.write(self._path(number), KIND, meta, arrays)
+            modelfile.write(self._cell(number), KIND, {"failed": result.message}, {})
+        else:
+            arrays = {"losses": result.losses, "log_losses": result.log_losses}
+            modelfile.write(self._cell(number), KIND, {name: getattr(result, name) for name in META}, arrays)
 
     def get(self, number: int) -> Result | None:
-        """The result of a cell; None if it is missing or damaged, and has to be run."""
-        path = self._path(number)
+        """The result of a cell; None if it is missing or damaged and has to be run."""
+        path = self._cell(number)
         try:
             result = _read_cell(path)
+            if isinstance(result, Tested) and self.n_tested is not None:
+                _check_cell(path, result, self.n_tested[number], self.n_classes > 0)
+            return result
         except FileNotFoundError:
             return None
         except ModelFormatError as error:
-            self._report(number, str(error))
+            if number not in self._reported:
+                self._reported.add(number)
+                _log.warning("damaged cell, it is run again: %s", error)
             return None
-        if isinstance(result, Failed) or self.expected is None:
-            return result
-        fault = self.expected.fault(number, result)
-        if fault is None:
-            return result
-        self._report(number, f"{path}: {fault}")
-        return None
-
-    def _report(self, number: int, message: str) -> None:
-        if number not in self._reported:
-            self._reported.add(number)
-            _log.warning("damaged cell, it is run again: %s", message)
-
-    def _write_json(self, name: str, value: Any) -> None:
-        path = os.path.join(self.folder, name)
-        write_text(path, json.dumps(value, indent=1))
 
 
 def _read_cell(path: str) -> Result:
@@ -166,34 +148,23 @@ def _read_cell(path: str) -> Result:
         raise ModelFormatError(f"{path}: a file of the kind {contents.kind!r}, not a cell")
     if "failed" in contents.meta:
         return Failed(meta_value(contents, "failed", str))
-    return Tested(
-        meta_value(contents, "inner", float),
-        np.array(require(contents, "losses", "<f8", (None,))),
-        np.array(require(contents, "log_losses", "<f8", (None,))),
-        meta_value(contents, "size", int),
-        meta_value(contents, "fit_seconds", float),
-        meta_value(contents, "predict_seconds", float),
-    )
+    values: dict[str, Any] = {name: meta_value(contents, name, kind) for name, kind in META.items()}
+    arrays = {name: np.array(require(contents, name, "<f8", (None,))) for name in ("losses", "log_losses")}
+    return Tested(**values | arrays)
 
 
-class Memory:
-    """Takes the place of a journal where nothing is stored."""
-
-    folder = None
-
-    def __init__(self) -> None:
-        self._results: dict[int, Result] = {}
-
-    def put(self, number: int, result: Result) -> None:
-        self._results[number] = result
-
-    def get(self, number: int) -> Result | None:
-        return self._results.get(number)
-
-
-def _difference(folder: str, before: dict[str, Any], plan: dict[str, Any]) -> str:
-    with suppress(StopIteration):
-        name = next(key for key in plan if before.get(key) != plan[key])
-        what = "other rows" if name == "rows" else f"another {name}"
-        return f"the folder {folder!r} holds a comparison with {what}: give another folder, or remove it"
-    return f"the folder {folder!r} holds another comparison: give another folder, or remove it"
+def _check_cell(path: str, result: Tested, n_rows: int, is_classified: bool) -> None:
+    """Raise for a result that no run writes."""
+    for name, wanted in (("losses", n_rows), ("log_losses", n_rows if is_classified else 0)):
+        values = getattr(result, name)
+        if len(values) != wanted:
+            raise ModelFormatError(f"{path}: {name} has {len(values)} values for {wanted} rows")
+        bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        if bad.size:
+            raise ModelFormatError(f"{path}: {name}[{bad[0]}] is {values[bad[0]]}")
+    if is_classified and not np.all((result.losses == 0) | (result.losses == 1)):
+        raise ModelFormatError(f"{path}: losses of class labels must be 0 or 1")
+    for name in META:
+        value = getattr(result, name)
+        if not (math.isfinite(value) and value >= 0):
+            raise ModelFormatError(f"{path}: {name} is {value}")

@@ -1,7 +1,7 @@
 """Tests of two or more algorithms over several data sets, each a function of a few numbers.
 
-Nothing here trains or knows a table. Tests of a hypothesis give two-sided p-values; the Poisson binomial test gives a
-probability. Exact where that can be counted.
+Tests of a hypothesis return two-sided p-values; the Poisson binomial test returns a probability. They are exact where
+enumeration is feasible.
 """
 
 import numpy as np
@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 from scipy import special
 
 Floats = NDArray[np.float64]
-EXACT_RANKS = 60  # differences up to which the signed ranks are counted, not approximated
+EXACT_RANKS = 60  # up to so many differences the distribution of the signed ranks is exact
 
 
 # ---------------------------------------------------------------- the Poisson binomial test
 
 
 def chance_of_better(wins: float, losses: float) -> float:
-    """That one algorithm errs less often than another on one data set, from the rows on which only one of them errs.
+    """The probability that one algorithm errs less often than another on one data set.
 
-    wins: rows that only the other gets wrong. The share of wins among such rows has a uniform prior, so a
-    Beta(wins + 1, losses + 1) posterior; the chance is that it is more than a half (Lacoste, Laviolette and Marchand
-    2012, "Bayesian comparison of machine learning algorithms on single and multiple datasets").
+    wins: rows that only the other gets wrong; losses: rows that only the first gets wrong. The share of wins among them
+    has a uniform prior, so a Beta(wins + 1, losses + 1) posterior; the result is the probability that it exceeds 1/2
+    (Lacoste, Laviolette and Marchand 2012, "Bayesian comparison of machine learning algorithms on single and multiple
+    datasets").
     """
     if not (wins >= 0 and losses >= 0):
         raise ValueError(f"{wins} wins and {losses} losses: counts of rows cannot be negative")
@@ -28,19 +29,19 @@ def chance_of_better(wins: float, losses: float) -> float:
 
 
 def chance_if_independent(error: float, other: float, rows: int) -> float:
-    """As chance_of_better where only the two error rates are known: as if the rows they get wrong were unrelated."""
+    """`chance_of_better` from two error rates alone, as if the errors of the two algorithms were independent."""
     return chance_of_better(rows * other * (1 - error), rows * error * (1 - other))
 
 
 def chances_of_all_pairings(errors: int, others: int, rows: int) -> tuple[float, float]:
-    """The least and the largest chance_of_better that numbers of errors allow, however the two share their rows."""
+    """The least and the largest `chance_of_better` that numbers of errors allow, over all numbers of common errors."""
     both = range(max(0, errors + others - rows), min(errors, others) + 1)
     chances = [chance_of_better(others - k, errors - k) for k in both]
     return min(chances), max(chances)
 
 
 def poisson_binomial(chances: Floats) -> Floats:
-    """The law of the number of successes of independent trials with these chances: 0, 1, ..., all of them."""
+    """Probabilities of 0, 1, ..., n successes in n independent trials with these probabilities."""
     law = np.ones(1)
     for chance in np.asarray(chances, dtype=np.float64):
         law = np.append(law * (1 - chance), 0.0) + np.append(0.0, law * chance)
@@ -48,9 +49,10 @@ def poisson_binomial(chances: Floats) -> Floats:
 
 
 def chance_of_majority(chances: Floats) -> float:
-    """The Poisson binomial test: that an algorithm is better on more than half of the data sets.
+    """The Poisson binomial test: the probability that an algorithm is better on more than half of the data sets.
 
-    chances: of being better on each. Exactly half of them counts half, so the chances of two algorithms add up to 1.
+    chances: of being better on each. Exactly half of the data sets counts half, so the probabilities of two algorithms
+    add up to 1.
     """
     law = poisson_binomial(chances)
     twice = 2 * np.arange(len(law))
@@ -61,7 +63,7 @@ def chance_of_majority(chances: Floats) -> float:
 
 
 def sign_test(difference: Floats) -> float:
-    """By wins and losses alone, exactly; data sets without a difference say nothing and are left out."""
+    """The exact sign test of wins and losses; data sets without a difference are left out."""
     wins, losses = int(np.sum(difference < 0)), int(np.sum(difference > 0))
     if wins + losses == 0:
         return 1.0
@@ -69,9 +71,9 @@ def sign_test(difference: Floats) -> float:
 
 
 def wilcoxon_test(difference: Floats) -> float:
-    """Signed ranks of the sizes of the differences (Wilcoxon 1945): zeros are left out, equal sizes share a rank.
+    """The signed-rank test (Wilcoxon 1945): differences of 0 are left out, equal ones share a rank.
 
-    Exact up to 60 differences, with equal ranks too; beyond, normal with the correction for them.
+    Exact up to 60 differences, with ties too; beyond, a normal approximation with the correction for ties.
     """
     there = difference[difference != 0]
     if not len(there):
@@ -85,7 +87,7 @@ def wilcoxon_test(difference: Floats) -> float:
 
 
 def _share_of_signs(ranks: Floats, most: float) -> float:
-    """Of all ways to sign the ranks, those whose positive ones add up to at most this."""
+    """The share of all sign patterns whose positive ranks add up to at most `most`."""
     whole = np.rint(2 * ranks).astype(np.int64)  # shared ranks are halves
     law = np.zeros(int(whole.sum()) + 1)
     law[0] = 1.0
@@ -96,7 +98,7 @@ def _share_of_signs(ranks: Floats, most: float) -> float:
 
 
 def t_test(difference: Floats) -> float:
-    """Student's paired test: by mean and deviation, as if the differences were normal."""
+    """Student's paired t-test, which assumes normal differences."""
     n = len(difference)
     if n < 2:
         return 1.0
@@ -110,22 +112,22 @@ def t_test(difference: Floats) -> float:
 
 
 def ranks_of(values: Floats) -> Floats:
-    """1 for the least; equal values share the mean of their ranks."""
+    """Ranks from 1 for the least; equal values share the mean of their ranks."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[place])
 
 
 def rank_rows(errors: Floats) -> Floats:
-    """[data set, algorithm]: the ranks within each data set."""
+    """[data set, algorithm]: ranks within each data set."""
     return np.array([ranks_of(row) for row in errors])
 
 
 def friedman_test(errors: Floats) -> tuple[float, float]:
-    """The statistic and p-value of "all algorithms are alike" (Friedman 1937), corrected for equal ranks.
+    """The statistic and p-value of the hypothesis of equal ranks (Friedman 1937), corrected for ties.
 
-    errors: [data set, algorithm]. The law of the statistic is approximate: chi-square with one degree less than there
-    are algorithms.
+    errors: [data set, algorithm]. The p-value uses the chi-square approximation, with one degree of freedom less than
+    there are algorithms.
     """
     n, k = errors.shape
     ranks = rank_rows(errors)
@@ -151,7 +153,7 @@ def nemenyi_test(errors: Floats) -> Floats:
 
 
 def critical_difference(n_sets: int, n_algorithms: int, level: float = 0.05) -> float:
-    """Mean ranks farther apart than this differ at the level, all pairs at once (Nemenyi)."""
+    """Mean ranks farther apart than this differ at the level, over all pairs at once (Nemenyi)."""
     from scipy.stats import studentized_range
 
     q = float(studentized_range.ppf(1 - level, n_algorithms, np.inf)) / np.sqrt(2)
@@ -159,7 +161,7 @@ def critical_difference(n_sets: int, n_algorithms: int, level: float = 0.05) -> 
 
 
 def holm(p: Floats) -> Floats:
-    """p-values of several tests, adjusted so that the chance of any false alarm stays what it was (Holm 1979)."""
+    """p-values of several tests, adjusted to bound the probability of any false positive (Holm 1979)."""
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty(len(p))

@@ -1,30 +1,30 @@
-"""The rows of a comparison as plain arrays: numbers, category codes, labels as numbers. Stored without pickling.
+"""The rows of a comparison as plain arrays: numbers, category codes and class codes. Stored without pickling.
 
-Codes follow the sorted order of the categories; a fit sees those of its own rows, numbered anew, and every other
-category as missing. So edges, categories and all else are learned inside every fit, from its rows alone.
+Every fit learns bin edges, categories and all else from its own rows alone: categories that its rows lack are missing.
 """
 
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from electorate.comparison.algorithms import BINARY, MULTICLASS, REGRESSION
 from electorate.data.bins import read_block
 from electorate.data.inputs import category_columns, check_labels
 from electorate.data.table import ArrayTable, Categories, SparseTable, Table, numeric_codes, read_table, refuse_infinite
 
-MOST_WHOLE_LABELS = 20  # whole numbers of more distinct values are taken for a quantity
+MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]  # positions of rows
 
 
 @dataclass(frozen=True)
 class Rows:
-    """matrix: [row, column] of float64, or CSR. target: label numbers (int64) or a quantity (float64).
+    """matrix: [row, column] of float64, or CSR. target: class codes (int64) or, for regression, float64.
 
     weight: of the rows, all positive, or None.
     """
@@ -33,15 +33,15 @@ class Rows:
     target: NDArray[Any]
     categorical: list[int]
     widest: int
-    weight: NDArray[np.float64] | None = None
+    weight: Floats | None = None
 
     @property
     def n_rows(self) -> int:
         return len(self.target)
 
-    def take(self, which: NDArray[np.int64]) -> "Rows":
+    def take(self, which: Places) -> "Rows":
         weight = None if self.weight is None else self.weight[which]
-        return Rows(self.matrix[which], self.target[which], self.categorical, self.widest, weight)
+        return replace(self, matrix=self.matrix[which], target=self.target[which], weight=weight)
 
     def digest(self) -> str:
         digest = hashlib.sha256()
@@ -53,11 +53,11 @@ class Rows:
 
 
 class Coder:
-    """The categories of some rows, numbered in order; what they do not hold is missing."""
+    """Numbers the categories of some rows in order; categories that these rows lack become missing."""
 
     def __init__(self, rows: Rows) -> None:
-        self.known = {j: np.unique(rows.matrix[:, j]) for j in rows.categorical}
-        self.known = {j: values[~np.isnan(values)] for j, values in self.known.items()}
+        columns = {j: np.unique(rows.matrix[:, j]) for j in rows.categorical}
+        self.known = {j: values[~np.isnan(values)] for j, values in columns.items()}
 
     def __call__(self, rows: Rows) -> Rows:
         if not self.known:
@@ -65,38 +65,21 @@ class Coder:
         matrix = np.array(rows.matrix)
         for j, known in self.known.items():
             matrix[:, j] = numeric_codes(matrix[:, j], Categories(known))
-        return Rows(matrix, rows.target, rows.categorical, max(map(len, self.known.values())), rows.weight)
+        return replace(rows, matrix=matrix, widest=max(map(len, self.known.values())))
+
+
+# ---------------------------------------------------------------- reading
 
 
 def read_rows(
-    X: Any, y: Any, task: str, categorical_features: Any, weight: NDArray[np.float64] | None = None
+    X: Any, y: Any, task: str, categorical_features: Any, weight: Floats | None = None
 ) -> tuple[Rows, NDArray[Any]]:
-    """The rows, and the classes their labels number (none for a quantity)."""
+    """The rows, and the classes that their codes stand for (none for regression)."""
     table = as_table(X)
-    target, classes = read_target(y, table.n_rows, task)
-    wanted = category_columns(table, categorical_features, table.category_columns())
-    categories = {column: Categories(table.levels(column)) for column in wanted}
+    target, classes = _read_target(y, table.n_rows, task)
+    categories = read_categories(table, categorical_features)
     matrix = read_matrix(X, table, categories)
-    widest = max((len(c.levels) for c in categories.values()), default=0)
-    return Rows(matrix, target, wanted, widest, weight), classes
-
-
-def read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Weights that are numbers, none negative, not all 0."""
-    if sample_weight is None:
-        return None
-    try:
-        weight = np.asarray(_array(sample_weight), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight holds texts: weights are numbers") from None
-    if weight.shape != (n_rows,):
-        raise ValueError(f"X has {n_rows} rows, sample_weight has the shape {weight.shape}")
-    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
-    if bad.size:
-        raise ValueError(f"the weight of row {int(bad[0])} is {weight[bad[0]]}: weights are numbers from 0 on")
-    if not np.any(weight):
-        raise ValueError("all weights are 0")
-    return weight
+    return Rows(matrix, target, list(categories), widest_of(categories), weight), classes
 
 
 def as_table(X: Any) -> Table:
@@ -105,7 +88,18 @@ def as_table(X: Any) -> Table:
     return read_table(np.asarray(X) if isinstance(X, list | tuple) else X)
 
 
+def read_categories(table: Table, categorical_features: Any) -> dict[int, Categories]:
+    """The categories of each category column."""
+    wanted = category_columns(table, categorical_features, table.category_columns())
+    return {column: Categories(table.levels(column)) for column in wanted}
+
+
+def widest_of(categories: dict[int, Categories]) -> int:
+    return max((len(c.levels) for c in categories.values()), default=0)
+
+
 def read_matrix(X: Any, table: Table, categories: dict[int, Categories]) -> Any:
+    """The columns as float64, with the codes of the categories; CSR for a sparse table without categories."""
     if isinstance(table, SparseTable) and not categories:
         matrix = sparse.csr_array(X, dtype=np.float64)
         bad = np.flatnonzero(np.isinf(matrix.data))
@@ -122,56 +116,62 @@ def read_matrix(X: Any, table: Table, categories: dict[int, Categories]) -> Any:
     return block
 
 
-# ---------------------------------------------------------------- the target
+def read_weight(sample_weight: Any, n_rows: int) -> Floats:
+    """Weights as numbers; raise if one is negative or all are 0."""
+    weight = _read_numbers(sample_weight, n_rows, "sample_weight", "sample_weight holds texts: weights are numbers")
+    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+    if bad.size:
+        raise ValueError(f"the weight of row {int(bad[0])} is {weight[bad[0]]}: weights must be finite and at least 0")
+    if not np.any(weight):
+        raise ValueError("all weights are 0")
+    return weight
 
 
 def guess_task(y: Any) -> str:
-    """Labels or a quantity, by what y holds: texts are labels; fractions, and many whole numbers, a quantity."""
+    """Treat float targets, and integer targets with more than 20 distinct values, as regression."""
     values = np.asarray(_array(y))
     if values.dtype.kind not in "iuf":
         return "classification"
-    there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    whole = values.dtype.kind in "iu" or bool(np.all(there == np.rint(there)))
-    return "classification" if whole and len(np.unique(there)) <= MOST_WHOLE_LABELS else "regression"
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    is_integer = values.dtype.kind in "iu" or bool(np.all(finite == np.rint(finite)))
+    return "classification" if is_integer and len(np.unique(finite)) <= MOST_INTEGER_CLASSES else "regression"
 
 
-def read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def _read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[Any]]:
     kind = guess_task(y) if task == "auto" else task
     if kind == "regression":
-        return _quantity(y, n_rows), np.empty(0)
+        texts = "the target holds texts, and regression needs numbers: use task='classification'"
+        target = _read_numbers(y, n_rows, "y", texts)
+        bad = np.flatnonzero(~np.isfinite(target))
+        if bad.size:
+            raise ValueError(f"the target of row {int(bad[0])} is {target[bad[0]]}: drop such rows")
+        return target, np.empty(0)
     if kind != "classification":
         raise ValueError(f"task is {task!r}: it must be 'auto', 'classification' or 'regression'")
-    labels = check_labels("compare", y, n_rows)
-    classes, target = np.unique(labels, return_inverse=True)
+    classes, codes = np.unique(check_labels("compare", y, n_rows), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"the target has one class only, {classes.tolist()[0]!r}: there is nothing to compare")
     if len(classes) > max(2, n_rows // 2):
         raise ValueError(
             f"the target has {len(classes)} different labels in {n_rows} rows: is it the right column? "
-            "If it is a number to predict, say task='regression'"
+            "If it is a number to predict, use task='regression'"
         )
-    return target.astype(np.int64), classes
+    return codes.astype(np.int64), classes
 
 
-def _quantity(y: Any, n_rows: int) -> NDArray[np.float64]:
+def _read_numbers(values: Any, n_rows: int, name: str, texts: str) -> Floats:
+    """One number per row. texts: the message for values that are not numbers."""
     try:
-        target = np.asarray(_array(y), dtype=np.float64)
+        numbers = np.asarray(_array(values), dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("the target holds texts, and regression needs numbers: use task='classification'") from None
-    if target.shape != (n_rows,):
-        raise ValueError(f"X has {n_rows} rows, y has the shape {target.shape}")
-    bad = np.flatnonzero(~np.isfinite(target))
-    if bad.size:
-        raise ValueError(f"the target of row {int(bad[0])} is {target[bad[0]]}: drop such rows")
-    return target
+        raise ValueError(texts) from None
+    if numbers.shape != (n_rows,):
+        raise ValueError(f"X has {n_rows} rows, {name} has the shape {numbers.shape}")
+    return numbers
 
 
 def _array(y: Any) -> Any:
     return y.to_numpy() if hasattr(y, "to_numpy") else y
-
-
-def task_of(classes: NDArray[Any]) -> str:
-    return {0: REGRESSION, 2: BINARY}.get(len(classes), MULTICLASS)
 
 
 # ---------------------------------------------------------------- storage
@@ -194,17 +194,15 @@ def store(rows: Rows, folder: str) -> None:
 
 
 def restore(folder: str) -> Rows:
-    """What `store` wrote; dense numbers stay on the disk until they are read."""
-
-    def array(name: str) -> NDArray[Any]:
-        return np.load(os.path.join(folder, f"{name}.npy"), mmap_mode="r", allow_pickle=False)
-
+    """What `store` wrote; a dense matrix is memory-mapped."""
+    names = [name.removesuffix(".npy") for name in os.listdir(folder) if name.endswith(".npy")]
+    paths = {name: os.path.join(folder, f"{name}.npy") for name in names}
+    arrays = {name: np.load(path, mmap_mode="r", allow_pickle=False) for name, path in paths.items()}
+    matrix: Any = arrays.pop("matrix", None)
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    if matrix is None:
+        parts = tuple(arrays[name] for name in ("data", "indices", "indptr"))
+        matrix = sparse.csr_array(parts, shape=tuple(arrays["shape"].tolist()))
     with open(os.path.join(folder, "columns.json")) as file:
-        known = json.load(file)
-    if os.path.exists(os.path.join(folder, "matrix.npy")):
-        matrix: Any = array("matrix")
-    else:
-        parts = tuple(np.array(array(name)) for name in ("data", "indices", "indptr"))
-        matrix = sparse.csr_array(parts, shape=tuple(array("shape").tolist()))
-    weight = np.array(array("weight")) if os.path.exists(os.path.join(folder, "weight.npy")) else None
-    return Rows(matrix, np.array(array("target")), known["categorical"], known["widest"], weight)
+        columns = json.load(file)
+    return Rows(matrix, arrays["target"], columns["categorical"], columns["widest"], arrays.get("weight"))

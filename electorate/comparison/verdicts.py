@@ -1,7 +1,8 @@
 """Decides which differences between algorithms are larger than chance explains, and how likely each is the best.
 
-Both answers use one covariance matrix of the mean losses, enlarged for the randomness of training. A difference is
-real if it is too large for any pair of equal algorithms: the first of K is picked by the same rows that judge its lead.
+Both use one covariance matrix of the mean losses, enlarged for the randomness of training. The first of K algorithms is
+selected on the same rows that measure its lead, so a difference is "real" only if it is too large for any pair of K
+equal algorithms.
 
 The model: mean losses are roughly normal around the expected losses over draws of rows and seeds. See docs/compare.md
 for what is assumed and benchmarks/VERDICTS.md for how often the verdict is wrong.
@@ -14,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-LEVEL = 0.05  # chance of one false "real" or more, over all pairs
+LEVEL = 0.05  # probability of any false "real", over all pairs
 DRAWS = 20_000
 TABULATED = (*range(1, 11), 12, 15, 20, 24, 30, 40, 60, 120)  # degrees of freedom; others are rounded down to these
-MANY = 1_000  # degrees of freedom that count as infinitely many
+MANY = 1_000  # degrees of freedom from which infinity is used
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +75,7 @@ def covariance_of_means(rows: RowLosses) -> Floats:
     """[algorithm, algorithm] of mean losses, over draws of the rows and over training.
 
     The plain covariance over rows is multiplied so that a difference has to pass two tests. One is over rows, with the
-    variance of Nadeau and Bengio (2003) for training sets that overlap. The other is over folds, and tells when
+    variance of Nadeau and Bengio (2003) for training sets that overlap. The other is over folds, and matters where
     training in a fold changes results more than that correction allows.
     """
     plain = covariance_over_rows(rows)
@@ -83,7 +84,7 @@ def covariance_of_means(rows: RowLosses) -> Floats:
         return plain
     over_rows = training_factor(rows.n_folds) * critical(n_algorithms, 1 / np.sum(rows.share**2) - 1) ** 2
     factor = max(over_rows, _factor_over_folds(rows, plain))
-    rounding = 1e-6 * np.abs(rows.losses) @ rows.share  # keeps the matrix regular where algorithms agree on all rows
+    rounding = 1e-6 * np.abs(rows.losses) @ rows.share  # keeps the matrix regular where algorithms have equal losses
     more = np.diag(_smallest_contrasts(rows) ** 2 + rounding**2)
     return (plain + more) * (factor / critical(n_algorithms, np.inf) ** 2)
 
@@ -94,12 +95,12 @@ def training_factor(n_folds: int) -> float:
 
 
 def covariance_over_rows(rows: RowLosses) -> Floats:
-    """Of the weighted mean losses, by leaving out one row at a time: a row that dominates by its weight shows."""
+    """Of the weighted mean losses, by leaving out one row at a time: this exposes rows of dominating weight."""
     share = rows.share
     centred = rows.losses - (rows.losses @ share)[:, None]
     influence = centred * (share / np.maximum(1 - share, 0.5))
     heaviest = int(np.argmax(share))
-    if share[heaviest] > 0.5:  # its residual is inexact, or 0
+    if share[heaviest] > 0.5:  # the residual of such a row is inexact, or 0
         rest = np.where(np.arange(len(share)) == heaviest, 0.0, np.maximum(share, np.finfo(np.float64).tiny))
         influence[:, heaviest] = share[heaviest] * (rows.losses[:, heaviest] - rows.losses @ (rest / np.sum(rest)))
     return np.asarray(influence @ influence.T)
@@ -140,8 +141,8 @@ def _factor_over_folds(rows: RowLosses, plain: Floats) -> float:
     sums = contrasts @ np.array([np.bincount(fold, rows.share * losses) for losses in rows.losses])
     off = sums - sums.sum(axis=1, keepdims=True) * share
     ratio = n / (n - 1) * float(np.mean(np.sum(off**2, axis=1)[differ] / variance[differ]))
-    alike = over_rows[np.ix_(differ, differ)] ** 2 / np.outer(variance[differ], variance[differ])
-    return ratio * critical(k, (n - 1) / float(np.mean(alike))) ** 2
+    shared = over_rows[np.ix_(differ, differ)] ** 2 / np.outer(variance[differ], variance[differ])
+    return ratio * critical(k, (n - 1) / float(np.mean(shared))) ** 2
 
 
 def critical(n_algorithms: int, degrees: float) -> float:
@@ -175,11 +176,11 @@ def _critical(n_algorithms: int, degrees: float) -> float:
 
 
 def _chance_of_best(mean: Floats, covariance: Floats, tied: NDArray[np.bool_], seed: int) -> Floats:
-    """Posterior chance of the least expected loss; tied: the first and all that are not really worse.
+    """Posterior probability of the least expected loss; tied: the first and all that are not "real".
 
-    Expected losses of the tied are draws from one normal law, whose variance is estimated and often 0: then they are
-    equally likely. Without this shrinkage the best of K equal algorithms would look good by luck alone. The others
-    have a flat prior, since one bad algorithm says nothing about how far apart good ones are.
+    Expected losses of the tied are draws from one normal distribution, whose variance is estimated and often 0: then
+    they are equally likely. Without this shrinkage the best of K equal algorithms would look good by luck alone. The
+    others have a flat prior, since one bad algorithm carries no information on the differences between good ones.
     """
     k, n_tied = len(mean), int(np.sum(tied))
     if k == 1 or not np.any(covariance):
@@ -217,7 +218,7 @@ def _variance_between(mean: Floats, covariance: Floats) -> float:
 
 
 def _consistent(chance: Floats, first: int, leads_all: bool) -> Floats:
-    """The first is the best with a chance of 0.95 or more if its lead over all others is real, and only then."""
+    """Scale the probabilities so that the first has 0.95 or more exactly if its lead over all others is real."""
     if len(chance) == 1:
         return chance
     least, most = (1 - LEVEL, 1.0) if leads_all else (0.0, 1 - LEVEL - 0.01)

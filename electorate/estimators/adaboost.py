@@ -8,86 +8,116 @@ from scipy.special import softmax
 
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.base import BoostedClassifier
+from electorate.estimators.classifier import BoostedClassifier
 from electorate.model import decisions
 from electorate.theory import training as proved
 
 
 class AdaBoostClassifier(BoostedClassifier):
-    """Discrete AdaBoost; SAMME for more than two classes. In the place of scikit-learn's class.
+    """Discrete AdaBoost; SAMME for more than two classes. A drop-in replacement for scikit-learn's class.
 
-    Takes NumPy arrays, SciPy sparse matrices and dataframes (pandas, polars, pyarrow); missing values and
-    categories need no preparation. The fitted model is the same to the bit for any ``n_jobs``.
+    Takes NumPy arrays, SciPy sparse matrices, dataframes (pandas, polars, pyarrow) and Dask collections; missing
+    values and categories need no preparation. The fitted model is the same to the bit for any `n_jobs`.
 
     Parameters
     ----------
     estimator : a family (Stumps, Trees, Rules, ...), a scikit-learn classifier or None, default=None
-        What votes: see docs/families.md. None means :class:`Stumps`.
+        What votes. None means :class:`Stumps`.
     n_estimators : int, default=50
         The largest number of rounds.
     learning_rate : float, default=1.0
-        Every step is multiplied by it. The theorems hold at 1.
+        A factor of every step. The theorems hold at 1.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weights by class; "balanced" gives each class the same total weight.
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
     max_bins : int or "exact", default=255
-        Bins per column, besides one for missing values. A column with no more distinct values is searched
-        exactly. "exact" uses 16 bits and is exact up to 65,534 distinct values.
-    categorical_features : "from_dtype", array-like of positions, names or a mask, or None
-        Columns to treat as categories. "from_dtype" takes the text, category and enum columns of a dataframe.
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
     early_stopping : bool, default=False
-        Stop when the score on rows that take no part in training has not improved for ``n_iter_no_change`` rounds
-        by more than ``tol``, and keep the rounds up to the best one.
+        Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
+        keep the rounds up to the best one.
     validation_fraction : float, default=0.1
-        The part of every class set aside, unless ``fit`` is given ``X_val`` and ``y_val``. Rows are drawn by what
-        they hold: their order does not matter, and a row of weight k is drawn as k rows.
-    n_iter_no_change, tol : int, default=10, and float, default=0
-        See ``early_stopping``.
+        The fraction of every class that is set aside for validation, unless `fit` gets `X_val` and `y_val`.
+        Rows are drawn by their content: their order does not matter, and a row of weight k is drawn as k rows.
+    n_iter_no_change : int, default=10
+        Rounds without improvement after which training stops.
+    tol : float, default=0.0
+        The smallest improvement of the validation score that counts.
     scoring : {"loss", "error"}, default="loss"
-        The score to stop by: the mean of exp(-margin), or the error.
+        The validation score: the mean of exp(-margin), or the error rate.
     warm_start : bool, default=False
-        Go on from the fitted model with the same data: 50 rounds and then 100 are 100, digest for digest.
+        Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
+        rounds, digest for digest.
     n_jobs : int or None, default=None
-        Threads. None: all CPUs this process may use, one for small work. Never changes the result.
-    random_state : int, RandomState or None
-        For the rows set aside, and for wrapped estimators. Stumps and trees use no randomness.
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
-    classes_, n_classes_, n_features_in_, feature_names_in_
-        As in scikit-learn. ``classes_`` holds the classes of positive weight.
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
     estimators_ : sequence of voters
-        A read-only view; each has ``predict`` and ``to_text``.
+        A read-only view of the voters; each has `predict` and `to_text`.
     steps_ : ndarray
-        The papers' alpha, one per round.
-    estimator_weights_, estimator_errors_ : ndarray
-        scikit-learn's weight (twice the step) and the weighted error of each voter.
+        The steps alpha of the paper, one per round.
+    estimator_weights_ : ndarray
+        scikit-learn's weights: twice the steps.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
     history_ : dict of ndarray
-        Per round: step, edge, error (of the voter), objective (mean exp(-margin)), train_error, n_voters, floor (of
-        the grid of the sums), seconds, and validation if early stopping listens.
+        Per round: step, edge, error (of the voter), objective (the mean of exp(-margin)), train_error,
+        n_voters, floor (the scale of the integer sums), seconds, and validation where there are validation
+        rows.
     stop_reason_ : str
-        ``n_estimators``, ``no_edge``, ``perfect_voter``, ``validation``, ``time_limit`` or ``callback``.
+        Why training ended: `n_estimators`, `no_edge` (no voter is better than chance), `perfect_voter` (one
+        makes no error), `validation`, `time_limit`, `callback` or `interrupted`.
     best_round_ : int
-        With early stopping, the rounds kept.
+        With early stopping, the number of rounds kept.
     feature_importances_ : ndarray
         The share of the steps that rests on each column.
     digest_ : str
-        SHA-256 of the model. Equal digests are equal models.
+        SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen
-        Marks of the rows that took part, for ``certificate``; no part of the model.
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    RealAdaBoostClassifier : Voters with real outputs, and SAMME.R.
+    AdaBoostRClassifier : Real outputs without exponentials.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
 
     Notes
     -----
-    A decision of exactly 0 is ``classes_[0]``. Ties between tests go to the first column, then the first
-    threshold. ``decision_function`` and ``predict_proba`` are scikit-learn's: for two classes the votes divided by the
+    A decision of exactly 0 is `classes_[0]`. Ties between splits go to the first column, then to the lowest
+    threshold. `decision_function` and `predict_proba` are scikit-learn's: for two classes the votes divided by the
     sum of the weights, times 2; the probabilities are a softmax of that and not calibrated.
+
+    References
+    ----------
+    .. [1] Y. Freund and R. E. Schapire, "A decision-theoretic generalization of on-line learning and an application
+       to boosting", JCSS 55, 1997.
+    .. [2] J. Zhu, H. Zou, S. Rosset and T. Hastie, "Multi-class AdaBoost", Statistics and Its Interface 2, 2009.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from electorate import AdaBoostClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = AdaBoostClassifier(n_estimators=100).fit(X, y)
-    >>> model.stop_reason_
+    >>> AdaBoostClassifier(n_estimators=100).fit(X, y).stop_reason_
     'n_estimators'
     """
 

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.deepboost import DeepBoost, DeepBoostOf
 from electorate.algorithms.losses import NAMED, Exponential, log_slope
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
-from electorate.model.voter_view import RowVoter, Voters
+from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.model.voter_view import Voters
 from electorate.theory import training as proved
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import ByRows
@@ -28,49 +28,120 @@ from electorate.voters.trees import Trees
 
 
 class DeepBoostClassifier(BoostedClassifier):
-    """DeepBoost (Cortes, Mohri and Syed): Figure 2 of "Deep Boosting", for families and unions of them.
+    """DeepBoost: voters pay a price that grows with the complexity of their family.
 
-    Every voter pays Lambda = lam r + beta for each unit of its weight, with r the complexity of the family it comes
-    from. In every round the best of the new voters and of all earlier ones moves; a step can cancel a voter exactly.
-    Trees are searched layer by layer, and a leaf that is not worth its price stays. Parameters not listed, methods and
-    attributes are those of :class:`AdaBoostRClassifier`.
+    Figure 2 of [1]_, for families and unions of them. Every voter pays Lambda = lam r + beta per unit of its
+    weight, where r is the complexity of its family. In every round the best of the new voters and of all earlier
+    ones moves; a step can cancel a voter exactly. Trees are searched layer by layer, and a leaf that is not worth
+    its price is not split. More than two classes are fitted one against the rest.
 
     Parameters
     ----------
-    estimator : a family of electorate's or a Union of them, default=None
-        None means ``Trees(4)``: trees of one to four layers compete, and a tree pays by the number of its questions.
-        The paper's are ``Union([Stumps(), PairedStumps()])`` and ``Trees(K)``. With one family of one complexity, such
-        as :class:`Stumps`, this is AdaBoost-L1.
+    estimator : a family of electorate, a Union of them or None, default=None
+        What votes. None means `Trees(4)`: trees of one to four layers compete, and a tree pays by the number of
+        its splits. The paper's are `Union([Stumps(), PairedStumps()])` and `Trees(K)`. With one family of one
+        complexity, such as :class:`Stumps`, this is AdaBoost-L1.
     lam : float, default=0.01
         The price of complexity.
     beta : float, default=0.001
         The price of weight as such.
     loss : {"exponential", "logistic"} or a loss, default="exponential"
-        Phi of v = 1 - y f: exp(v), or log2(1 + exp(v)). Or an object with ``value(v)`` and ``slope(v)``, smooth, convex
-        and never falling, as :class:`electorate.algorithms.losses.SquaredHinge`: its steps are searched for.
+        Phi of v = 1 - y f: exp(v), or log2(1 + exp(v)). Or an object with `value(v)` and `slope(v)`, smooth,
+        convex and never falling, such as :class:`electorate.algorithms.losses.SquaredHinge`: its steps are
+        searched for.
     complexity : {"published", "provable"}, default="published"
-        The paper's r (eq. 7 to 9; trees by their questions), or the bound that can be proved for this table.
+        The r of the paper (eq. 7 to 9; for trees by the number of splits), or the bound that can be proved for
+        this table.
+    n_estimators : int, default=100
+        The largest number of rounds.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    early_stopping : bool, default=False
+        Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
+        keep the rounds up to the best one.
+    validation_fraction : float, default=0.1
+        The fraction of every class that is set aside for validation, unless `fit` gets `X_val` and `y_val`.
+        Rows are drawn by their content: their order does not matter, and a row of weight k is drawn as k rows.
+    n_iter_no_change : int, default=10
+        Rounds without improvement after which training stops.
+    tol : float, default=0.0
+        The smallest improvement of the validation score that counts.
+    scoring : {"loss", "error"}, default="loss"
+        The validation score: the mean of exp(-margin), or the error rate.
+    warm_start : bool, default=False
+        Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
+        rounds, digest for digest.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
     steps_ : ndarray
-        The weight of every distinct voter that has one; ``estimators_`` are those voters. For two classes.
+        The weight of every distinct voter that has one; `estimators_` are those voters.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
     history_ : dict of ndarray
-        Per round also: voter (its number), family (of a union), size (questions), weight (after the step), penalty (the
-        sum of ``Lambda |alpha|``), n_voters (with a weight), and for a union penalty_k and weight_k of family k.
-        ``objective`` is F of eq. 4, which never rises; ``step`` is how far the voter moved.
+        Per round: step, edge, error (of the voter), objective (F of eq. 4, which never rises), train_error,
+        n_voters, floor (the scale of the integer sums), seconds, and validation where there are validation
+        rows. `step` is how far the voter moved. Also voter (its number), family (of a union), size (splits),
+        weight (after the step), penalty (the sum of Lambda abs(alpha)), and for a union penalty_k and weight_k
+        of family k.
     stop_reason_ : str
-        Also ``converged``: no voter is worth a step; ``zero_gradient``: the slope of the loss is 0 everywhere.
+        Why training ended: `n_estimators`, `no_edge` (no voter is better than chance), `perfect_voter` (one
+        makes no error), `validation`, `time_limit`, `callback` or `interrupted`. Also `converged` (no voter is
+        worth a step) and `zero_gradient` (the slope of the loss is 0 everywhere).
+    best_round_ : int
+        With early stopping, the number of rounds kept.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    AdaBoostClassifier : Discrete AdaBoost and SAMME.
+    QuadBoostClassifier : Quadratic risk with L1, L2 or Linf penalties.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
 
     Notes
     -----
-    The paper's other algorithms are settings: AdaBoost-L1 is lam=0; LogReg is lam=0, beta=0, loss="logistic"; LogReg-L1
-    is lam=0, loss="logistic". With lam=0, beta=0 and the exponential loss the votes are AdaBoost's, if the search
-    is exhaustive: else an earlier voter may be better than what it finds.
-    n in the complexities is the sum of the sample weights as given: a weight of k is the row k times, and with lam > 0
-    scaling all weights changes the model. At lam = 0 it does not.
-    The defaults have the lowest held-out error of those tried in ``benchmarks/DEEPBOOST_DEFAULT.md``.
-    Probabilities: p / (1 - p) = Phi'(1 + f) / Phi'(1 - f), for more than two classes divided by their sum.
+    Other algorithms of the paper are settings: AdaBoost-L1 is lam=0; LogReg is lam=0, beta=0, loss="logistic";
+    LogReg-L1 is lam=0, loss="logistic". With lam=0, beta=0 and the exponential loss the votes are AdaBoost's if the
+    search is exhaustive.
+
+    n in the complexities is the sum of the sample weights: an integer weight k equals k rows, and with lam > 0
+    scaling all weights changes the model. The defaults have the lowest held-out error of those tried in
+    `benchmarks/DEEPBOOST_DEFAULT.md`. Probabilities: p / (1 - p) = Phi'(1 + f) / Phi'(1 - f), for more than two
+    classes divided by their sum.
+
+    References
+    ----------
+    .. [1] C. Cortes, M. Mohri and U. Syed, "Deep Boosting", ICML 2014.
 
     Examples
     --------
@@ -202,10 +273,7 @@ class DeepBoostClassifier(BoostedClassifier):
 
     @property
     def estimators_(self) -> Any:
-        distinct = self._snapshot(ensemble_=self._merged())
-        if self._by_rows:
-            return [RowVoter(distinct, number) for number in range(distinct.ensemble_.n_voters)]
-        return Voters(distinct)
+        return Voters(self._snapshot(ensemble_=self._merged()))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ from electorate.data.seen_rows import seen_of
 from electorate.data.weights import Weights
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
 from electorate.engines.shard import Examples
-from electorate.estimators.base import BoostedClassifier
+from electorate.estimators.classifier import BoostedClassifier
 from electorate.model.casting import from_casts
 from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Outcome, history_of
@@ -36,7 +36,7 @@ from electorate.theory.bounds import HINGE
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Hooks
 from electorate.training.column_generation import Candidate, Generation
-from electorate.training.worker_data import Plan, problem_steps
+from electorate.training.worker_data import ClassPlan, problem_steps
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import Speech, Wrapped
@@ -110,7 +110,7 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         self.seen_ = seen_of([(given.table, given.labels, given.weight)])
         if getattr(self, "ensemble", None) is not None:  # whose rows chose the voters
             self.seen_ = self.seen_.and_also(getattr(self.ensemble, "seen_", None))
-        problem = run_locally(problem_steps(given, Plan(self.class_weight)))
+        problem = run_locally(problem_steps(given, ClassPlan(self.class_weight)))
         examples = run_locally(problem.read_steps())
         return Task(examples.table, examples.labels, examples.weights, problem.classes, given.weight)
 

@@ -19,12 +19,12 @@ from electorate.data.bins import Bins
 from electorate.data.seen_rows import seen_of
 from electorate.data.targets import check_targets
 from electorate.data.weights import read_weights
-from electorate.estimators.regression import BoostedRegressor
+from electorate.estimators.regressor import BoostedRegressor
 from electorate.model.median import Votes, conformal_rank
 from electorate.theory import training as proved
 from electorate.training.dask_inputs import is_dask, row_by_row
 from electorate.training.regression import Try
-from electorate.training.target_worker_data import TargetOutline
+from electorate.training.worker_data import TargetOutline
 from electorate.voters.columns import Columns
 from electorate.voters.confidence import Given, bumps
 from electorate.voters.pool import Pool
@@ -42,56 +42,106 @@ COSTS = {"zero_one": ZeroOne, "linear": Linear}
 
 
 class MedBoostRegressor(BoostedRegressor):
-    """MedBoost (Kegl): boosting whose vote is the weighted median, with intervals.
+    """MedBoost: boosting whose vote is the weighted median, with prediction intervals.
 
-    A voter is right on a row if it is within eps of the target. Figure 1 of "Generalization error and algorithmic
-    convergence of median boosting", with every confidence 1.
+    Figure 1 of [1]_, with every confidence 1. A voter is right on a row if it is within eps of the target.
 
     Parameters
     ----------
     estimator : RegressionTrees, Pool, Columns, a scikit-learn regressor with sample_weight, or None, default=None
-        What votes. None means ``RegressionTrees(3)``, grown by the edge of eq. 1. ``Pool`` and ``Columns`` are finite
-        sets, searched exhaustively: Corollary 2 of the paper holds for them. The columns of ``Columns`` are
-        predictions.
+        What votes. None means `RegressionTrees(3)`, grown by the edge of eq. 1. `Pool` and `Columns` are finite
+        sets that are searched exhaustively: Corollary 2 of the paper holds for them. The columns of `Columns`
+        are predictions.
     n_estimators : int, default=100
         The largest number of rounds.
     cost : {"zero_one", "linear"} or callable, default="zero_one"
-        C_eps of eq. 2: 1 beyond eps and 0 within; abs(h - y) / eps; or cost(h, y, eps) for arrays, 1 or more beyond.
-        The linear cost has no bound and can chase outliers.
+        C_eps of eq. 2: 1 beyond eps and 0 within; abs(h - y) / eps; or a function cost(h, y, eps) of arrays
+        that is 1 or more beyond eps. The linear cost has no bound and can chase outliers.
     eps : float, "auto" or "validate", default="auto"
-        How near is right. "auto": half the median distance of the targets from their median (all of it where leaves
-        may abstain), halved again while the first voter is right about every row. "validate": the one of four shares
-        of that distance with the least mean absolute error on rows set aside.
+        The distance from the target within which a prediction is right. "auto": half the median distance of the
+        targets from their median (all of it where leaves may abstain), halved again while the first voter is
+        right on every row. "validate": the one of four shares of that distance with the least mean absolute
+        error on validation rows.
     rho : "adaptive", "lowest_edge", "validate" or float, default="adaptive"
-        The margin aimed at: the edge of each round minus nu; the lowest edge so far minus nu; the best of five
-        constants on rows set aside, with the number of rounds; or a constant. Edges are often negative, so 0 may end in
-        an empty model.
+        The margin to reach: the edge of each round minus nu; the lowest edge so far minus nu; the best of five
+        constants on validation rows, with the number of rounds; or a constant. Edges are often negative, so 0
+        may give an empty model.
     nu : float, default=0.1
-        See ``rho``. Where it is not less than the edge minus the lowest award, half of that is used.
+        See `rho`. Where it is not less than the edge minus the lowest award, half of that is used.
     early_stopping : bool, default=False
-        Keep the rounds up to the best on rows set aside, by mean absolute error.
-    validation_fraction, n_iter_no_change, tol : float, default=0.1, int, default=50, and float, default=0
-        The part of the rows to set aside, and how long to go on without a better score.
+        Stop when the mean absolute error of validation rows has not improved by more than `tol` for
+        `n_iter_no_change` rounds, and keep the rounds up to the best one.
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is set aside for validation, unless `fit` gets `X_val` and `y_val`. Rows
+        are drawn by their content: their order does not matter, and a row of weight k is drawn as k rows.
+    n_iter_no_change : int, default=50
+        Rounds without improvement after which training stops.
+    tol : float, default=0.0
+        The smallest improvement of the validation score that counts.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
     warm_start : bool, default=False
-        Go on from the rounds there are: 50 and then 100 are 100, digest for digest. Where eps or rho are chosen, every
-        try is run again, since which one is best can only be said of all rounds.
-    max_bins, categorical_features, n_jobs, random_state
-        As in :class:`AdaBoostClassifier`.
+        Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
+        rounds, digest for digest. Where eps or rho is chosen by validation, every candidate is run again.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
+    steps_ : ndarray
+        The steps alpha, one per voter. An infinite last step means that this voter decides alone (line 8 of
+        Figure 1).
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
+    fallback_ : float
+        The weighted median of the training targets: the prediction where no voter has any confidence.
     eps_ : float
         The eps that was used.
-    steps_ : ndarray
-        alpha, one per voter. A last step that is infinite means that this voter decides alone (line 8 of Figure 1).
-    fallback_ : float
-        The weighted median of the training targets: predicted where no voter is sure of anything.
+    rho_ : float or None
+        The constant rho that was used, if one was.
     history_ : dict of ndarray
-        Per round: step, edge, error ((1 - edge) / 2), rho, log_z, objective (the product of the E_rho of the rounds),
-        min_margin, target_margin, margin_error (the share of rows with a margin of at most 0), n_voters, seconds, and
-        validation if rows were set aside.
+        Per round: step, edge, error ((1 - edge) / 2), rho, log_z, objective (the product of the E_rho of the
+        rounds), min_margin, target_margin, margin_error (the share of rows with a margin of at most 0),
+        n_voters, seconds, and validation where there are validation rows.
     stop_reason_ : str
-        ``n_estimators``, ``no_edge`` (line 10), ``perfect_voter`` (line 8) or ``validation``.
+        Why training ended: `n_estimators`, `no_edge` (line 10 of Figure 1), `perfect_voter` (line 8),
+        `validation`, `time_limit` or `callback`.
+    best_round_ : int
+        With early stopping, the number of rounds kept.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    LocMedBoostRegressor : MedBoost with voters that may abstain.
+    AdaBoostRegressor : AdaBoost.R2.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
+
+    References
+    ----------
+    .. [1] B. Kegl, "Generalization error and algorithmic convergence of median boosting", NIPS 2004.
 
     Examples
     --------
@@ -365,23 +415,115 @@ class MedBoostRegressor(BoostedRegressor):
 
 
 class LocMedBoostRegressor(MedBoostRegressor):
-    """LocMedBoost (Kegl): MedBoost whose voters say how sure they are, and may abstain.
+    """LocMedBoost: MedBoost whose voters have a confidence, and may abstain.
 
-    A voter h comes with a confidence kappa(x) from 0 to 1; both are chosen together by eq. 1. The vote is the weighted
-    median with the weights alpha kappa(x); `confidence` is their mean c(x), eq. 6. Where c(x) = 0 the prediction is
-    ``fallback_``, the weighted median of the training targets.
-
-    The other parameters, the methods and the attributes are those of :class:`MedBoostRegressor`.
+    Figure 1 of [1]_. A voter h comes with a confidence kappa(x) from 0 to 1; both are chosen together by eq. 1. The
+    vote is the weighted median with the weights alpha kappa(x); `confidence` is their mean c(x), eq. 6. Where c(x)
+    = 0 the prediction is `fallback_`.
 
     Parameters
     ----------
+    estimator : RegressionTrees, Pool, Columns, a scikit-learn regressor with sample_weight, or None, default=None
+        What votes. None means `RegressionTrees(3)`, grown by the edge of eq. 1.
     confidence_by : {"abstain", "bumps", "constant"}, callable or list of callables, default="abstain"
-        "abstain": a leaf that would lose more weight than it wins says nothing, for stumps a half-space; for Pool and
-        RegressionTrees grown by the edge. Columns abstain where they are missing. "bumps": smooth bumps over one
-        column, bounded below, besides the constant. A function of X gives one number from 0 to 1 per row; of several
-        the best is taken in every round.
+        "abstain": a leaf that would lose more weight than it wins abstains, for stumps a half-space; for Pool
+        and RegressionTrees grown by the edge. Columns abstain where they are missing. "bumps": smooth bumps
+        over one column, bounded below, besides the constant. A function of X returns one number from 0 to 1 per
+        row; of several the best is taken in every round.
     n_bumps : int, default=8
-        How many bumps are tried in every round; each costs a search. They are drawn by ``random_state``.
+        How many bumps are tried in every round; each costs a search. They are drawn by `random_state`.
+    n_estimators : int, default=100
+        The largest number of rounds.
+    cost : {"zero_one", "linear"} or callable, default="zero_one"
+        C_eps of eq. 2: 1 beyond eps and 0 within; abs(h - y) / eps; or a function cost(h, y, eps) of arrays
+        that is 1 or more beyond eps. The linear cost has no bound and can chase outliers.
+    eps : float, "auto" or "validate", default="auto"
+        The distance from the target within which a prediction is right. "auto": half the median distance of the
+        targets from their median (all of it where leaves may abstain), halved again while the first voter is
+        right on every row. "validate": the one of four shares of that distance with the least mean absolute
+        error on validation rows.
+    rho : "adaptive", "lowest_edge", "validate" or float, default="adaptive"
+        The margin to reach: the edge of each round minus nu; the lowest edge so far minus nu; the best of five
+        constants on validation rows, with the number of rounds; or a constant. Edges are often negative, so 0
+        may give an empty model.
+    nu : float, default=0.1
+        See `rho`. Where it is not less than the edge minus the lowest award, half of that is used.
+    early_stopping : bool, default=False
+        Stop when the mean absolute error of validation rows has not improved by more than `tol` for
+        `n_iter_no_change` rounds, and keep the rounds up to the best one.
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is set aside for validation, unless `fit` gets `X_val` and `y_val`. Rows
+        are drawn by their content: their order does not matter, and a row of weight k is drawn as k rows.
+    n_iter_no_change : int, default=50
+        Rounds without improvement after which training stops.
+    tol : float, default=0.0
+        The smallest improvement of the validation score that counts.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    warm_start : bool, default=False
+        Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
+        rounds, digest for digest. Where eps or rho is chosen by validation, every candidate is run again.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
+    steps_ : ndarray
+        The steps alpha, one per voter. An infinite last step means that this voter decides alone (line 8 of
+        Figure 1).
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
+    fallback_ : float
+        The weighted median of the training targets: the prediction where no voter has any confidence.
+    eps_ : float
+        The eps that was used.
+    rho_ : float or None
+        The constant rho that was used, if one was.
+    confidences_ : list
+        The candidates for a confidence; empty where all are 1 or leaves abstain.
+    history_ : dict of ndarray
+        Per round: step, edge, error ((1 - edge) / 2), rho, log_z, objective (the product of the E_rho of the
+        rounds), min_margin, target_margin, margin_error (the share of rows with a margin of at most 0),
+        n_voters, seconds, and validation where there are validation rows.
+    stop_reason_ : str
+        Why training ended: `n_estimators`, `no_edge` (line 10 of Figure 1), `perfect_voter` (line 8),
+        `validation`, `time_limit` or `callback`.
+    best_round_ : int
+        With early stopping, the number of rounds kept.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    MedBoostRegressor : Boosting by weighted median.
+    AdaBoostRegressor : AdaBoost.R2.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
+
+    References
+    ----------
+    .. [1] B. Kegl, "Generalization error and algorithmic convergence of median boosting", NIPS 2004.
 
     Examples
     --------
@@ -453,7 +595,7 @@ class LocMedBoostRegressor(MedBoostRegressor):
         if isinstance(how, str):
             if how == "bumps" and not self._is_native:
                 raise ValueError("confidence_by='bumps' needs RegressionTrees or Pool: give functions of X instead")
-            by_edge = self._by_columns or (self._is_native and self._criterion() != "squared_error")
+            by_edge = self._by_rows or (self._is_native and self._criterion() != "squared_error")
             if how == "abstain" and not by_edge:
                 raise ValueError(
                     "confidence_by='abstain' needs Pool, Columns, or RegressionTrees grown by the edge: use 'constant'"

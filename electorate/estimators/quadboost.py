@@ -17,11 +17,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.quadboost import PENALTIES, theory_lam
-from electorate.estimators.base import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.grid import UNITS
-from electorate.model.moves import Moves, in_units
+from electorate.model.moves import in_units
 from electorate.model.row_ensemble import RowEnsemble
-from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
@@ -161,7 +160,6 @@ n_jobs, random_state
         self.random_state = random_state
 
     _one_vs_rest = True
-    _history_columns = frozenset({"step", "edge", "objective", "n_voters", "seconds"})
 
     def _default_family(self) -> Pool:
         return Pool()
@@ -309,15 +307,6 @@ n_jobs, random_state
 
     def __sklearn_tags__(self) -> Any:
         return with_voters(super().__sklearn_tags__(), self._family())
-
-    # ------------------------------------------------------------ files
-
-    def _more_arrays(self) -> dict[str, NDArray[Any]]:
-        return {**self.moves_.arrays(), "gap": np.array([self.gap_])}
-
-    def _read_more(self, contents: Contents) -> None:
-        self.moves_ = Moves.read(contents, self.ensemble_)
-        self.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
 
 
 def with_voters(tags: Any, family: Any) -> Any:

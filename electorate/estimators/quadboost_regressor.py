@@ -32,11 +32,12 @@ from electorate.data.weights import Weights, read_weights
 from electorate.engines.memory import Threads
 from electorate.engines.residuals import Residuals
 from electorate.engines.shard import Examples
-from electorate.estimators.base import BoostedClassifier, Rows
+from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
+from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.quadboost import QuadBoostClassifier, with_voters
 from electorate.grid import UNITS
-from electorate.model import quad_files
+from electorate.model import files
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.dask_inputs import refuse_dask, row_by_row
 from electorate.training.fit import validation_seed
@@ -211,7 +212,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
     _family = BoostedClassifier._family
     _votes = BoostedClassifier._votes
     _needs_validation = BoostedClassifier._needs_validation
-    _refuse_rows_to_stop_by = BoostedClassifier._refuse_rows_to_stop_by
+    _refuse_validation_rows = BoostedClassifier._refuse_validation_rows
     _reader = BoostedClassifier._reader
     _stages = QuadBoostClassifier._stages
     _alone = QuadBoostClassifier._alone
@@ -251,7 +252,7 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
         """
         self._validate_family()
         refuse_dask(self, X, X_val)
-        self._refuse_rows_to_stop_by(X_val, y_val, sample_weight_val)
+        self._refuse_validation_rows(X_val, y_val, sample_weight_val)
         before = dict(self.__dict__)
         try:
             context = self._init_callback_context(max_subtasks=self.n_estimators)
@@ -410,12 +411,12 @@ class QuadBoostRegressor(TakesInstances, Undoing, Certified, CallbackSupportMixi
     def digest_(self) -> str:
         """SHA-256 of the model: equal digests are equal models."""
         check_is_fitted(self, "ensemble_")
-        return quad_files.digest(self)
+        return files.digest(self)
 
     def save(self, path: Any) -> None:
         """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
         check_is_fitted(self, "ensemble_")
-        quad_files.save(self, path)
+        files.save(self, path)
 
     @row_by_row
     def predict(self, X: Any) -> Floats:

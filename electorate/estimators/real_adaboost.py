@@ -10,30 +10,115 @@ from sklearn.utils._param_validation import Options, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.real_adaboost import RealAdaBoost
-from electorate.estimators.base import BoostedClassifier, one_vs_rest_probabilities
+from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
 from electorate.theory import training as proved
 from electorate.voters.trees import Trees
 
 
 class RealAdaBoostClassifier(BoostedClassifier):
-    """Real AdaBoost (Schapire and Singer) for voters with real outputs; SAMME.R with ``step=1``.
+    """Real AdaBoost for voters with real outputs; SAMME.R with `step=1`.
 
-    The other parameters, the methods and the attributes are those of :class:`AdaBoostClassifier`.
+    The step minimises the exponential loss along a voter. With `step=1` every step is 1: that is SAMME.R, which
+    scikit-learn removed in 1.6.
 
     Parameters
     ----------
     estimator : a family, a scikit-learn classifier with predict_proba, or None, default=None
-        What votes. None means stumps chosen by Matsushita's error, ``Trees(1, criterion="matsushita")``. Leaves say
-        half the log-odds of their labels; a classifier says the same of its ``predict_proba``.
+        What votes. None means stumps chosen by Matsushita's error, `Trees(1, criterion="matsushita")`. A leaf
+        outputs half the log-odds of its labels; a classifier outputs the same of its `predict_proba`.
     step : "search" or 1, default="search"
-        How far to go along a voter: as far as the exponential loss falls, or always 1. With ``step=1`` this is SAMME.R,
-        which scikit-learn removed in 1.6, for any number of classes.
+        The step along a voter: where the exponential loss is least, or always 1, which is SAMME.R for any
+        number of classes.
+    n_estimators : int, default=50
+        The largest number of rounds.
+    learning_rate : float, default=1.0
+        A factor of every step. The theorems hold at 1.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    early_stopping : bool, default=False
+        Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
+        keep the rounds up to the best one.
+    validation_fraction : float, default=0.1
+        The fraction of every class that is set aside for validation, unless `fit` gets `X_val` and `y_val`.
+        Rows are drawn by their content: their order does not matter, and a row of weight k is drawn as k rows.
+    n_iter_no_change : int, default=10
+        Rounds without improvement after which training stops.
+    tol : float, default=0.0
+        The smallest improvement of the validation score that counts.
+    scoring : {"loss", "error"}, default="loss"
+        The validation score: the mean of exp(-margin), or the error rate.
+    warm_start : bool, default=False
+        Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
+        rounds, digest for digest.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
+    steps_ : ndarray
+        The steps alpha of the paper, one per round.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
+    history_ : dict of ndarray
+        Per round: step, edge, error (of the voter), objective (the mean of exp(-margin)), train_error,
+        n_voters, floor (the scale of the integer sums), seconds, and validation where there are validation
+        rows.
+    stop_reason_ : str
+        Why training ended: `n_estimators`, `no_edge` (no voter is better than chance), `perfect_voter` (one
+        makes no error), `validation`, `time_limit`, `callback` or `interrupted`.
+    best_round_ : int
+        With early stopping, the number of rounds kept.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    AdaBoostClassifier : Discrete AdaBoost and SAMME.
+    AdaBoostRClassifier : Real outputs without exponentials.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
 
     Notes
     -----
-    ``decision_function`` is the sum of steps times outputs, f; for two classes the probabilities are
-    1 / (1 + exp(-2 f)). For more, ``step=1`` gives a softmax of f / (K - 1); with ``step="search"`` classes are fitted
-    one against the rest. Probabilities are not calibrated.
+    `decision_function` is f, the sum of steps times outputs. For two classes the probabilities are 1 / (1 + exp(-2
+    f)). For more, `step=1` gives a softmax of f / (K - 1); with `step="search"` classes are fitted one against the
+    rest. Probabilities are not calibrated.
+
+    References
+    ----------
+    .. [1] R. E. Schapire and Y. Singer, "Improved boosting algorithms using confidence-rated predictions", Machine
+       Learning 37, 1999.
+    .. [2] J. Zhu, H. Zou, S. Rosset and T. Hastie, "Multi-class AdaBoost", Statistics and Its Interface 2, 2009.
+    .. [3] R. Nock and F. Nielsen, "A Real generalization of discrete AdaBoost", Artificial Intelligence 171, 2007.
+       Equation 5 is the step.
 
     Examples
     --------

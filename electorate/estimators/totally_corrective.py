@@ -68,8 +68,8 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         for run, group in enumerate(task.groups if base.ensemble_.n_voters else []):
             started = time.perf_counter()
             second = group[task.labels[used]] > 0
-            mine = np.flatnonzero(voters.current(run) > 0)
-            heard = voters.said(rows, run)[np.ix_(mine, used)]
+            mine = np.flatnonzero(voters.steps(run) > 0)
+            heard = voters.outputs(rows, run)[np.ix_(mine, used)]
             distinct = first_of_each(heard) if len(mine) else mine
             mine, heard = mine[distinct], heard[distinct]
             said = Said.of(heard, second, counts, task.weights.given)

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
-from electorate.estimators.base import BoostedClassifier, one_vs_rest_probabilities
+from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
 from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
 from electorate.training.classification import validation_score
@@ -77,29 +77,109 @@ class Penalised(BoostedClassifier):
 
 
 class VadaBoostClassifier(Penalised):
-    """VadaBoost (Shivaswamy and Jebara): AdaBoost that also penalises the variance of the exponential loss.
+    """VadaBoost: AdaBoost that also penalises the variance of the exponential loss.
 
-    Algorithm 2 of "Variance Penalizing AdaBoost", for any family and any scikit-learn classifier: the penalty is all in
-    the weights. Parameters, methods and attributes are those of :class:`AdaBoostRClassifier`, and:
+    Algorithm 2 of [1]_, for any family and any scikit-learn classifier: the penalty acts through the weights alone.
+    More than two classes are fitted one against the rest.
 
     Parameters
     ----------
+    estimator : a family (Stumps, Trees, Rules, ...), a scikit-learn classifier or None, default=None
+        What votes. None means :class:`Stumps`.
     lam : float from 0 to 1, or "auto", default=0.5
-        The price of the variance. "auto" tries 0, 0.1, ..., 1 on the same bins and keeps the best for the rows set
-        aside (``validation_fraction``, or ``X_val`` and ``y_val``), by ``scoring``: with early stopping by the best
-        round of each, else by the last.
+        The penalty of the variance. "auto" tries 0, 0.1, ..., 1 on the same bins and takes the one with the
+        best validation score (`validation_fraction`, or `X_val` and `y_val`): of its best round with early
+        stopping, otherwise of its last.
+    n_estimators : int, default=50
+        The largest number of rounds.
+    learning_rate : float, default=1.0
+        A factor of every step. The theorems hold at 1.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    early_stopping : bool, default=False
+        Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
+        keep the rounds up to the best one.
+    validation_fraction : float, default=0.1
+        The fraction of every class that is set aside for validation, unless `fit` gets `X_val` and `y_val`.
+        Rows are drawn by their content: their order does not matter, and a row of weight k is drawn as k rows.
+    n_iter_no_change : int, default=10
+        Rounds without improvement after which training stops.
+    tol : float, default=0.0
+        The smallest improvement of the validation score that counts.
+    scoring : {"loss", "error"}, default="loss"
+        The validation score: the mean of exp(-margin), or the error rate.
+    warm_start : bool, default=False
+        Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
+        rounds, digest for digest.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
-    lam_, lam_scores_ : ndarray of (classes or 1,) and (classes or 1, 11)
-        With "auto": what was chosen, and the scores of 0, 0.1, ..., 1.
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
+    steps_ : ndarray
+        The steps alpha of the paper, one per round.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
+    lam_ : ndarray of shape (n_runs,)
+        With `lam="auto"`, the value chosen for each run: one, or one per class.
+    lam_scores_ : ndarray of shape (n_runs, 11)
+        With `lam="auto"`, the validation scores of 0, 0.1, ..., 1.
+    history_ : dict of ndarray
+        Per round: step, edge, error (of the voter), objective (cost (3) over n^2, which falls in every round),
+        train_error, n_voters, floor (the scale of the integer sums), seconds, and validation where there are
+        validation rows. Also log_mean, the logarithm of the mean of exp(-y f), and mean_floor, the scale it was
+        summed on.
+    stop_reason_ : str
+        Why training ended: `n_estimators`, `no_edge` (no voter is better than chance), `perfect_voter` (one
+        makes no error), `validation`, `time_limit`, `callback` or `interrupted`.
+    best_round_ : int
+        With early stopping, the number of rounds kept.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    EBBoostClassifier : Ranks every voter by the penalised cost.
+    AdaBoostClassifier : Discrete AdaBoost and SAMME.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
 
     Notes
     -----
-    Steps are a quarter of the log-odds (Lemma 2): VadaBoost at lam 0 is not AdaBoost, it takes half steps.
-    ``history_["objective"]`` is cost (3) over n^2, which falls in every round; ``log_mean`` is the logarithm of the
-    mean of exp(-y f), ``mean_floor`` the floor of the grid it was summed on. Probabilities are 1 / (1 + exp(-2 f)),
-    for more than two classes divided by their sum; they are not calibrated.
+    Steps are a quarter of the log-odds (Lemma 2): at lam 0 VadaBoost takes half of AdaBoost's steps. Probabilities
+    are 1 / (1 + exp(-2 f)), for more than two classes divided by their sum; they are not calibrated.
+
+    References
+    ----------
+    .. [1] P. K. Shivaswamy and T. Jebara, "Variance Penalizing AdaBoost", NIPS 2011.
 
     Examples
     --------

@@ -35,7 +35,7 @@ def median_bounds(model: Any, error: Any, rows: Any, delta: float) -> list[Bound
         if getattr(model, "confidences_", None):
             found.append(Bound("median, smooth confidences", THEOREM_5, "up to constants: not a certificate"))
         return found
-    if model._by_columns and np.isnan(rows.table).any():
+    if model._by_rows and np.isnan(rows.table).any():
         reason = "some predictions are missing, where voters abstain: the confidences are not constant"
         return [refused(finite, THEOREM_3, reason)]
     margins = tube_margins(model, rows.X, rows.y.astype(np.float64), error.eps)
@@ -44,7 +44,7 @@ def median_bounds(model: Any, error: Any, rows: Any, delta: float) -> list[Bound
     def at(part: float) -> Terms:
         return bounds.median_bound(lambda rho: float(np.mean(margins <= rho)), n, complexity, part)
 
-    if model._by_columns:
+    if model._by_rows:
         return [proved(finite, THEOREM_3, at, delta, (IID, FIXED))]
     reason = "the voters are not a finite set that was fixed before the rows were drawn: Theorem 4 covers them"
     return [refused(finite, THEOREM_3, reason), proved(infinite, THEOREM_4, at, delta, (IID,))]
@@ -56,7 +56,7 @@ def _refuse_conditions(model: Any, error: Any, rows: Any) -> None:
     if error.unknown:
         raise ValueError("no eps defines which predictions are wrong: give eps")
     refuse_weights(model, rows)
-    if model.vote_.trees is None and not model._by_columns:
+    if model.vote_.trees is None and not model._by_rows:
         raise ValueError("foreign voters: nothing bounds how complex they are")
     if not model.vote_.n_voters:
         raise ValueError("there are no voters")
@@ -97,7 +97,7 @@ def _complexity(model: Any, rows: Any) -> Counted:
     marks at most n + 1 sets, whatever eps.
     """
     n = len(rows.y)
-    if model._by_columns:
+    if model._by_rows:
         return Counted(massart(n, math.log((n + 1) * model.n_features_in_)), False)
     shape, counted = columns_shape(model, rows.table)
     depth = 1 if isinstance(model._family(), Pool) else model._family().max_depth

@@ -3,6 +3,7 @@
 Several runs are one per label, against the rest.
 """
 
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -18,7 +19,7 @@ from electorate.model.trace import Row
 from electorate.voters.trees import Voter
 
 
-def in_rounds(runs: list[list[Cast]]) -> list[tuple[int, int]]:
+def in_rounds(runs: Sequence[Sequence[Any]]) -> list[tuple[int, int]]:
     """(place in its run, run) of every voter, round by round."""
     longest = max(map(len, runs), default=0)
     return [(t, run) for t in range(longest) for run in range(len(runs)) if t < len(runs[run])]

@@ -153,35 +153,23 @@ class Ensemble:
 
     def only(self, voter: int) -> "Ensemble":
         """The ensemble of one voter, with a step of 1."""
-        low, high = self.offsets[voter : voter + 2]
-        nodes = {name: getattr(self, name)[low:high] for name in NODE_ARRAYS}
-        used = nodes["members"] >= 0
-        sets = self.sets[nodes["members"][used]]
-        nodes["members"] = nodes["members"].copy()
-        nodes["members"][used] = np.arange(len(sets))
-        return Ensemble(
-            offsets=np.array([0, high - low]),
-            steps=np.ones(1),
-            rounds=np.ones(1, dtype=np.int32),
-            about=self.about[voter : voter + 1],
-            sets=sets,
-            n_columns=self.n_columns,
-            **nodes,
-        )
+        return self.chosen([voter], [1.0])
 
     def chosen(self, voters: list[int], steps: list[float]) -> "Ensemble":
         """The ensemble of these voters, with other steps."""
-        sizes = np.diff(self.offsets)[voters]
-        nodes = np.array([node for v in voters for node in range(self.offsets[v], self.offsets[v + 1])], dtype=np.int64)
+        chosen = np.array(voters, dtype=np.int64)
+        sizes = self.offsets[chosen + 1] - self.offsets[chosen]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        nodes = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
         parts = {name: getattr(self, name)[nodes] for name in NODE_ARRAYS}
         used = parts["members"] >= 0
         sets = self.sets[parts["members"][used]]
         parts["members"][used] = np.arange(len(sets))
         return Ensemble(
-            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            offsets=offsets,
             steps=np.array(steps, dtype=np.float64),
             rounds=np.arange(1, len(voters) + 1, dtype=np.int32),
-            about=self.about[voters],
+            about=self.about[chosen],
             sets=sets,
             n_columns=self.n_columns,
             **parts,

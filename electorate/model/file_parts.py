@@ -31,23 +31,20 @@ ARRAY_TYPES = {
     "sets": ("|b1", (None, SET_WIDTH)),
 }
 LABEL_TYPES = {"object", "str", "|b1", "|i1", "|u1"} | {f"<{kind}{size}" for kind in "iuf" for size in (2, 4, 8)}
+CATEGORY_TYPES: dict[str, type] = {"column": int, "text": bool, "levels": list, "rest": list}
 
 
 @contextmanager
 def blaming(contents: Contents) -> Iterator[None]:
-    """Whatever a file causes to go wrong is said of that file."""
+    """Turn an error that a file causes into a ModelFormatError that names the file."""
     try:
         yield
     except ModelFormatError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-        raise ModelFormatError(f"model file {contents.source!r}: {_shown(error)}") from None
-
-
-def _shown(error: Exception) -> str:
-    """What a file caused to be said, short and without control characters."""
-    text = f"{type(error).__name__}, {error}" if isinstance(error, KeyError) else str(error)
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:300])
+        text = f"{type(error).__name__}, {error}" if isinstance(error, KeyError) else str(error)
+        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:300])
+        raise ModelFormatError(f"model file {contents.source!r}: {shown}") from None
 
 
 def expect(holds: bool, otherwise: str) -> None:
@@ -72,17 +69,15 @@ def read_names(contents: Contents, n_features: int) -> NDArray[Any] | None:
     return np.array(names, dtype=object)
 
 
-def labels_in(said: dict[str, Any]) -> NDArray[Any]:
-    expect(set(said) == {"labels", "dtype"}, "classes are not stored as labels and their dtype")
-    labels, dtype = said["labels"], said["dtype"]
+def read_classes(stored: dict[str, Any]) -> NDArray[Any]:
+    expect(set(stored) == {"labels", "dtype"}, "classes are not stored as labels and their dtype")
+    labels, dtype = stored["labels"], stored["dtype"]
     plain = isinstance(labels, list) and all(isinstance(v, str | int | float | bool) for v in labels)
     expect(plain and 1 <= len(labels) < 2**16, "classes are not a list of labels")
     expect(isinstance(dtype, str) and dtype in LABEL_TYPES, f"labels of type {dtype!r:.60}")
-    text = dtype in ("object", "str")
-    expect(text or not any(isinstance(label, str) for label in labels), f"labels are not of the type {dtype}")
-    whole = np.dtype(dtype).kind in "iu" and not text
-    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if whole else (0, 0)
-    fits = not whole or all(low <= label <= high for label in labels)
+    fits = dtype in ("object", "str") or not any(isinstance(label, str) for label in labels)
+    if fits and np.dtype(dtype).kind in "iu":
+        fits = all(np.iinfo(dtype).min <= label <= np.iinfo(dtype).max for label in labels)
     expect(fits, f"labels are not of the type {dtype}")
     classes = np.array(labels, dtype=dtype)
     expect(classes.tolist() == labels, f"labels are not of the type {dtype}")
@@ -105,7 +100,7 @@ def read_bins(contents: Contents, n_columns: int) -> Bins:
     rises[offsets[1:][(offsets[1:] > 0)] - 1] = True  # the last edge of a column: the next one is another column's
     expect(bool(np.all(rises)), "edges do not rise")
     expect(int(n_bins.max(initial=0)) < 2**16, "too many bins")
-    categories = _categories_in(meta_value(contents, "categories", list), n_columns)
+    categories = _read_categories(meta_value(contents, "categories", list), n_columns)
     nothing = np.empty(0)  # shared: a file may have very many columns without edges
     parts = [np.array(edges[a:b]) if b > a else nothing for a, b in pairwise(offsets.tolist())]
     for column, levels in categories.items():
@@ -114,33 +109,23 @@ def read_bins(contents: Contents, n_columns: int) -> Bins:
     return Bins(parts, categories, np.array(has_missing), np.array(n_bins), edges_hash.tobytes())
 
 
-def _categories_in(said: list[Any], n_columns: int) -> dict[int, Categories]:
-    categories: dict[int, Categories] = {}
-    for entry in said:
-        column = _field(entry, "column", int)
-        expect(0 <= column < n_columns and column not in categories, "a category column is out of range or twice")
-        categories[column] = _levels_in(entry, column)
-    return categories
-
-
-def _levels_in(entry: dict[str, Any], column: int) -> Categories:
-    is_text, given, rest = _field(entry, "text", bool), _field(entry, "levels", list), _field(entry, "rest", list)
-    values = [*given, *rest]
-    kinds = (str,) if is_text else (int, float)
-    expect(all(type(value) in kinds for value in values), f"levels of column {column} are mixed")
-    every = np.array(values, dtype=object if is_text else np.float64)
-    distinct = len(set(every.tolist())) == len(values) and every.tolist() == values
-    expect(distinct, f"levels of column {column} are not distinct")
-    categories = Categories(every[: len(given)], tuple(every[len(given) :].tolist()))
-    expect(categories.n_codes <= MOST_CATEGORIES + 1, f"too many levels in column {column}")
-    return categories
-
-
-def _field(entry: Any, key: str, kind: type) -> Any:
-    expect(
-        isinstance(entry, dict) and type(entry.get(key)) is kind, f"{key!r} of a category column is not {kind.__name__}"
-    )
-    return entry[key]
+def _read_categories(stored: list[Any], n_columns: int) -> dict[int, Categories]:
+    found: dict[int, Categories] = {}
+    for entry in stored:
+        for key, kind in CATEGORY_TYPES.items():
+            fits = isinstance(entry, dict) and type(entry.get(key)) is kind
+            expect(fits, f"{key!r} of a category column is not {kind.__name__}")
+        column, is_text, values = entry["column"], entry["text"], [*entry["levels"], *entry["rest"]]
+        expect(0 <= column < n_columns and column not in found, "a category column is out of range or twice")
+        kinds = (str,) if is_text else (int, float)
+        expect(all(type(value) in kinds for value in values), f"levels of column {column} are mixed")
+        levels = np.array(values, dtype=object if is_text else np.float64)
+        distinct = len(set(levels.tolist())) == len(values) and levels.tolist() == values
+        expect(distinct, f"levels of column {column} are not distinct")
+        n_levels = len(entry["levels"])
+        found[column] = Categories(levels[:n_levels], tuple(levels[n_levels:].tolist()))
+        expect(found[column].n_codes <= MOST_CATEGORIES + 1, f"too many levels in column {column}")
+    return found
 
 
 def read_ensemble(contents: Contents, n_columns: int) -> Ensemble:
@@ -149,67 +134,55 @@ def read_ensemble(contents: Contents, n_columns: int) -> Ensemble:
 
 
 def check_ensemble(e: Ensemble, bins: Bins, n_classes: int) -> None:
-    """Every index in range, every number finite, children after their parent: nothing left to trip over."""
-    nodes = len(e.column)
-    same = (e.threshold, e.members, e.missing_left, e.children, e.value)
-    expect(all(len(array) == nodes for array in same), "node arrays differ in length")
-    expect(len(e.offsets) > 0 and partition(e.offsets, nodes), "offsets do not divide the nodes")
-    expect(bool(np.all(np.diff(e.offsets) > 0)), "a voter has no nodes")
-    expect(len(e.offsets) == len(e.steps) + 1, "steps do not fit the voters")
+    """Check trees that vote by a sum over classes."""
     expect(n_classes > 1 or not len(e.steps), "voters do not fit a single class")
     expect(e.n_outputs == (1 if n_classes == 2 else n_classes), "values do not fit the classes")
-    check_rounds(e, n_classes)
-    check_splits(e, bins)
-    _check_numbers(e)
-
-
-def check_rounds(e: Ensemble, n_classes: int) -> None:
-    expect(len(e.rounds) == len(e.about) == len(e.steps), "rounds do not fit the voters")
-    if len(e.rounds):
-        steps = np.diff(e.rounds)
-        expect(bool(e.rounds[0] == 1 and np.all((steps == 0) | (steps == 1))), "rounds do not count up from 1")
-    expect(bool(np.all((e.about >= -1) & (e.about < n_classes))), "a voter is about no class")
-
-
-def check_splits(e: Ensemble, bins: Bins) -> None:
-    expect(bool(np.all((e.column >= -1) & (e.column < e.n_columns))), "a column is out of range")
-    asked = np.flatnonzero(e.column >= 0)
-    sizes = np.diff(e.offsets)
-    own = np.arange(len(e.column)) - np.repeat(e.offsets[:-1], sizes)
-    child = e.children[asked].astype(np.int64)
-    inside = (child > own[asked, None]) & (child < np.repeat(sizes, sizes)[asked, None])
-    expect(bool(np.all(inside)), "a child is out of range or before its parent")
-    reached = np.repeat(e.offsets[:-1], sizes)[asked, None] + child
-    expect(len(np.unique(reached)) == reached.size == len(e.column) - len(e.steps), "a voter is not a tree")
-    by_category = np.isin(e.column, list(bins.categories))
-    expect(bool(np.all((e.members >= 0) == by_category)), "a question does not fit its column")
-    each_used = np.array_equal(np.unique(e.members[by_category]), np.arange(len(e.sets)))
-    expect(each_used and bool(np.all(e.members >= -1)), "a set is out of range, or nobody's")
-    expect(bool(np.all(e.threshold > -np.inf)), "a threshold is not a number")
-    _check_thresholds(e, bins)
-    expect(bool(np.all(e.children[e.column < 0] == LEAF)), "a leaf has children")
-
-
-def _check_thresholds(e: Ensemble, bins: Bins) -> None:
-    """Every threshold is an edge of its column, or +inf: everything that is not missing goes left."""
-    asked = np.flatnonzero((e.column >= 0) & (e.members < 0) & np.isfinite(e.threshold))
-    column, threshold = e.column[asked], e.threshold[asked]
-    order = np.argsort(column, kind="stable")
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(column[order]) != 0])[: len(order)]).tolist()
-    for low, high in pairwise([*starts, len(order)]):
-        edges, mine = bins.edges[int(column[order[low]])], threshold[order[low:high]]
-        place = np.searchsorted(edges, mine)
-        known = len(edges) > 0 and np.array_equal(edges[np.minimum(place, len(edges) - 1)], mine)
-        expect(bool(known), f"a threshold of column {int(column[order[low]])} is none of its edges")
-
-
-def _check_numbers(e: Ensemble) -> None:
-    expect(bool(np.all(np.isfinite(e.steps)) and np.all(np.isfinite(e.value))), "a vote is not finite")
+    check_trees(e, bins, n_classes)
+    expect(bool(np.all(np.isfinite(e.steps))), "a vote is not finite")
     with np.errstate(over="ignore", invalid="ignore"):
         most = np.abs(e.value).max(initial=0.0) * np.abs(e.steps).sum()
     expect(bool(most < LONGEST), "the votes are too large")
 
 
+def check_trees(e: Ensemble, bins: Bins, n_classes: int) -> None:
+    """Check that every index is in range, every value finite, and every child after its parent."""
+    nodes, voters = len(e.column), len(e.steps)
+    same = (e.threshold, e.members, e.missing_left, e.children, e.value)
+    expect(all(len(array) == nodes for array in same), "node arrays differ in length")
+    expect(partition(e.offsets, nodes), "offsets do not divide the nodes")
+    sizes = np.diff(e.offsets)
+    expect(bool(np.all(sizes > 0)), "a voter has no nodes")
+    expect(len(sizes) == len(e.rounds) == len(e.about) == voters, "steps or rounds do not fit the voters")
+    in_turn = voters == 0 or (e.rounds[0] == 1 and np.all(np.isin(np.diff(e.rounds), (0, 1))))
+    expect(bool(in_turn), "rounds do not count up from 1")
+    expect(bool(np.all((e.about >= -1) & (e.about < n_classes))), "a voter is about no class")
+    expect(bool(np.all((e.column >= -1) & (e.column < e.n_columns))), "a column is out of range")
+    asked, roots = np.flatnonzero(e.column >= 0), np.repeat(e.offsets[:-1], sizes)
+    child = e.children[asked].astype(np.int64)
+    inside = (child > (asked - roots[asked])[:, None]) & (child < np.repeat(sizes, sizes)[asked, None])
+    expect(bool(np.all(inside)), "a child is out of range or before its parent")
+    reached = roots[asked, None] + child
+    expect(len(np.unique(reached)) == reached.size == nodes - voters, "a voter is not a tree")
+    by_category = np.isin(e.column, list(bins.categories))
+    expect(bool(np.all((e.members >= 0) == by_category)), "a question does not fit its column")
+    each_used = np.array_equal(np.unique(e.members[by_category]), np.arange(len(e.sets)))
+    expect(each_used and bool(np.all(e.members >= -1)), "a set is out of range or unused")
+    expect(bool(np.all(e.threshold > -np.inf)), "a threshold is not a number")
+    _check_thresholds(e, bins)
+    expect(bool(np.all(e.children[e.column < 0] == LEAF)), "a leaf has children")
+    expect(bool(np.all(np.isfinite(e.value))), "a vote is not finite")
+
+
+def _check_thresholds(e: Ensemble, bins: Bins) -> None:
+    """Every threshold is an edge of its column, or +inf: everything that is not missing goes left."""
+    asked = np.flatnonzero((e.column >= 0) & (e.members < 0) & np.isfinite(e.threshold))
+    order = asked[np.argsort(e.column[asked], kind="stable")]
+    columns, starts = np.unique(e.column[order], return_index=True)
+    for column, mine in zip(columns.tolist(), np.split(e.threshold[order], starts[1:]), strict=False):
+        known = bool(np.all(np.isin(mine, bins.edges[column])))
+        expect(known, f"a threshold of column {column} is none of its edges")
+
+
 def partition(offsets: NDArray[np.int64], total: int) -> bool:
-    """From 0 to the total, never falling; compared, not subtracted, which could overflow."""
+    """Whether offsets go from 0 to the total and never fall; compared, not subtracted, which could overflow."""
     return bool(len(offsets) and offsets[0] == 0 and offsets[-1] == total and np.all(offsets[1:] >= offsets[:-1]))

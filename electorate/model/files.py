@@ -1,11 +1,13 @@
-"""Estimators to files and back: what a model is made of, every index and value checked before it is used.
+"""Models to files and back: voters, history and vote, every index and value checked before it is used.
 
-Class names go through a fixed table; nothing is unpickled. The file format itself is in modelfile.py.
+Class names are looked up in the registry; nothing is unpickled. The file format itself is in modelfile.py.
 """
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
+from dataclasses import astuple
 from importlib import import_module
 from typing import Any
 
@@ -16,16 +18,33 @@ from electorate import modelfile
 from electorate.data import seen_rows
 from electorate.data.bins import Bins
 from electorate.data.table import Categories
-from electorate.model import file_parts as parts
-from electorate.model.ensemble import Ensemble
-from electorate.model.history_checks import check_history
+from electorate.grid import LONGEST
+from electorate.model.ensemble import LEAF, Ensemble
+from electorate.model.file_parts import (
+    blaming,
+    check_ensemble,
+    check_trees,
+    expect,
+    read_bins,
+    read_classes,
+    read_ensemble,
+    read_n_features,
+    read_names,
+)
+from electorate.model.history_checks import MOVING, check_history
+from electorate.model.median import Median
+from electorate.model.moves import Moves
 from electorate.model.row_ensemble import RowEnsemble
-from electorate.model.stored_parameters import decode_parameters, encode_parameters
-from electorate.modelfile import Contents, meta_value
-from electorate.registry import ALGORITHMS, MODULES
+from electorate.model.stored_parameters import decode_confidence, decode_parameters, encode_parameters
+from electorate.modelfile import Contents, meta_value, require
+from electorate.registry import ALGORITHMS
+from electorate.voters.confidence import Bump, Sure
+from electorate.voters.finite_regressors import ColumnPredictor
 
+Arrays = dict[str, NDArray[Any]]
 HISTORY = "history."
 NO_COLUMNS = np.empty(0, dtype=np.int32)  # of voters that do not use bins
+TWO_CLASSES = np.arange(2)  # a sum that predicts numbers has one output, as that of two classes
 LONGEST_REASON = 1000  # characters of a stop reason
 HELD_OUT: dict[str, tuple[type, ...]] = {
     "rows": (int,),
@@ -42,23 +61,28 @@ HELD_OUT: dict[str, tuple[type, ...]] = {
 
 
 def save(model: Any, path: Any) -> None:
-    _refuse_wrapped(model)
-    arrays = {**model.ensemble_.arrays(), **bin_arrays(model.bins_, getattr(model.ensemble_, "column", NO_COLUMNS))}
+    """Write a fitted model. TypeError if its voters or parameters have no place in a file."""
+    arrays, facts = _content(model)
+    if getattr(model, "_functions", None) is not None:
+        raise TypeError(
+            f"{model._functions} holds a function, which a model file cannot hold: use skops or pickle instead"
+        )
+    meta = _meta(model) | ({"classes": _stored_labels(model.classes_)} if hasattr(model, "classes_") else facts or {})
+    arrays |= bin_arrays(model.bins_, arrays.get("column", NO_COLUMNS))
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
-    arrays |= {**model._more_arrays(), **seen_rows.arrays_of(model)}
-    modelfile.write(path, type(model).__name__, _meta(model) | _held_out(model), arrays)
-
-
-def _held_out(model: Any) -> dict[str, Any]:
-    """What rows that were held out say of this very model; not of one that was fitted again since."""
-    said = getattr(model, "held_out_", None)
-    return {"held_out": said} if said is not None and said.get("digest") == model.digest_ else {}
+    if hasattr(model, "moves_"):
+        arrays |= {**model.moves_.arrays(), "gap": np.array([model.gap_])}
+    if hasattr(model, "calibration_"):
+        arrays["calibration"] = model.calibration_
+    if hasattr(model, "_more_arrays"):
+        arrays |= model._more_arrays()
+    modelfile.write(path, type(model).__name__, meta, arrays | seen_rows.arrays_of(model))
 
 
 def stored_parameters(model: Any) -> dict[str, Any]:
     """Return the parameters as a file holds them; TypeError names one that it cannot hold."""
-    kept = getattr(model, "_kept_parameters", None)
-    return encode_parameters(model.get_params(deep=False) if kept is None else kept())
+    own = getattr(model, "_kept_parameters", None)
+    return encode_parameters(model.get_params(deep=False) if own is None else own())
 
 
 def check_storable(model: Any) -> None:
@@ -67,7 +91,7 @@ def check_storable(model: Any) -> None:
 
 
 def identity(model: Any) -> str:
-    """Return what a model is by its parameters, except those that may change when training resumes."""
+    """Return the class and the parameters, except those that may change when training resumes."""
     parameters = stored_parameters(model)
     for name in ("n_estimators", "n_jobs", "warm_start"):
         parameters.pop(name, None)
@@ -75,49 +99,70 @@ def identity(model: Any) -> str:
 
 
 def digest(model: Any) -> str:
-    """SHA-256 over the ensemble, the classes, the categories and the edges."""
-    _refuse_wrapped(model)
-    return digest_of(model.ensemble_.arrays(), model.bins_, _labels_for_digest(model.classes_))
-
-
-def digest_of(arrays: dict[str, NDArray[Any]], bins: Bins, more: Any) -> str:
-    """SHA-256 over the arrays of the voters, the bins, and what else makes a model."""
+    """Return the SHA-256 over the voters, the vote, the categories and the edges."""
+    arrays, facts = _content(model)
+    bins: Bins = model.bins_
     digest = hashlib.sha256(bins.edges_hash)
     for name, array in {**arrays, "n_bins": bins.n_bins, "has_missing": bins.has_missing}.items():
         digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(json.dumps([more, _categories_out(bins.categories)], sort_keys=True).encode())
+    digest.update(json.dumps([facts, _stored_categories(bins.categories)], sort_keys=True).encode())
     return digest.hexdigest()
 
 
-def _refuse_wrapped(model: Any) -> None:
-    by_arrays = isinstance(model.ensemble_, RowEnsemble) and hasattr(model.ensemble_.family, "pack")
-    if not (isinstance(model.ensemble_, Ensemble) or by_arrays):
+def _content(model: Any) -> tuple[Arrays, Any]:
+    """The arrays and the JSON that make the model what it is; its digest covers them and the bins."""
+    vote = getattr(model, "vote_", None)
+    if vote is None:
+        ensemble = model.ensemble_
+        by_rows = isinstance(ensemble, RowEnsemble) and hasattr(ensemble.family, "pack")
+        if not (isinstance(ensemble, Ensemble) or by_rows):
+            _refuse_voters(model, "")
+        if hasattr(model, "classes_"):
+            return ensemble.arrays(), _labels_for_digest(model.classes_)
+        return {**ensemble.arrays(), "frame": np.array([model.scale_, model.start_]), "centres": model.centres_}, None
+    if vote.trees is None and not model._by_rows:
+        _refuse_voters(model, "use RegressionTrees, Pool or Columns, or ")
+    if not all(isinstance(one, Bump | Sure) for one in model.confidences_):
         raise TypeError(
-            f"a model of {type(model.estimator_).__name__} voters has no file format and no digest of ours: "
-            "use a family of electorate's, or keep it by skops or pickle"
+            "A model with functions as confidences has no file format and no digest. Store it with skops or pickle."
         )
+    columns = np.array([voter.column for voter in vote.fitted], dtype=np.int32)
+    voters = {"voter.column": columns, "steps": vote.steps} if vote.trees is None else vote.trees.arrays()
+    facts = {
+        "decides": vote.decides,
+        "fallback": model.fallback_,
+        "confidences": [list(astuple(one)) for one in model.confidences_],
+        **{name: getattr(model, name, None) for name in ("eps_", "rho_")},
+    }
+    return {**voters, "kappa": vote.kappa}, facts
+
+
+def _refuse_voters(model: Any, hint: str) -> None:
+    raise TypeError(
+        f"A model of {type(model.estimator_).__name__} voters has no file format and no digest: "
+        f"{hint or 'use a family of electorate, or '}store it with skops or pickle."
+    )
 
 
 def _meta(model: Any) -> dict[str, Any]:
-    return {"classes": _labels_out(model.classes_), **meta_of(model, model._kept_parameters())}
-
-
-def meta_of(model: Any, parameters: dict[str, Any]) -> dict[str, Any]:
-    """What files of all kinds of models say besides arrays."""
     names = getattr(model, "feature_names_in_", None)
-    return {
-        "parameters": encode_parameters(parameters),
-        "categories": _categories_out(model.bins_.categories),
+    meta = {
+        "parameters": stored_parameters(model),
+        "categories": _stored_categories(model.bins_.categories),
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": int(model.n_features_in_),
         "stop_reason": model.stop_reason_,
         "best_round": getattr(model, "best_round_", None),
         "validation_seed": getattr(model, "_validation_seed", None),
     }
+    held_out = getattr(model, "held_out_", None)
+    if held_out is not None and held_out.get("digest") == model.digest_:  # not of a model that was fitted again since
+        meta["held_out"] = held_out
+    return meta
 
 
-def _labels_out(classes: NDArray[Any]) -> dict[str, Any]:
+def _stored_labels(classes: NDArray[Any]) -> dict[str, Any]:
     """Texts as "str", however long: the width of an array of texts is not part of the model."""
     kind = {"O": "object", "U": "str"}.get(classes.dtype.kind, classes.dtype.newbyteorder("<").str)
     return {"dtype": kind, "labels": classes.tolist()}
@@ -125,29 +170,29 @@ def _labels_out(classes: NDArray[Any]) -> dict[str, Any]:
 
 def _labels_for_digest(classes: NDArray[Any]) -> dict[str, Any]:
     """The labels and their kind. How wide an array holds them, or whether as objects, is not part of the model."""
-    written = _labels_out(classes)
+    stored = _stored_labels(classes)
     kinds = {"O": "str", "U": "str", "i": "<i8", "u": "<i8", "f": "<f8"}
-    return {**written, "dtype": kinds.get(classes.dtype.kind, written["dtype"])}
+    return {**stored, "dtype": kinds.get(classes.dtype.kind, stored["dtype"])}
 
 
-def _categories_out(categories: dict[int, Categories]) -> list[dict[str, Any]]:
+def _stored_categories(categories: dict[int, Categories]) -> list[dict[str, Any]]:
     return [
         {"column": column, "text": c.is_text, "levels": c.levels.tolist(), "rest": list(c.rest)}
         for column, c in sorted(categories.items())
     ]
 
 
-def bin_arrays(bins: Bins, columns: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def bin_arrays(bins: Bins, columns: NDArray[Any]) -> Arrays:
     """The bins as a file holds them: edges of the columns that voters use, and a hash of all.
 
     columns: those in the nodes of the voters; negative ones are leaves. Without this, a model of a few stumps over
     100,000 columns would take 150 MB.
     """
     used = {*np.unique(columns).tolist(), *bins.categories}
-    kept = [edges if column in used else np.empty(0) for column, edges in enumerate(bins.edges)]
+    stored = [edges if column in used else np.empty(0) for column, edges in enumerate(bins.edges)]
     return {
-        "edges": np.concatenate([np.empty(0), *kept]),
-        "edge_offsets": np.concatenate([[0], np.cumsum([len(edges) for edges in kept])]).astype(np.int64),
+        "edges": np.concatenate([np.empty(0), *stored]),
+        "edge_offsets": np.concatenate([[0], np.cumsum([len(edges) for edges in stored])]).astype(np.int64),
         "edges_hash": np.frombuffer(bins.edges_hash, dtype=np.uint8),
         "n_bins": bins.n_bins,
         "has_missing": bins.has_missing,
@@ -162,93 +207,158 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
 
     families: classes of voters that are not electorate's own; a file names them, and only those given here are made.
     """
-    from electorate.model import quad_files, regression_files
-
     contents = modelfile.read(path)
-    own = {family.__name__: family for family in families}
-    with parts.blaming(contents):
-        parts.expect(contents.kind in ALGORITHMS, f"no estimator is called {contents.kind!r:.60}")
-        vote = ALGORITHMS[contents.kind].vote
-        if vote == "number":
-            return quad_files.rebuild(contents, own)
-        return regression_files.rebuild(contents) if vote == "median" else _rebuild(contents, own)
+    with blaming(contents):
+        expect(contents.kind in ALGORITHMS, f"no estimator is called {contents.kind!r:.60}")
+        return _rebuild(contents, {family.__name__: family for family in families})
 
 
 def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
-    model = as_described(contents, getattr(import_module(MODULES[contents.kind]), contents.kind), families)
-    model._validate_family()
-    read_columns(contents, model)
-    model.classes_ = parts.labels_in(meta_value(contents, "classes", dict))
-    model.n_classes_ = len(model.classes_)
-    model.bins_ = parts.read_bins(contents, model.n_features_in_)
-    if model._by_rows:
-        parts.expect(not model.bins_.categories, "voters by rows know no categories")
-        model.ensemble_ = RowEnsemble.read(contents, model._family(), model.classes_, model.n_features_in_)
-    else:
-        model.ensemble_ = parts.read_ensemble(contents, model.n_features_in_)
-        parts.check_ensemble(model.ensemble_, model.bins_, model.n_classes_)
-    model.history_ = _read_history(contents, model.ensemble_.n_voters, model._history_columns)
-    model.stop_reason_ = read_stop_reason(contents)
-    _read_validation(contents, model)
-    model._read_more(contents)
-    check_history(model, contents)
+    algorithm = ALGORITHMS[contents.kind]
+    model = _described(contents, getattr(import_module(algorithm.module), algorithm.name), families)
+    model.n_features_in_ = read_n_features(contents)
+    names = read_names(contents, model.n_features_in_)
+    if names is not None:
+        model.feature_names_in_ = names
+    model.bins_ = read_bins(contents, model.n_features_in_)
+    {"median": _read_median, "number": _read_number}.get(algorithm.vote, _read_sum)(contents, model)
+    if algorithm.name in MOVING:
+        model.moves_ = Moves.read(contents, model.ensemble_)
+        model.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
+    model.history_ = _read_history(contents)
+    model.stop_reason_ = meta_value(contents, "stop_reason", str)
+    expect(len(model.stop_reason_) <= LONGEST_REASON and model.stop_reason_.isprintable(), "stop_reason is no text")
+    for key, attribute in (("best_round", "best_round_"), ("validation_seed", "_validation_seed")):
+        value = contents.meta.get(key)
+        expect(value is None or (type(value) is int and 0 <= value < 2**31), f"{key} is not a number in range")
+        if value is not None:
+            setattr(model, attribute, value)
+    check_history(model, contents.kind)
     seen_rows.read_seen(contents, model)
     model.estimator_ = model._family()
     _read_held_out(contents, model)
     return model
 
 
-def as_described(contents: Contents, kind: type[Any], families: dict[str, type]) -> Any:
+def _described(contents: Contents, kind: type[Any], families: dict[str, type]) -> Any:
     """An unfitted estimator of this class with the parameters of a file."""
     given = meta_value(contents, "parameters", dict)
     known = set(kind().get_params(deep=False))
-    parts.expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
+    expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")
     model = kind(**decode_parameters(given, families))
     model._validate_params()
     return model
-
-
-def read_columns(contents: Contents, model: Any) -> None:
-    model.n_features_in_ = parts.read_n_features(contents)
-    names = parts.read_names(contents, model.n_features_in_)
-    if names is not None:
-        model.feature_names_in_ = names
-
-
-def read_stop_reason(contents: Contents) -> str:
-    reason = meta_value(contents, "stop_reason", str)
-    parts.expect(len(reason) <= LONGEST_REASON and reason.isprintable(), "stop_reason is not a short text")
-    return reason
 
 
 def _read_held_out(contents: Contents, model: Any) -> None:
     stored = contents.meta.get("held_out")
     if stored is None:
         return
-    parts.expect(isinstance(stored, dict) and set(stored) <= set(HELD_OUT), "held_out has unknown entries")
+    expect(isinstance(stored, dict) and set(stored) <= set(HELD_OUT), "held_out has unknown entries")
     for name, value in stored.items():
         fits = value is None or type(value) in HELD_OUT[name]
-        parts.expect(fits, f"held_out: {name!r} is not a number or a text, as it should be")
-    parts.expect(stored.get("digest") == model.digest_, "held_out is about another model")
+        expect(fits, f"held_out: {name!r} is not a number or a text, as it should be")
+    expect(stored.get("digest") == model.digest_, "held_out is about another model")
     model.held_out_ = stored
 
 
-def _read_validation(contents: Contents, model: Any) -> None:
-    for key, attribute in (("best_round", "best_round_"), ("validation_seed", "_validation_seed")):
-        value = contents.meta.get(key)
-        parts.expect(value is None or (type(value) is int and 0 <= value < 2**31), f"{key} is not a number in range")
-        if value is not None:
-            setattr(model, attribute, value)
-
-
-def _read_history(contents: Contents, rounds: int, needed: frozenset[str]) -> dict[str, NDArray[Any]]:
+def _read_history(contents: Contents) -> Arrays:
     names = [name for name in contents.arrays if name.startswith(HISTORY)]
     columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
-    parts.expect(bool(columns) and needed <= set(columns), "the history lacks columns")
-    parts.expect(all(column.ndim == 1 for column in columns.values()), "a column of the history is no list of numbers")
-    lengths = {len(column) for column in columns.values()}
-    parts.expect(len(lengths) == 1, "the columns of the history differ in length")
-    parts.expect(min(lengths) >= rounds, "the history does not fit the rounds")
+    expect(all(column.ndim == 1 for column in columns.values()), "a column of the history is no list of numbers")
+    expect(len({len(column) for column in columns.values()}) == 1, "the columns of the history differ in length")
     typed = all(column.dtype in (np.float64, np.int64) for column in columns.values())
-    parts.expect(typed, "the history is not made of 64-bit numbers")
+    expect(typed, "the history is not made of 64-bit numbers")
     return columns
+
+
+# ---------------------------------------------------------------- the vote by a sum
+
+
+def _read_sum(contents: Contents, model: Any) -> None:
+    """The voters and classes of a classifier."""
+    model.classes_ = read_classes(meta_value(contents, "classes", dict))
+    model.n_classes_ = len(model.classes_)
+    _read_voters(contents, model, model.classes_)
+    model._read_more(contents)
+
+
+def _read_number(contents: Contents, model: Any) -> None:
+    """The voters of a regressor, and what turns their sum into a number."""
+    _read_voters(contents, model, TWO_CLASSES)
+    model.scale_, model.start_ = (float(number) for number in require(contents, "frame", "<f8", (2,)))
+    in_range = 0 < model.scale_ < math.inf and math.isfinite(model.start_)
+    expect(in_range, "the scale of the target is out of range")
+    model.centres_ = np.array(require(contents, "centres", "<f8", (model.ensemble_.n_voters,)))
+    expect(bool(np.all(np.abs(model.centres_) <= 1)), "the mean output of a voter is above 1")
+
+
+def _read_voters(contents: Contents, model: Any, classes: NDArray[Any]) -> None:
+    model._validate_family()
+    if model._is_native:
+        model.ensemble_ = read_ensemble(contents, model.n_features_in_)
+        check_ensemble(model.ensemble_, model.bins_, len(classes))
+        return
+    expect(hasattr(model._family(), "pack"), "its voters have no place in a file")
+    expect(not model.bins_.categories, "voters by rows take no categories")
+    model.ensemble_ = RowEnsemble.read(contents, model._family(), classes, model.n_features_in_)
+
+
+# ---------------------------------------------------------------- the vote by a median
+
+
+def _read_median(contents: Contents, model: Any) -> None:
+    """The voters, their confidences, and the numbers of a regressor."""
+    model.confidences_ = [decode_confidence(entry) for entry in meta_value(contents, "confidences", list)]
+    columns = [one.column for one in model.confidences_ if isinstance(one, Bump)]
+    expect(max(columns, default=0) < model.n_features_in_, "a bump is out of range")
+    decides = meta_value(contents, "decides", bool)
+    trees, fitted = None, []
+    if model._is_native:
+        trees = _read_median_trees(contents, model)
+        steps = trees.steps
+    else:
+        expect(model._by_rows, "its voters have no place in a file")
+        steps = np.array(require(contents, "steps", "<f8", (None,)))
+        fitted = _read_column_voters(contents, model, len(steps))
+    in_range = bool(np.all(np.isfinite(steps)) and np.all((steps >= 0) & (steps < LONGEST)) and steps.sum() < LONGEST)
+    expect(in_range, "steps are out of range")
+    kappa = np.array(require(contents, "kappa", "<i4", (len(steps),)))
+    known = bool(np.all((kappa >= 0) & (kappa < max(1, len(model.confidences_)))))
+    expect(known, "a voter has no confidence")
+    expect(len(steps) > 0 or not decides, "no voter decides")
+    model.fallback_ = _read_number_of(contents, "fallback")
+    if hasattr(model, "eps"):
+        model.eps_ = _read_number_of(contents, "eps_")
+        expect(model.eps_ > 0, "eps_ is not positive")
+        model.rho_ = None if contents.meta.get("rho_") is None else _read_number_of(contents, "rho_")
+    elif trees is not None:  # AdaBoost.R2 has no confidences
+        certain = not decides and not model.confidences_ and bool(np.all(trees.value[trees.column == LEAF, 1] == 1))
+        expect(certain, "a voter is not sure")
+    model.vote_ = Median(trees, fitted, steps, kappa, decides)
+    if "calibration" in contents.arrays:
+        model.calibration_ = np.array(require(contents, "calibration", "<f8", (None,)))
+        rises = np.all(model.calibration_ >= 0) and np.all(np.diff(model.calibration_) >= 0)
+        expect(bool(rises), "calibration scores do not rise from 0")
+
+
+def _read_median_trees(contents: Contents, model: Any) -> Ensemble:
+    trees = read_ensemble(contents, model.n_features_in_)
+    expect(trees.n_outputs == 2, "a leaf does not have a value and a confidence")
+    check_trees(trees, model.bins_, 1)
+    expect(bool(np.all((trees.value[:, 1] >= 0) & (trees.value[:, 1] <= 1))), "a confidence is not from 0 to 1")
+    return trees
+
+
+def _read_column_voters(contents: Contents, model: Any, n_voters: int) -> list[ColumnPredictor]:
+    expect(not model.bins_.categories, "voters by rows take no categories")
+    columns = require(contents, "voter.column", "<i4", (n_voters,))
+    inside = bool(np.all((columns >= 0) & (columns < model.n_features_in_)))
+    expect(inside, "the column of a voter is out of range")
+    return [ColumnPredictor(column, model.n_features_in_) for column in columns.tolist()]
+
+
+def _read_number_of(contents: Contents, name: str) -> float:
+    value: Any = contents.meta.get(name)
+    expect(type(value) in (int, float) and math.isfinite(value), f"{name} is not a number")
+    return float(value)

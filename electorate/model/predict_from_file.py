@@ -36,7 +36,7 @@ class QuickClassifier:
     def __init__(self, contents: Contents) -> None:
         self.n_features_in_ = parts.read_n_features(contents)
         self.feature_names_in_ = parts.read_names(contents, self.n_features_in_)
-        self.classes_ = parts.labels_in(meta_value(contents, "classes", dict))
+        self.classes_ = parts.read_classes(meta_value(contents, "classes", dict))
         self.bins_ = parts.read_bins(contents, self.n_features_in_)
         self.ensemble_ = parts.read_ensemble(contents, self.n_features_in_)
         parts.check_ensemble(self.ensemble_, self.bins_, len(self.classes_))

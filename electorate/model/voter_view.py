@@ -1,20 +1,24 @@
-"""The voters of a fitted model, as a read-only sequence: each can predict and say what it does in words.
+"""The voters of a fitted model as a read-only sequence: each predicts and can be read as text.
 
-They are views of the ensemble's arrays, made when asked for.
+They are views of the ensemble's arrays, made on access.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data import inputs
+from electorate.model.ensemble import Read
+from electorate.model.median import tree_outputs
 from electorate.model.text import Words, column_names, monomial
 from electorate.threads import ThreadPool
 
 
-class Voter:
+class VoterView:
+    """One voter of a classifier over bins."""
+
     def __init__(self, model: Any, number: int) -> None:
         self._model = model
         self._number = number
@@ -24,7 +28,7 @@ class Voter:
         return float(self._model.ensemble_.steps[self._number])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class this voter alone votes for."""
+        """Return the class this voter alone votes for."""
         table = inputs.check_table(self._model, X, reset=False)
         alone = self._model.ensemble_.only(self._number)
         votes = alone.votes(table.n_rows, self._model._reader(table), ThreadPool(1))
@@ -32,7 +36,7 @@ class Voter:
         return np.asarray(self._model.classes_.take(best))
 
     def to_text(self) -> str:
-        """For example: if age <= 40.5 or age is missing: 'no', else 'yes'. A tree says one line per leaf."""
+        """For example: if age <= 40.5 or age is missing: 'no', else 'yes'. A tree takes one line per leaf."""
         alone = self._model.ensemble_.only(self._number)
         words = Words(self._model)
         rule = monomial(alone)
@@ -41,37 +45,32 @@ class Voter:
         if rule is not None:
             then, otherwise = words.label(alone, rule.inside), words.label(alone, rule.outside)
             return f"if {words.all_of(alone, rule.path)}: {then}, else {otherwise}"
-        paths = words.leaves(alone)
         return "\n".join(
-            f"if {words.all_of(alone, path)}: {words.label(alone, alone.value[leaf])}" for leaf, path in paths
+            f"if {words.all_of(alone, path)}: {words.label(alone, alone.value[leaf])}"
+            for leaf, path in words.leaves(alone)
         )
 
     def __repr__(self) -> str:
         return f"Voter({self.to_text()}; step {self.step:.4g})"
 
 
-class RowVoter:
-    """A voter that looks at whole rows."""
-
-    def __init__(self, model: Any, number: int) -> None:
-        self._model = model
-        self._number = number
+class RowVoterView(VoterView):
+    """One voter of a classifier that looks at whole rows."""
 
     @property
     def voter(self) -> Any:
-        """As the family made it."""
+        """The voter as the family made it."""
         return self._model.ensemble_.fitted[self._number]
 
-    @property
-    def step(self) -> float:
-        return float(self._model.ensemble_.steps[self._number])
-
     def outputs(self, X: Any) -> NDArray[np.float64]:
-        """What it says, from -1 to 1."""
+        """Return its outputs, from -1 to 1."""
         return np.asarray(self.voter.outputs(self._model._check_rows(X, reset=False)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class this voter alone votes for; if it is about one class against the rest, that or the first other."""
+        """Return the class this voter alone votes for.
+
+        A voter about one class against the rest votes for it or for the first other class.
+        """
         about = int(self._model.ensemble_.about[self._number])
         second = 1 if about < 0 else about
         first = 0 if second != 0 else 1
@@ -81,22 +80,57 @@ class RowVoter:
         names = column_names(self._model)
         return self.voter.to_text(names) if hasattr(self.voter, "to_text") else repr(self.voter)
 
-    def __repr__(self) -> str:
-        return f"Voter({self.to_text()}; step {self.step:.4g})"
+
+class RegressionVoterView(VoterView):
+    """One voter of a regressor that votes by a median."""
+
+    @property
+    def step(self) -> float:
+        return float(self._model.steps_[self._number])
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the prediction of this voter alone; NaN where a column abstains."""
+        table = self._model._check_rows(X, reset=False)
+        vote = self._model.vote_
+        if vote.trees is None:
+            return np.asarray(vote.fitted[self._number].predict(table))
+        read: Read = self._model._reader(table)
+        return tree_outputs(vote.trees.only(self._number), read(0, table.n_rows), 1)[0, :, 0]
+
+    def to_text(self) -> str:
+        """For example: if age <= 40.5 or age is missing: 3.25, else abstains. A tree takes one line per leaf."""
+        words, vote = Words(self._model), self._model.vote_
+        if vote.trees is None:
+            return words.names[vote.fitted[self._number].column]
+        alone = vote.trees.only(self._number)
+        lines = []
+        for leaf, path in words.leaves(alone):
+            value, confidence = alone.value[leaf].tolist()
+            text = repr(value).removesuffix(".0") if confidence > 0 else "abstains"  # the shortest exact text
+            lines.append((words.all_of(alone, path), text))
+        if len(lines) == 1:
+            return f"always {lines[0][1]}"
+        if len(lines) == 2:
+            return f"if {lines[0][0]}: {lines[0][1]}, else {lines[1][1]}"
+        return "\n".join(f"if {tests}: {text}" for tests, text in lines)
 
 
-class Voters(Sequence[Voter]):
+class Voters(Sequence[VoterView]):
+    """The views of all voters of a model."""
+
+    _view: type[VoterView]
+
     def __init__(self, model: Any) -> None:
         self._model = model
+        if hasattr(model, "vote_"):
+            self._numbers, self._view = range(model.vote_.n_voters), RegressionVoterView
+        else:
+            self._numbers, self._view = range(model.ensemble_.n_voters), RowVoterView if model._by_rows else VoterView
 
     def __len__(self) -> int:
-        return int(self._model.ensemble_.n_voters)
+        return len(self._numbers)
 
     def __getitem__(self, item: Any) -> Any:
         if isinstance(item, slice):
-            return [self[k] for k in range(*item.indices(len(self)))]
-        number = range(len(self))[item]
-        return Voter(self._model, number)
-
-    def __iter__(self) -> Iterator[Voter]:
-        return (Voter(self._model, number) for number in range(len(self)))
+            return [self._view(self._model, number) for number in self._numbers[item]]
+        return self._view(self._model, self._numbers[item])

@@ -25,7 +25,7 @@ from electorate.training.callbacks import TrialLimit
 from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train
 from electorate.training.run import OTHER_DATA, Patience, Watcher, run
 from electorate.training.stagewise import Setting, Stagewise, ValidationScore
-from electorate.training.worker_data import Outline, Room
+from electorate.training.worker_data import ClassWorkerData, Outline
 from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.wrapped import Speech, Wrapped
 
@@ -49,7 +49,7 @@ class Place(Protocol):
 class Here:
     """This process."""
 
-    room: Room
+    room: ClassWorkerData
 
     def agree(self, name: str, *arguments: Any) -> Any:
         return run_locally(getattr(self.room, name)(*arguments))
@@ -126,7 +126,7 @@ class ClassifierBench(Bench):
         every = [*traces, *(run.trace for run in runs[len(traces) :])]
         ensemble = self.ensemble([casts_of_run(trace, run) for trace, run in zip(every, runs, strict=True)])
         classes = {"classes_": self.outline.classes, "n_classes_": len(self.outline.classes)}
-        common = common_attributes(self.model, every, self.outline.listens)
+        common = common_attributes(self.model, every, self.outline.has_validation)
         return {**classes, "ensemble_": ensemble, "bins_": self.bins, **common}
 
 
@@ -147,7 +147,7 @@ class BinBench(ClassifierBench):
         if self.engine is None and n_labels > 1:
             said = self.place.agree("build", self.bins, self.model.max_bins)
             engines = {name: self.place.engine(name, numbers, n_labels) for name, numbers in said.items()}
-            self.engine, self.judge = engines["train"], engines.get("heard")
+            self.engine, self.judge = engines["train"], engines.get("validation")
         return super().start(task, past)
 
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
@@ -161,9 +161,9 @@ class BinBench(ClassifierBench):
 class RowBench(ClassifierBench):
     """Voters that are fitted to, or search, whole rows: third-party classifiers, and families of ours by rows."""
 
-    def __init__(self, model: Any, outline: Outline, room: Room) -> None:
+    def __init__(self, model: Any, outline: Outline, room: ClassWorkerData) -> None:
         super().__init__(model, outline)
-        self.examples, validation = room.examples["train"], room.examples.get("heard")
+        self.examples, validation = room.examples["train"], room.examples.get("validation")
         X: Any = self.examples.table
         self.X = X
         self.by_rows: bool = model._by_rows

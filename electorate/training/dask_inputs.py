@@ -17,8 +17,7 @@ from electorate.data.stack import Stack
 from electorate.data.table import Table, read_table
 from electorate.data.targets import check_targets
 from electorate.threads import ThreadPool
-from electorate.training.target_worker_data import TargetRoom
-from electorate.training.worker_data import Given, Room
+from electorate.training.worker_data import Given, TargetWorkerData, WorkerData
 
 MOST_NAMED = 10  # columns in a message
 
@@ -52,7 +51,7 @@ def open_cluster(model: Any, rows: tuple[Any, Any, Any], heard: tuple[Any, Any, 
             raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
     empty = [_like(X) for X, _, _ in lists]
     tasks = [collect(*part) for part in lists]
-    return Cluster(tasks, getattr(model, "_open_room", open_room), (empty, model.n_jobs))
+    return Cluster(tasks, open_worker_data, (model._worker_data, empty, model.n_jobs))
 
 
 def check_columns(model: Any, X: Any, *, reset: bool) -> None:
@@ -77,27 +76,14 @@ def _like(X: Any) -> Any:
 # ---------------------------------------------------------------- on a worker
 
 
-def open_room(number: int, n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None) -> Room:
-    """The room of a worker, from the partitions that live there; there may be none of one kind."""
-    given, jobs = read_parts(n_threads, parts, like, n_jobs, _labels)
-    return Room(given[0], given[1] if len(given) > 1 else None, ThreadPool(jobs), jobs, number)
-
-
-def open_target_room(
-    number: int, n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None
-) -> TargetRoom:
-    """The same, of rows whose labels are numbers."""
-    given, jobs = read_parts(n_threads, parts, like, n_jobs, _targets)
-    return TargetRoom(given[0], given[1] if len(given) > 1 else None, ThreadPool(jobs), jobs, number)
-
-
-def read_parts(
-    n_threads: int, parts: list[list[Any]], like: list[Any], n_jobs: int | None, read: Callable[[Any, int], Any]
-) -> tuple[list[Given], int]:
-    """The rows of a worker, of every list of partitions, and its threads. read: labels, or targets."""
+def open_worker_data(
+    number: int, n_threads: int, parts: list[list[Any]], kind: type[WorkerData], like: list[Any], n_jobs: int | None
+) -> WorkerData:
+    """The data of a worker, from the partitions that it holds; there may be none of one list."""
+    read = _targets if kind is TargetWorkerData else _labels
     given = [_given(rows, empty, read) for rows, empty in zip(parts, like, strict=True)]
     jobs = n_threads if n_jobs is None else max(1, min(n_jobs, n_threads)) if n_jobs > 0 else n_threads
-    return given, jobs
+    return kind(given, ThreadPool(jobs), jobs, number)
 
 
 def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> Given:

@@ -17,7 +17,7 @@ from electorate.threads import ThreadPool, count_jobs
 from electorate.training.classification import groups_of
 from electorate.training.pool_rounds import PoolRounds, Rules
 from electorate.training.quad_pools import ColumnPool, FinitePool, Said, StumpPool
-from electorate.training.worker_data import Plan, Room
+from electorate.training.worker_data import ClassPlan, ClassWorkerData
 from electorate.voters.columns import Columns
 
 Floats = NDArray[np.float64]
@@ -53,8 +53,8 @@ class Opened:
         given_val = None if heard is None else model._given(*heard, reset=False)
         cells = (given.table.n_rows if model._is_native else given.table.shape[0]) * model.n_features_in_
         with ThreadPool(count_jobs(model.n_jobs, cells)) as threads:
-            room = Room(given, given_val, threads, threads.n_jobs)
-            outline = run_locally(room.prepare(Plan(model.class_weight)))
+            room = ClassWorkerData([given] if given_val is None else [given, given_val], threads, threads.n_jobs)
+            outline = run_locally(room.prepare(ClassPlan(model.class_weight)))
             from electorate.training.quadratic import case_of
 
             case = case_of(room, outline)
@@ -64,7 +64,7 @@ class Opened:
             else:
                 bins = run_locally(room.find_bins(model.categorical_features, model.max_bins))
                 run_locally(room.build(bins, model.max_bins))
-                self.pool = StumpPool(model, case, bins, room.engines["train"], room.engines.get("heard"))
+                self.pool = StumpPool(model, case, bins, room.engines["train"], room.engines.get("validation"))
         self.classes = outline.classes
         self.groups = [group for _, group in groups_of(model, outline.classes)]
         self.model = model

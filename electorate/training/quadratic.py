@@ -17,7 +17,7 @@ from electorate.training.pool_rounds import Run
 from electorate.training.quad_far import FarPool
 from electorate.training.quad_pools import Case, ColumnPool, Listener, Past, StumpPool, last_weights
 from electorate.training.quad_searches import BinVoters, RowVoters
-from electorate.training.worker_data import Outline, Room
+from electorate.training.worker_data import ClassWorkerData, Outline
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
 
@@ -46,9 +46,9 @@ def run(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any,
     train(pool, groups, model, outline, before, Fitting(context, data))
 
 
-def case_of(room: Room, outline: Outline) -> Case:
+def case_of(room: ClassWorkerData, outline: Outline) -> Case:
     """The rows of this process."""
-    heard = room.examples.get("heard")
+    heard = room.examples.get("validation")
     validation = None if heard is None else Case(heard, outline.classes)
     return Case(room.examples["train"], outline.classes, validation)
 
@@ -65,16 +65,16 @@ def _pool(model: Any, place: Any, case: Case | None, outline: Outline, before: A
     said = place.agree("build", bins, model.max_bins)
     engines = {name: place.engine(name, numbers, len(outline.classes)) for name, numbers in said.items()}
     if case is not None and isinstance(family, Pool):
-        return StumpPool(model, case, bins, engines["train"], engines.get("heard"))
+        return StumpPool(model, case, bins, engines["train"], engines.get("validation"))
     if isinstance(family, Pool):
         return FarPool(model, bins, engines["train"], len(outline.classes))
-    return BinVoters(model, bins, engines["train"], engines.get("heard"))
+    return BinVoters(model, bins, engines["train"], engines.get("validation"))
 
 
 def _refuse_far(model: Any, outline: Outline) -> None:
     """What takes the rows of this process."""
     name = type(model).__name__
-    if outline.listens:
+    if outline.has_validation:
         raise ValueError(
             f"{name} on a Dask cluster does not stop by validation: use early_stopping=False, or rows of this process"
         )
@@ -181,7 +181,7 @@ def fitted(model: Any, outline: Outline, pool: Any, runs: list[Run]) -> dict[str
         "gap_": max(run.gap for run in runs),
         **pool.made(casts, model, outline.classes),
     }
-    if outline.listens:
+    if outline.has_validation:
         attributes["best_round_"] = max(run.n_rounds for run in kept)
     return attributes
 

@@ -23,7 +23,7 @@ from electorate.training.classification import NO_BINS, Here, no_bins, refuse_ot
 from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train
 from electorate.training.median_stagewise import MedianStagewise, TargetCast, TargetSetting, ValidationError
 from electorate.training.run import Patience, Watcher
-from electorate.training.target_worker_data import TargetOutline
+from electorate.training.worker_data import TargetOutline
 from electorate.voters.finite_regressors import ColumnPredictions, ColumnPredictor, PoolOfValues
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import EdgeTrees, SquaresTrees
@@ -61,7 +61,7 @@ class MedianBench(Bench):
     def __init__(self, model: Any, place: Any, outline: TargetOutline, before: Any) -> None:
         super().__init__(model)
         self.outline, self.before = outline, before
-        self.bins: Bins = no_bins(model.n_features_in_) if model._by_columns else NO_BINS
+        self.bins: Bins = no_bins(model.n_features_in_) if model._by_rows else NO_BINS
         self.native: bool = model._is_native
         if self.native:
             self.bins = place.agree("find_bins", model.categorical_features, model.max_bins)
@@ -72,16 +72,15 @@ class MedianBench(Bench):
         if not self.native:
             data = place.room
             self.rows = data.given.table, data.given.labels
-            self.X_val = None if data.heard is None else data.heard.table
+            self.X_val = None if data.validation is None else data.validation.table
         self.confidences = model._choose_confidences(self.bins) if before is None else (before.confidences_ or None)
         criterion = model._criterion() if self.native else ""
-        n_labels = len(outline.values) if criterion == "edge" else 1
         bins = self.bins if self.native else None
-        place.agree("build", bins, model.max_bins, n_labels, self.confidences, model._by_columns)
+        place.agree("build", bins, model.max_bins, self.confidences, model._by_rows)
         here = isinstance(place, Here)
-        names = ["train", "heard"] if outline.listens else ["train"]
+        names = ["train", "validation"] if outline.has_validation else ["train"]
         places = {name: place.room.engines[name] if here else TargetsElsewhere(place, name) for name in names}
-        self.judge = places.get("heard")
+        self.judge = places.get("validation")
         n_kappas = 1 if self.confidences is None else len(self.confidences)
         self.engine = (TargetEngineHere if here else TargetEngine)(places["train"], n_kappas)
         if criterion == "squared_error":
@@ -120,7 +119,7 @@ class MedianBench(Bench):
         model, family = self.model, self.model._family()
         if self.rows is not None:
             X, y = self.rows
-            if model._by_columns:
+            if model._by_rows:
                 return ColumnPredictions(X, one.booster.cost.award)
             wrapped = WrappedRegressor(family, X, y, model.random_state, model._draws)
             wrapped.skip(past.trace.n_rounds)
@@ -167,7 +166,7 @@ class MedianBench(Bench):
             "bins_": self.bins,
             "confidences_": list(self.confidences or []),
             "fallback_": self.outline.fallback,
-            **common_attributes(self.model, [trace], self.outline.listens),
+            **common_attributes(self.model, [trace], self.outline.has_validation),
             **method.setting.attributes,
         }
 

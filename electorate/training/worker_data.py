@@ -1,7 +1,8 @@
-"""A room: the rows that live in one place, and what becomes of them: a problem, then shards.
+"""The rows of one worker, and what becomes of them: labels and weights, bins, shards.
 
-Here there is one room; on a cluster every worker has one. What rooms must agree on is written once, as steps (see
-data/agree.py), so the classes, weights, bins and rows to stop by are the same wherever the rows live.
+In this process there is one set of worker data; on a cluster every worker has one. What all workers must compute
+together is written as generators of all-reduce requests (data/all_reduce.py), so that classes, weights, bins and
+validation rows are the same wherever the rows live.
 """
 
 from dataclasses import dataclass, replace
@@ -10,36 +11,105 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate import kernels
 from electorate.data import inputs
-from electorate.data.all_reduce import Max, Reduce, ReduceSteps, SortedUnion
+from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, SortedUnion
 from electorate.data.bins import Bins, find_bins_steps
 from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
+from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps, spread_steps
 from electorate.data.weights import Weights, read_weights_steps
 from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples
+from electorate.engines.targets import Targets, TargetThreads
+from electorate.engines.validation import ListeningShard
+from electorate.model.median import Kappas
 from electorate.threads import ThreadPool
+from electorate.voters.confidence import Given as Function
 
+Array = NDArray[np.float64]
 NO_ROWS = "Found array with 0 sample(s): X has no rows"
-NO_WEIGHT = "sample_weight is zero for every row (after class_weight): nothing is left to fit"
+NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"
+NO_CLASS_WEIGHT = "sample_weight is zero for every row (after class_weight): nothing is left to fit"
 NO_WEIGHT_LEFT = "sample_weight times class_weight is zero for every row: nothing is left to fit"
 
 
 @dataclass(frozen=True)
 class Given:
-    """Rows as they were given, checked one by one."""
+    """Rows as they were given, checked one by one. labels: or targets."""
 
-    table: Any  # of wrapped voters: what they are fitted on
+    table: Any  # for third-party voters: what they are fitted on
     labels: NDArray[Any]
     weight: NDArray[np.float64]
 
     def as_seen(self, sample_weight: Any) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
-        """What is remembered of the rows; sample_weight: as it was given, None if it was not."""
+        """What a model stores hashes of. sample_weight: as it was given, None if it was not."""
         return self.table, self.labels, None if sample_weight is None else self.weight
 
 
+class WorkerData:
+    """What classification and regression share.
+
+    number: of this worker. examples, engines: by name, "train" and, if there are validation rows, "validation".
+    X: as it was given, for functions of the user's; empty on a cluster.
+    """
+
+    def __init__(self, given: list[Given], pool: ThreadPool, n_shards: int, number: int = 0) -> None:
+        self.given: Given | None = given[0]
+        self.validation = given[1] if len(given) > 1 else None
+        self.pool = pool
+        self.n_shards = n_shards
+        self.number = number
+        self.X: dict[str, Any] = {}
+        self.examples: dict[str, Examples] = {}
+        self.engines: dict[str, Any] = {}
+
+    def bytes_needed(self, max_bins: int | str, width: int) -> int:
+        raise NotImplementedError
+
+    def find_bins(self, categorical: Any, max_bins: int | str) -> ReduceSteps[Bins]:
+        examples = self.examples["train"]
+        inputs.refuse_too_large(self.bytes_needed(max_bins, 256))
+        by_type = SortedUnion(np.array(examples.table.category_columns(), dtype=np.int64), "X")
+        (by_type,) = yield Reduce((by_type,))
+        columns = inputs.category_columns(examples.table, categorical, by_type.values.tolist())
+        return (yield from find_bins_steps(examples.table, examples.weights.whole, columns, max_bins, self.pool))
+
+    def refuse_wide_bins(self, bins: Bins | None, max_bins: int | str) -> None:
+        """Raise MemoryError where more than 256 bins take too much; `find_bins` has looked at fewer."""
+        if bins is not None and bins.width > 256:
+            inputs.refuse_too_large(self.bytes_needed(max_bins, bins.width))
+
+    def forget_rows(self) -> None:
+        """Drop the rows as they were given: the shards hold what training needs."""
+        self.given = self.validation = None
+        self.examples = {}
+
+
+def set_aside_steps(
+    given: Given, part: float, seed: int, number: int, classes: tuple[NDArray[np.int64], int] | None = None
+) -> ReduceSteps[tuple[Array, int, int]]:
+    """The weight of every row that goes to validation, and how many rows do and do not.
+
+    Rows are drawn by what they hold, so that their order does not matter; nothing is copied. classes: labels as 0..K-1
+    and K, to draw from each class; without them, the targets are part of what a row holds.
+    """
+    hashes = yield from hash_rows_steps(given.table, seed)
+    if classes is None:
+        kernels.fold(given.labels, hashes)
+    weights = yield from read_weights_steps(given.weight)
+    rows = yield from candidate_steps(hashes, weights, *(classes or ()))
+    aside = yield from draw_steps(rows, part, number)
+    drawn, left = yield Reduce((int(aside.sum()), int((rows.times - aside).sum())))
+    weight = given.weight * aside / np.maximum(rows.times, 1)  # in this order, integer weights stay integers
+    return np.asarray(weight), drawn, left
+
+
+# ---------------------------------------------------------------- classification
+
+
 @dataclass(frozen=True)
-class Plan:
-    """What to make of the rows. classes: those there were, when going on; part, seed: of the rows to set aside."""
+class ClassPlan:
+    """What to make of the rows. classes: of the model that is resumed; part, seed: of the rows to set aside."""
 
     class_weight: Any = None
     classes: NDArray[Any] | None = None
@@ -49,10 +119,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outline:
-    """What the driver knows of a problem."""
+    """What the driver gets of a classification problem."""
 
     classes: NDArray[Any]
-    listens: bool  # whether there are rows to stop by
+    has_validation: bool
     n_counted: int
 
 
@@ -71,60 +141,58 @@ class Problem:
         return Examples(self.table, self.labels, len(self.classes), weights)
 
 
-class Room:
-    """number: among other rooms. engines: of the rows to train on and, if any, of those to stop by."""
+class ClassWorkerData(WorkerData):
+    """Rows with labels."""
 
-    def __init__(self, given: Given, heard: Given | None, pool: ThreadPool, n_shards: int, number: int = 0) -> None:
-        self.given: Given | None = given
-        self.heard = heard
-        self.pool = pool
-        self.n_shards = n_shards
-        self.number = number
-        self.examples: dict[str, Examples] = {}
-        self.engines: dict[str, Threads] = {}
-
-    def prepare(self, plan: Plan) -> ReduceSteps[Outline]:
-        """Labels, weights, and the rows to stop by."""
+    def prepare(self, plan: ClassPlan) -> ReduceSteps[Outline]:
+        """Labels, weights, and the validation rows."""
         assert self.given is not None
         problem = yield from problem_steps(self.given, plan)
-        heard = None
-        if self.heard is not None:
-            heard = _heard(self.heard, problem.classes)
+        validation = None
+        if self.validation is not None:
+            given = self.validation
+            labels = inputs.encode_labels(given.labels, problem.classes, given.weight, "y_val")
+            validation = Problem(given.table, labels, given.weight, problem.classes)
         elif plan.part is not None:
-            weight = yield from set_aside_steps(problem, plan.part, plan.seed, self.number)
-            heard = replace(problem, weight=weight)
+            given = replace(self.given, weight=problem.weight)
+            classes = problem.labels, len(problem.classes)
+            weight, drawn, _ = yield from set_aside_steps(given, plan.part, plan.seed, self.number, classes)
+            if drawn == 0:
+                raise ValueError(
+                    "early_stopping=True, but every class has only one sample: none can be set aside to stop by"
+                )
+            validation = replace(problem, weight=weight)
             problem = replace(problem, weight=problem.weight - weight)
         self.examples["train"] = yield from problem.read_steps()
-        if heard is not None:
-            self.examples["heard"] = yield from heard.read_steps()
+        if validation is not None:
+            self.examples["validation"] = yield from validation.read_steps()
         (n_counted,) = yield Reduce((self.examples["train"].weights.n_counted,))
-        return Outline(problem.classes, heard is not None, n_counted)
-
-    def find_bins(self, categorical: Any, max_bins: int | str) -> ReduceSteps[Bins]:
-        examples = self.examples["train"]
-        table = examples.table
-        inputs.refuse_too_large(bytes_needed(examples, max_bins, self.n_shards, 256))
-        (by_type,) = yield Reduce((SortedUnion(np.array(table.category_columns(), dtype=np.int64), "X"),))
-        columns = inputs.category_columns(table, categorical, by_type.values.tolist())
-        return (yield from find_bins_steps(table, examples.weights.whole, columns, max_bins, self.pool))
+        return Outline(problem.classes, validation is not None, n_counted)
 
     def build(self, bins: Bins, max_bins: int | str) -> ReduceSteps[dict[str, Any]]:
-        """The shards; the rows as they were given are not needed any more. What engines say of all rooms."""
-        if bins.width > 256:
-            inputs.refuse_too_large(bytes_needed(self.examples["train"], max_bins, self.n_shards, bins.width))
-        said = {}
+        """The shards. Returns, by name, the numbers of the engine over all workers."""
+        self.refuse_wide_bins(bins, max_bins)
+        numbers = {}
         for name, examples in self.examples.items():
             self.engines[name] = engine = Threads(examples, bins, self.pool, self.n_shards)
             count, n_counted = yield Reduce((engine.count, engine.n_counted))
-            bits = examples.weights.bits
-            said[name] = {"count": count, "n_counted": n_counted, "full": count << bits, "unit": engine.unit}
-            said[name]["given"] = engine.given
-        self.given = self.heard = None
-        self.examples = {}
-        return said
+            full = count << examples.weights.bits
+            numbers[name] = {"count": count, "n_counted": n_counted, "full": full, "unit": engine.unit}
+            numbers[name]["given"] = engine.given
+        self.forget_rows()
+        return numbers
+
+    def bytes_needed(self, max_bins: int | str, width: int) -> int:
+        """Binned copy, state and working vectors of the shards, and their histograms; in Python integers."""
+        examples = self.examples["train"]
+        columns, n_labels = examples.table.n_columns + 3, examples.n_labels
+        cell = 2 if max_bins == "exact" else 1
+        n_states = 2 if n_labels == 2 else 1 + n_labels
+        histogram = 8 * n_labels * columns * width
+        return examples.table.n_rows * (cell * columns + 8 * (n_states + 12)) + (self.n_shards + 3) * histogram
 
 
-def problem_steps(given: Given, plan: Plan) -> ReduceSteps[Problem]:
+def problem_steps(given: Given, plan: ClassPlan) -> ReduceSteps[Problem]:
     """Classes, labels 0..K-1 and the factors of the classes; rows of other classes have no weight."""
     labels, weight = given.labels, given.weight
     counting = labels if np.all(weight > 0) else labels[weight > 0]
@@ -136,7 +204,7 @@ def problem_steps(given: Given, plan: Plan) -> ReduceSteps[Problem]:
     if n_rows == 0:
         raise ValueError(NO_ROWS)
     if most.value == 0:
-        raise ValueError(NO_WEIGHT)
+        raise ValueError(NO_CLASS_WEIGHT)
     present = found.values
     inputs.refuse_many(present)
     if plan.class_weight is None:
@@ -159,27 +227,127 @@ def problem_steps(given: Given, plan: Plan) -> ReduceSteps[Problem]:
     return Problem(given.table, codes, weight, classes, factors)
 
 
-def _heard(given: Given, classes: NDArray[Any]) -> Problem:
-    labels = inputs.encode_labels(given.labels, classes, given.weight, "y_val")
-    return Problem(given.table, labels, given.weight, classes)
+# ---------------------------------------------------------------- regression
 
 
-def set_aside_steps(problem: Problem, part: float, seed: int, number: int = 0) -> ReduceSteps[NDArray[np.float64]]:
-    """The weight of every row that goes to validation; rows only change sides, nothing is copied."""
-    hashes = yield from hash_rows_steps(problem.table, seed)
-    weights = yield from read_weights_steps(problem.weight)
-    rows = yield from candidate_steps(hashes, weights, problem.labels, len(problem.classes))
-    aside = yield from draw_steps(rows, part, number)
-    (drawn,) = yield Reduce((int(aside.sum()),))
-    if drawn == 0:
-        raise ValueError("early_stopping=True, but every class has only one sample: none can be set aside to stop by")
-    return problem.weight * aside / np.maximum(rows.times, 1)  # in this order, whole weights stay whole
+@dataclass(frozen=True)
+class TargetPlan:
+    """What to make of the rows. by_edge: whether targets are binned. part, seed: of the rows to set aside."""
+
+    by_edge: bool
+    n_estimators: int
+    n_histograms: int  # that a shard may hold at once
+    n_values: int = 0  # that voters of a pool may predict
+    part: float | None = None
+    seed: int = 0
 
 
-def bytes_needed(examples: Examples, max_bins: int | str, n_shards: int, width: int) -> int:
-    """Binned copy, state and working vectors of the shards, and their histograms; in Python integers."""
-    columns, n_labels = examples.table.n_columns + 3, examples.n_labels
-    cell = 2 if max_bins == "exact" else 1
-    n_states = 2 if n_labels == 2 else 1 + n_labels
-    histogram = 8 * n_labels * columns * width
-    return examples.table.n_rows * (cell * columns + 8 * (n_states + 12)) + (n_shards + 3) * histogram
+@dataclass(frozen=True)
+class TargetOutline:
+    """What the driver gets of the targets: weighted median, spread, range.
+
+    values: of the bins of the target, or what voters of a pool may predict.
+    """
+
+    fallback: float
+    spread: float
+    low: float
+    high: float
+    values: Array
+    has_validation: bool
+
+
+class TargetWorkerData(WorkerData):
+    """Rows with targets. y: by name, as examples."""
+
+    def prepare(self, plan: TargetPlan) -> ReduceSteps[TargetOutline]:
+        """Weights, the validation rows, and what is to be known of the targets."""
+        self.plan = plan
+        self.y: dict[str, Array] = {}
+        given, validation = self.given, self.validation
+        assert given is not None
+        n_rows, most = yield Reduce((len(given.labels), Max(float(given.weight.max(initial=0.0)))))
+        if n_rows == 0:
+            raise ValueError(NO_ROWS)
+        if most.value == 0:
+            raise ValueError(NO_WEIGHT)
+        if validation is None and plan.part is not None:
+            aside, drawn, left = yield from set_aside_steps(given, plan.part, plan.seed, self.number)
+            if drawn == 0 or left == 0:
+                raise ValueError(
+                    "too few rows to set some aside to choose by (one sample is not enough): give eps and rho as "
+                    "numbers, or X_val"
+                )
+            validation = replace(given, weight=aside)
+            given = replace(given, weight=given.weight - aside)
+        weights = yield from read_weights_steps(given.weight)
+        if validation is not None:
+            weights_val = yield from read_weights_steps(validation.weight)
+            self._take("validation", validation, np.zeros(len(validation.labels), dtype=np.int64), 1, weights_val)
+        y, whole = given.labels, weights.whole
+        fallback = yield from median_steps(y, whole)
+        spread = yield from spread_steps(y, whole, fallback)
+        counted = y[whole > 0]
+        ends = Min(float(counted.min(initial=np.inf))), Max(float(counted.max(initial=-np.inf)))
+        low, high = yield Reduce(ends)
+        labels, values = np.zeros(len(y), dtype=np.int64), np.zeros(1)
+        if plan.by_edge:
+            labels, values = yield from bin_targets_steps(y, whole)
+        elif plan.n_values:
+            _, values = yield from bin_targets_steps(y, whole, plan.n_values)
+        self._take("train", given, labels, len(values) if plan.by_edge else 1, weights)
+        return TargetOutline(fallback, spread, float(low.value), float(high.value), values, validation is not None)
+
+    def _take(self, name: str, given: Given, labels: NDArray[np.int64], n_labels: int, weights: Weights) -> None:
+        self.examples[name] = Examples(given.table, labels, n_labels, weights)
+        self.y[name] = given.labels
+
+    def build(
+        self, bins: Bins | None, max_bins: int | str, confidences: Any, columns: bool = False
+    ) -> ReduceSteps[None]:
+        """The shards. bins: None for third-party voters, and for columns that are themselves the voters."""
+        self.refuse_wide_bins(bins, max_bins)
+        for name in ("train", "validation"):
+            if name not in self.examples:
+                continue
+            examples, y = self.examples[name], self.y[name]
+            kappas = None
+            if confidences is not None:
+                X = self.X.get(name, self.X.get("train", examples.table))
+                kappas = values_of(confidences, X, examples.table, len(y))(0, len(y))
+            predictions: Any = examples.table if columns and name == "train" else None
+            targets = Targets(examples, y, kappas, predictions)
+            kind = {"kind": ListeningShard} if name == "validation" else {}
+            n_shards = self.n_shards if bins is not None or columns else 1
+            self.engines[name] = TargetThreads(targets, bins, self.pool, n_shards, **kind)
+        yield Reduce((0,))  # until all workers have their shards
+        self.forget_rows()
+        self.y = {}
+
+    def bytes_needed(self, max_bins: int | str, width: int) -> int:
+        """Binned copy, state and working vectors of the shards, histograms by bins of the target, validation votes."""
+        examples = self.examples["train"]
+        columns, cell = examples.table.n_columns + 3, 2 if max_bins == "exact" else 1
+        n_labels = TARGET_BINS if examples.labels.any() else 2
+        n_histograms = self.n_shards * self.plan.n_histograms + (2 if self.n_shards > 1 else 0)
+        votes = 16 * len(self.y["validation"]) * self.plan.n_estimators if "validation" in self.y else 0
+        rows = len(self.y["train"]) * (cell * columns + 8 * 14)
+        return rows + n_histograms * 8 * n_labels * columns * width + votes
+
+
+def no_column(j: int) -> Array:
+    raise TypeError("a function of X is given all of X")
+
+
+def values_of(confidences: list[Any], X: Any, table: Any, n_rows: int) -> Kappas:
+    """[candidate, row] of rows low..high. Functions of X are asked once, for all rows."""
+    whole = {k: one.of(X, no_column, n_rows) for k, one in enumerate(confidences) if isinstance(one, Function)}
+
+    def values(low: int, high: int) -> Array:
+        def column(j: int) -> Array:
+            return np.asarray(table.numbers(low, high, [j])[0], dtype=np.float64)
+
+        each = enumerate(confidences)
+        return np.stack([whole[k][low:high] if k in whole else one.of(X, column, high - low) for k, one in each])
+
+    return values

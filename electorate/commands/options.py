@@ -1,0 +1,95 @@
+"""Options that several commands share, and the table that they describe."""
+
+import argparse
+import codecs
+import sys
+from typing import Any
+
+from electorate.escape import literal
+from electorate.tables.source import FORMATS, KINDS, MISSING, Source, format_of
+
+TABLE = "CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input"
+REGRESSION = "auto: float targets, and integer targets with more than 20 distinct values, are treated as regression"
+
+
+def add_table_options(one: argparse.ArgumentParser) -> None:
+    add = one.add_argument
+    add("--format", choices=FORMATS, default="", help="of the table, where its name does not show it")
+    add("--delimiter", type=_delimiter, metavar="CHARACTER", help="between cells, e.g. ';'")
+    add("--decimal", choices=(".", ","), default=".", help="the decimal separator (.)")
+    add("--encoding", type=_encoding, default="utf-8", metavar="NAME", help="of a text file, e.g. latin-1 (utf-8)")
+    add("--missing", action="append", default=[], metavar="TEXT", help="a cell that means a missing value, e.g. '?'")
+
+
+def add_skip_option(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--skip-missing-target", action="store_true", help="leave out rows whose target is missing")
+
+
+def add_training_options(one: argparse.ArgumentParser) -> None:
+    add = one.add_argument
+    add("--target", metavar="COLUMN", help="the column to predict")
+    add("--weights", metavar="COLUMN", help="the column with the weights of the rows")
+    drop = "a column to leave out, by name or by position from 1 on; '' is a column without a name"
+    add("--drop", action="append", default=[], metavar="COLUMN", help=drop)
+    types = "number or text, instead of guessing"
+    add("--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help=types)
+    add("--task", choices=("auto", "classification", "regression"), default="auto", help=REGRESSION)
+    add("--quiet", action="store_true", help="no progress")
+    add_skip_option(one)
+    add_table_options(one)
+
+
+def _delimiter(text: str) -> str:
+    character = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if len(character) != 1 or not character.isascii() or character in '"\r\n' or character.isalnum():
+        raise argparse.ArgumentTypeError(f"{literal(text)!r} cannot separate cells: use ; or | or \\t")
+    return character
+
+
+def _type(text: str) -> tuple[str, str]:
+    column, sign, kind = text.rpartition("=")
+    if not sign or not column or kind not in KINDS:
+        raise argparse.ArgumentTypeError(f"{literal(text)!r} is not COLUMN=number or COLUMN=text")
+    return column, kind
+
+
+def _encoding(text: str) -> str:
+    try:
+        codecs.lookup(text).incrementaldecoder("strict").decode(b"")
+        "".encode(text)
+    except (LookupError, TypeError, UnicodeError):
+        known = "utf-8, latin-1, cp1252, utf-16"
+        raise argparse.ArgumentTypeError(f"no encoding is called {literal(text)!r}; for example {known}") from None
+    return text
+
+
+def source_of(options: argparse.Namespace, path: str | None = None) -> Source:
+    """The table that the options name, or the one at `path` read with the same options."""
+    path = options.table if path is None else path
+    if options.decimal == (options.delimiter or ","):
+        is_tsv = (options.format or format_of(path)) == "tsv" and not options.delimiter
+        if not is_tsv:
+            raise ValueError("--decimal and the delimiter are the same character: add --delimiter ';' or another")
+    return Source(
+        path,
+        options.format,
+        dict(getattr(options, "type", [])),
+        (*MISSING, *options.missing),
+        tuple(getattr(options, "drop", ())),
+        options.delimiter or "",
+        options.encoding,
+        options.decimal,
+    )
+
+
+def read(source: Source, options: argparse.Namespace, target: Any, columns: list[str] | None = None) -> Any:
+    """The columns, the target and the weights of a table."""
+    from electorate.tables.reading import TableRequest, read_training, refuse_no_target
+
+    if target is None:
+        refuse_no_target(source)
+    wanted = TableRequest(target, getattr(options, "weights", None), columns, options.skip_missing_target)
+    found = read_training(source, wanted)
+    if found.n_skipped:
+        print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
+    return found

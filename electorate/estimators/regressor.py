@@ -1,0 +1,213 @@
+"""What all median-voting regressors share: targets, candidates, and the weighted median of the votes."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.data.bins import Bins
+from electorate.data.targets import check_targets
+from electorate.engines.running_median import Stage
+from electorate.estimators.base import BoostedModel
+from electorate.model.median import Median, Votes
+from electorate.model.voter_view import Voters
+from electorate.threads import ThreadPool, count_jobs
+from electorate.training.callbacks import Checkpoint
+from electorate.training.dask_inputs import row_by_row
+from electorate.training.fit import validation_seed
+from electorate.training.regression import Try, fit_regressor
+from electorate.training.worker_data import TargetOutline, TargetPlan, TargetWorkerData, values_of
+from electorate.voters.columns import Columns
+from electorate.voters.pool import Pool
+from electorate.voters.regression_trees import RegressionTrees
+
+Array = NDArray[np.float64]
+MOST_LEVELS = 6  # of a tree whose histograms are all stored; deeper ones are grown in parts
+Say = Callable[[int, int], tuple[Array, Array | None]]
+
+
+class BoostedRegressor(RegressorMixin, BoostedModel):
+    """Subclasses define `_tries` and `_criterion`."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **BoostedModel._parameter_constraints,
+        "estimator": [HasMethods(["fit", "predict"]), RegressionTrees, None],
+    }
+    _worker_data = TargetWorkerData
+    _fitted_attribute = "vote_"
+    _draws = False  # whether a third-party regressor gets drawn rows instead of weights
+    _ties = "upper"  # of the vote: f_0+ of eq. 7, or "lower", as scikit-learn
+
+    # ------------------------------------------------------------ what a regressor adds
+
+    def _tries(self, outline: TargetOutline) -> list[Try]:
+        """The candidates: one, or several to choose from by validation."""
+        raise NotImplementedError
+
+    def _criterion(self) -> str:
+        raise NotImplementedError
+
+    def _choose_confidences(self, bins: Bins) -> list[Any] | None:
+        return None
+
+    def _as_before(self, one: Try, before: Any) -> Try:
+        """What to resume with after the rounds of `before`."""
+        return one
+
+    def _finer(self, one: Try) -> Iterator[Try]:
+        """What to run instead, one after another, where the first voter is perfect."""
+        return iter(())
+
+    @property
+    def _functions(self) -> str | None:
+        """The option that holds a function of the user's, which no file and no cluster can take."""
+        return None
+
+    # ------------------------------------------------------------ fitting
+
+    def _default_family(self) -> RegressionTrees:
+        return RegressionTrees()
+
+    @property
+    def _is_native(self) -> bool:
+        return isinstance(self._family(), RegressionTrees | Pool)
+
+    @property
+    def _by_rows(self) -> bool:
+        """Whether the columns of X are themselves the voters."""
+        return isinstance(self._family(), Columns)
+
+    def _validate_family(self) -> None:
+        super()._validate_family()
+        if any(isinstance(callback, Checkpoint) for callback in getattr(self, "_skl_callbacks", [])):
+            self._refuse_checkpoint()
+        self.__dict__.pop("calibration_", None)
+
+    def _refuse_checkpoint(self) -> None:
+        if self._functions is not None:
+            raise TypeError(f"{self._functions} holds a function, which a checkpoint cannot: fit without Checkpoint")
+
+    def _refuse_dask(self) -> None:
+        if self._functions == "confidence_by":
+            raise TypeError("confidence_by is a function of X, and the rows are in a Dask collection: use 'bumps'")
+        if self._by_rows:
+            raise TypeError(
+                "Columns needs every row in the memory of this process, and X is a Dask collection: use Pool or "
+                "RegressionTrees, or fit on X.compute()"
+            )
+
+    def _read_y(self, y: Any, n_rows: int) -> Array:
+        return check_targets(self, y, n_rows)
+
+    def _plan(self, resumes: bool, has_validation: bool) -> TargetPlan:
+        family = self._family()
+        by_edge = self._is_native and self._criterion() == "edge"
+        depth = getattr(family, "max_depth", None) or MOST_LEVELS
+        n_histograms = 2 ** (min(depth, MOST_LEVELS) - 1) + 2  # one per node that is split again, one to sum into
+        n_values = 0
+        if isinstance(family, Pool):
+            n_values = family.n_values
+            n_histograms = n_values + 2
+        plan = TargetPlan(by_edge, self.n_estimators, n_histograms, n_values)
+        if not self._needs_validation or has_validation:
+            return plan
+        return replace(plan, part=self.validation_fraction, seed=validation_seed(self))
+
+    def _count_runs(self, outline: TargetOutline) -> int:
+        return len(self._tries(outline))
+
+    def _train(self, place: Any, outline: TargetOutline, context: Any, data: tuple[Any, Any]) -> None:
+        fit_regressor(self, place, outline, context, data)
+
+    # ------------------------------------------------------------ attributes
+
+    @property
+    def steps_(self) -> Array:
+        """alpha, one per voter; infinite for one that decides alone."""
+        steps = self.vote_.steps.copy()
+        if self.vote_.decides:
+            steps[-1] = math.inf
+        return steps
+
+    @property
+    def _n_rounds(self) -> int:
+        return int(self.vote_.n_voters)
+
+    @property
+    def estimator_errors_(self) -> Array:
+        return self.history_["error"][: self.vote_.n_voters]
+
+    @property
+    def estimators_(self) -> Any:
+        return Voters(self) if self._is_native or self._by_rows else list(self.vote_.fitted)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of the steps that rests on each column."""
+        check_is_fitted(self)
+        return self.vote_.importances(self.n_features_in_)
+
+    # ------------------------------------------------------------ prediction
+
+    @row_by_row
+    def predict(self, X: Any) -> Array:
+        """The weighted median of the voters, row by row."""
+        return self._ask(
+            X, lambda votes: self._median(votes.lower_medians() if self._lower else votes.quantiles(0, True))
+        )
+
+    @property
+    def _lower(self) -> bool:
+        return self._ties == "lower"
+
+    def _median(self, found: Array) -> Array:
+        """Where nobody is sure of anything, the weighted median of the training targets."""
+        return np.where(np.isfinite(found), found, self.fallback_)
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """The predictions after every round; all that the voters say is held in memory."""
+        for stage in self._stages(X):
+            yield self._median(stage.lower_medians() if self._lower else stage.quantiles(0, True))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """R squared after every round."""
+        for predicted in self.staged_predict(X):
+            yield float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    def _ask(self, X: Any, answer: Callable[[Votes], Array]) -> Array:
+        """answer(votes), row block by row block."""
+        check_is_fitted(self)
+        n_rows, say = self._say(X, places=True)
+        out = np.full(n_rows, self.fallback_)
+        if not self.vote_.n_voters:
+            return out
+        parts: dict[int, Array] = {}
+        with ThreadPool(count_jobs(self.n_jobs, n_rows * self.vote_.n_voters)) as pool:
+            self.vote_.each_block(n_rows, say, pool, lambda low, high, votes: parts.update({low: answer(votes)}))
+        return np.concatenate([parts[low] for low in sorted(parts)], axis=-1) if parts else out
+
+    def _say(self, X: Any, places: bool = False) -> tuple[int, Say]:
+        """How many rows, and what voters say of some of them; places: of trees, see Median.speak."""
+        checked = self._check_rows(X, reset=False)
+        vote: Median = self.vote_
+        native = self._is_native
+        n_rows = checked.n_rows if native else checked.shape[0]
+        kappas = None
+        if self.confidences_:
+            kappas = values_of(self.confidences_, X if native else checked, checked, n_rows)
+        if native:
+            return n_rows, vote.speak(self._reader(checked), kappas, places)
+        return n_rows, vote.replay(checked, kappas)
+
+    def _stages(self, X: Any) -> Iterator[Stage]:
+        check_is_fitted(self)
+        n_rows, say = self._say(X)
+        said, sure = say(0, n_rows)
+        yield from self.vote_.staged(said, sure)
