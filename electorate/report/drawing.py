@@ -99,8 +99,7 @@ def lines() -> Iterable[dict[str, Any]]:
 
 def finish(ax: Any, x: str, y: str, legend: str | None = "best") -> None:
     """Sets labels, removes the box, and adds the legend if there is one."""
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
+    ax.set(xlabel=x, ylabel=y)
     ax.spines[["top", "right"]].set_visible(False)
     if legend is not None:
         ax.legend(loc=legend, frameon=False, fontsize="small", handlelength=3.2)

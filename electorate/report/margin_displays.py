@@ -22,8 +22,7 @@ class MarginPicture(Display):
 
     def _finish_margins(self, graphs: Mapping[str, Any]) -> None:
         self.ax_.axvline(0.0, color="0.8", linewidth=0.8, zorder=0)
-        self.ax_.set_xlim(-1.02, 1.02)
-        self.ax_.set_ylim(-0.02, 1.02)
+        self.ax_.set(xlim=(-1.02, 1.02), ylim=(-0.02, 1.02))
         kinds = {graph.kind for graph in graphs.values() if isinstance(graph, Margins)}
         what = MARGIN[kinds.pop()] if len(kinds) == 1 else "margin"
         finish(self.ax_, f"{what}, theta", "share of rows up to theta", "upper left")

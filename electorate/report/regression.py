@@ -12,6 +12,7 @@ from electorate.grid import UNITS
 from electorate.model.median import Votes
 from electorate.report.drawing import Display, Floats, finish, plain, pyplot
 
+Target = tuple[float, float, float] | None  # x, y, eps
 POINTS = 200  # along a feature
 MOST_VOTERS = 40  # drawn
 
@@ -36,22 +37,12 @@ class QuantilesDisplay(Display):
     """
 
     def __init__(
-        self,
-        x: Any,
-        said: Any,
-        low: Any,
-        middle: Any,
-        high: Any,
-        *,
-        rho: float,
-        target: tuple[float, float, float] | None = None,
-        name: str = "x",
+        self, x: Any, said: Any, low: Any, middle: Any, high: Any, *, rho: float, target: Target = None, name: str = "x"
     ) -> None:
-        self.x, self.said = np.asarray(x, dtype=np.float64), np.asarray(said, dtype=np.float64)
-        self.low, self.middle, self.high = (np.asarray(one, dtype=np.float64) for one in (low, middle, high))
-        self.rho = rho
-        self.target = target
-        self.name = name
+        self.x, self.said, self.low, self.middle, self.high = (
+            np.asarray(one, dtype=np.float64) for one in (x, said, low, middle, high)
+        )
+        self.rho, self.target, self.name = rho, target, name
 
     @classmethod
     def from_voters(cls, x: Any, said: Any, steps: Any = None, *, rho: float, **more: Any) -> Self:
@@ -139,9 +130,7 @@ class IntervalDisplay(Display):
         self.grid, self.predicted, self.low, self.high = (
             np.asarray(one, dtype=np.float64) for one in (grid, predicted, low, high)
         )
-        self.said = said
-        self.name = name
-        self.rows = rows
+        self.said, self.name, self.rows = said, name, rows
 
     @classmethod
     def from_estimator(

@@ -6,7 +6,7 @@ are drawn (300, as in the paper); which rounds the paper drew is not said: we sh
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -97,10 +97,7 @@ class MarginStudy:
         for (name, graph), style in zip(graphs.items(), lines(), strict=False):
             panel.plot(*graph.curve(), drawstyle="steps-post", label=name, **{**style, "linewidth": 1.3})
         panel.axvline(0.0, color="0.85", linewidth=0.8, zorder=0)
-        panel.set_xlim(-1.03, 1.03)
-        panel.set_ylim(-0.03, 1.03)
-        panel.set_xticks([-1, 0, 1])
-        panel.set_yticks([0, 0.5, 1])
+        panel.set(xlim=(-1.03, 1.03), ylim=(-0.03, 1.03), xticks=[-1, 0, 1], yticks=[0, 0.5, 1])
         panel.spines[["top", "right"]].set_visible(False)
 
     def facts(self) -> Iterator[dict[str, Any]]:
@@ -131,10 +128,7 @@ class MarginStudy:
         return sum(min(graphs, key=lambda name: left_area(graphs[name])) == OURS for graphs in self.test.values())
 
 
-DOMAINS: dict[str, Callable[[float], Bits]] = {
-    "LEDeven": lambda rate: LEDEven(noise=rate),
-    "XD6": lambda rate: XD6(noise=rate),
-}
+DOMAINS: dict[str, Callable[..., Bits]] = {"LEDeven": LEDEven, "XD6": XD6}
 
 
 def figure_5(plan: Plan = PAPER, progress: Progress | None = None) -> MarginStudy:
@@ -163,7 +157,7 @@ def run(domain: str, plan: Plan, progress: Progress | None = None) -> MarginStud
     """The graphs of every rate and algorithm, not drawn yet."""
     study = MarginStudy(domain, plan)
     for rate in plan.rates:
-        problem = DOMAINS[domain](rate)
+        problem = DOMAINS[domain](noise=rate)
         study.bayes[rate] = problem.bayes_margins()
         for name in ALGORITHMS:
             seeds = range(plan.seed, plan.seed + plan.repeats)
@@ -196,13 +190,8 @@ def whole_law(problem: Bits) -> tuple[Any, Any, Floats]:
 
 def _at(stages: Iterator[Margins], rounds: tuple[int, ...]) -> list[Margins]:
     """The stages after these rounds; where a model ended before, its last."""
-    found: dict[int, Margins] = {}
-    last: Margins | None = None
-    for number, last in zip(count(1), stages, strict=False):
-        if number in rounds:
-            found[number] = last
-    assert last is not None
-    return [found.get(number, last) for number in rounds]
+    every = list(stages)
+    return [every[min(number, len(every)) - 1] for number in rounds]
 
 
 def together(parts: list[Margins]) -> Margins:
@@ -238,13 +227,11 @@ def distance(one: Margins, other: Margins) -> float:
 def sweep(plan: Plan, terms: Sequence[int] = (2, 3, 4, 5, 6), progress: Progress | None = None) -> list[dict[str, Any]]:
     """The facts of both domains for rules of these sizes: each sample apart. Half an hour for the paper's range."""
     found = []
-    for seed in range(plan.seed, plan.seed + plan.repeats):
-        for r in terms:
-            for domain in DOMAINS:
-                study = run(domain, replace(plan, max_terms=r, seed=seed, repeats=1))
-                found += [{"domain": domain, "r": r, "seed": seed, **fact} for fact in study.facts()]
-                if progress is not None:
-                    progress(f"sample {seed}, r = {r}: {domain} done")
+    for seed, r, domain in product(range(plan.seed, plan.seed + plan.repeats), terms, DOMAINS):
+        study = run(domain, replace(plan, max_terms=r, seed=seed, repeats=1))
+        found += [{"domain": domain, "r": r, "seed": seed, **fact} for fact in study.facts()]
+        if progress is not None:
+            progress(f"sample {seed}, r = {r}: {domain} done")
     return found
 
 

@@ -39,24 +39,16 @@ LINK = "Errors of MedBoost on regression problems, beside other algorithms: `ben
 class Plan:
     """Sizes of the experiments. rows: per set; voters: of the finite set; sizes: training rows for Theorem 3."""
 
-    sets: tuple[str, ...]
-    rows: int
-    rounds: int
-    rhos: int
-    voters: int
-    nus: tuple[float, ...]
-    sizes: tuple[int, ...]
+    sets: tuple[str, ...] = ("boston_housing", "auto_mpg", "concrete", "friedman1", "friedman3")
+    rows: int = 200
+    rounds: int = 100
+    rhos: int = 11
+    voters: int = 60
+    nus: tuple[float, ...] = (0.2, 0.1)
+    sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
 
 
-FULL = Plan(
-    ("boston_housing", "auto_mpg", "concrete", "friedman1", "friedman3"),
-    rows=200,
-    rounds=100,
-    rhos=11,
-    voters=60,
-    nus=(0.2, 0.1),
-    sizes=(1_000, 10_000, 100_000),
-)
+FULL = Plan()
 QUICK = Plan(("friedman1",), rows=60, rounds=20, rhos=9, voters=12, nus=(0.4,), sizes=(200,))
 
 
@@ -83,21 +75,21 @@ def trees(rows: Part, n_voters: int, seed: int = 0) -> list[DecisionTreeRegresso
 def predictions(voters: list[DecisionTreeRegressor], X: Floats, abstain: bool = False) -> Floats:
     """[row, voter]; with `abstain`, each voter leaves out a fifth of the rows, at one end of a column of its own."""
     X = np.nan_to_num(X)
-    said = np.column_stack([voter.predict(X) for voter in voters])
+    outputs = np.column_stack([voter.predict(X) for voter in voters])
     for k in range(len(voters) if abstain else 0):
         column = X[:, k % X.shape[1]]
-        said[column < np.quantile(column, ABSTAINS), k] = np.nan
-    return said
+        outputs[column < np.quantile(column, ABSTAINS), k] = np.nan
+    return outputs
 
 
-def reachable_eps(said: Floats, y: Floats) -> float:
+def reachable_eps(outputs: Floats, y: Floats) -> float:
     """The least eps that has some voter within it on every row: then rho* is above -1."""
-    return float(np.nanmin(np.abs(said - y[:, None]), axis=1).max())
+    return float(np.nanmin(np.abs(outputs - y[:, None]), axis=1).max())
 
 
-def awards(said: Floats, y: Floats, eps: float) -> Floats:
+def awards(outputs: Floats, y: Floats, eps: float) -> Floats:
     """kappa theta of eq. 4 for the 0-1 cost: [row, voter]."""
-    return np.where(np.isnan(said), 0.0, np.where(np.abs(said - y[:, None]) <= eps, 1.0, -1.0))
+    return np.where(np.isnan(outputs), 0.0, np.where(np.abs(outputs - y[:, None]) <= eps, 1.0, -1.0))
 
 
 def largest_margin(earned: Floats) -> float:
@@ -198,16 +190,16 @@ SETTINGS = (
 def check_theorem_2(setting: Setting, plan: Plan, rows: tuple[Part, Part], nu: float) -> dict[str, float]:
     """Follow the minimum margin for as many rounds as the theorem allows."""
     part, others = rows
-    said = predictions(trees(others, plan.voters), part.X, setting.abstain)
+    outputs = predictions(trees(others, plan.voters), part.X, setting.abstain)
     weight = np.ones(len(part.y))
     if setting.weighted:
         weight = np.random.default_rng(0).integers(1, 6, len(part.y)).astype(np.float64)
-    eps = reachable_eps(said, part.y)
-    earned = awards(said, part.y, eps)
+    eps = reachable_eps(outputs, part.y)
+    earned = awards(outputs, part.y, eps)
     goal, most = largest_margin(earned), rounds_allowed(earned, weight, nu)
     rho: Any = goal - nu if setting.rule == "constant" else setting.rule
     kind = LocMedBoostRegressor if setting.abstain else MedBoostRegressor
-    fitted = kind(Columns(), eps=eps, rho=rho, nu=nu, n_estimators=most).fit(said, part.y, weight)
+    fitted = kind(Columns(), eps=eps, rho=rho, nu=nu, n_estimators=most).fit(outputs, part.y, weight)
     margins = fitted.history_["min_margin"]
     there = margins > goal - nu
     away = np.flatnonzero(~there)

@@ -3,6 +3,8 @@
 `python -m electorate.studies.quadboost_table2` prints both in Markdown. Needs no data: the two tables are below.
 """
 
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,23 +39,15 @@ TABLE_1 = {  # rows of the whole data set, and the testing risks in the order of
     "yeast": (1484, 0.283, 0.290, 0.296, 0.296, 0.300, 0.300),
     "zoo": (101, 0.040, 0.100, 0.040, 0.040, 0.120, 0.120),
 }
-TABLE_2 = {  # (row, column): the probability printed; the other half of the table is 1 minus it
-    ("QuadBoost-Linf", "QuadBoost-L2"): 0.48,
-    ("QuadBoost-Linf", "LPBoost"): 0.49,
-    ("QuadBoost-Linf", "AdaBoost"): 0.55,
-    ("QuadBoost-Linf", "QuadBoost"): 0.80,
-    ("QuadBoost-Linf", "QuadBoost-L1"): 0.81,
-    ("QuadBoost-L2", "LPBoost"): 0.44,
-    ("QuadBoost-L2", "AdaBoost"): 0.45,
-    ("QuadBoost-L2", "QuadBoost"): 0.75,
-    ("QuadBoost-L2", "QuadBoost-L1"): 0.84,
-    ("LPBoost", "AdaBoost"): 0.42,
-    ("LPBoost", "QuadBoost"): 0.69,
-    ("LPBoost", "QuadBoost-L1"): 0.67,
-    ("AdaBoost", "QuadBoost"): 0.58,
-    ("AdaBoost", "QuadBoost-L1"): 0.57,
-    ("QuadBoost", "QuadBoost-L1"): 0.48,
-}
+ORDER = ("QuadBoost-Linf", "QuadBoost-L2", "LPBoost", "AdaBoost", "QuadBoost", "QuadBoost-L1")
+PRINTED = (  # the probabilities of Table 2, above its diagonal; those below it are 1 minus these
+    *(0.48, 0.49, 0.55, 0.80, 0.81),
+    *(0.44, 0.45, 0.75, 0.84),
+    *(0.42, 0.69, 0.67),
+    *(0.58, 0.57),
+    0.48,
+)
+TABLE_2 = dict(zip(combinations(ORDER, 2), PRINTED, strict=True))  # by row and column
 
 
 def tested_rows() -> NDArray[np.int64]:
