@@ -536,6 +536,16 @@ def test_an_undeclared_algorithm_is_credited_to_no_paper():
     assert "Another does not store" in electorate.margins(model, X, y).proof
 
 
+def test_log_odds_of_wrapped_classifiers_have_no_largest_value():
+    """Real AdaBoost's mu is the edge over the largest output: with none, eq. 14 bounds nothing."""
+    X, y = rows(300)
+    model = RealAdaBoostClassifier(DecisionTreeClassifier(max_depth=2, random_state=0), n_estimators=8).fit(X, y)
+    found = model.certificate(train=(X, y))
+    assert found["margins (eq. 9) of at most 0"].status == "vacuous"
+    assert found["training error"].status == "proved"
+    assert model.convergence().holds
+
+
 def test_theorems_are_not_claimed_where_their_conditions_fail():
     X, y = rows(300)
     infinite = AdaBoostRClassifier(Trees(3, smoothing=0), n_estimators=6).fit(X, y)

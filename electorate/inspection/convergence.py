@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.estimators.certified import refuse_others
+from electorate.inspection.margins import has_log_odds
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.theory.convergence import Convergence
 from electorate.theory.training import RATE, Run
@@ -68,7 +69,7 @@ def _run_of(model: Any, label: int | None) -> Run:
         ensemble = model.ensemble_
         voters = np.flatnonzero(ensemble.about == (-1 if label is None else label))
         rounds = rounds if hasattr(model, "gap_") else len(voters)
-        largest = np.ones(len(voters))
+        largest = np.full(len(voters), np.inf if has_log_odds(ensemble) else 1.0)
         if isinstance(ensemble, Ensemble):
             sizes = np.abs(ensemble.value).max(axis=1)
             largest = np.maximum.reduceat(sizes, ensemble.offsets[:-1])[voters] if len(voters) else np.empty(0)

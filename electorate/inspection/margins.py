@@ -239,8 +239,7 @@ def _sizes(model: Any) -> Floats:
     """The largest difference that each voter makes between a label and another; for two classes max |h|."""
     ensemble = model.ensemble_
     if not isinstance(ensemble, Ensemble):
-        kind = getattr(getattr(ensemble, "speech", None), "kind", "label")
-        if kind == "log_odds" and not hasattr(ensemble, "family"):
+        if has_log_odds(ensemble):
             raise ValueError(
                 f"{type(model).__name__} uses the log-odds of wrapped classifiers, which have no largest value: use "
                 "kind='logistic'"
@@ -253,6 +252,12 @@ def _sizes(model: Any) -> Floats:
     if ensemble.n_outputs > 1 and ensemble.about[0] < 0:
         apart = value.max(axis=1) - value.min(axis=1)
     return np.asarray(np.maximum.reduceat(apart, ensemble.offsets[:-1]))
+
+
+def has_log_odds(ensemble: Any) -> bool:
+    """Whether the outputs of the voters are log-odds of wrapped classifiers, which have no largest value."""
+    kind = getattr(getattr(ensemble, "speech", None), "kind", "label")
+    return kind == "log_odds" and not hasattr(ensemble, "family")
 
 
 def log_mean(model: Any, rounds: int) -> float | str:
