@@ -35,7 +35,7 @@ from electorate.data.bins import (
 from electorate.data.table import Categories, read_table
 from electorate.data.weights import read_weights
 from electorate.engines.shard import Examples, build_shard
-from electorate.kernels import reference
+from electorate.kernels.reference import values as reference
 from electorate.messages import Split
 from electorate.threads import ThreadPool
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from samples import ROOT, noisy, run_python
 
-from electorate import AdaBoostClassifier
+from electorate import AdaBoostClassifier, kernels
 from electorate.data import inputs
 from electorate.training import worker_data
 
@@ -119,13 +119,36 @@ model.predict_proba(X), model.digest_, model.estimators_, repr(model)
     assert run_python(code, PYTHONPATH=f"{ROOT}:{ROOT / 'tests'}") == ("", "")
 
 
+@pytest.mark.parametrize("chosen", ["numba", "reference"])
+def test_kernels_chosen_by_an_environment_variable(chosen: str, expected: str) -> None:
+    """The NumPy twins give the same model, without Numba."""
+    code = """
+import os, sys
+import electorate
+from samples import messy
+X, y = messy(rows=200, labels=3)
+model = electorate.AdaBoostClassifier(n_estimators=5, categorical_features=[3]).fit(X, y)
+model.predict(X)
+assert ("numba" in sys.modules) == (os.environ["ELECTORATE_KERNELS"] == "numba")
+print(model.digest_)
+"""
+    environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "ELECTORATE_KERNELS": chosen}
+    assert run_python(code, **environment) == (expected + "\n", "")
+
+
+def test_an_unknown_choice_of_kernels_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ELECTORATE_KERNELS", "cuda")
+    with pytest.raises(ValueError, match="ELECTORATE_KERNELS is 'cuda': set it to 'numba' or 'reference'"):
+        kernels.__getattr__("mix")
+
+
 # ---------------------------------------------------------------- memory
 
 MEASURE = """
 import json, sys
 import numpy as np
 from electorate import AdaBoostClassifier
-from electorate.estimators import inputs, room
+from electorate.data import inputs
 
 def memory(key):
     with open("/proc/self/status") as file:

@@ -1,7 +1,7 @@
 """Every kernel against its twin in plain NumPy, on data with everything a kernel may meet."""
 
 import inspect
-from collections.abc import Callable
+from importlib import import_module
 from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from electorate.data.bins import Bins, pad_edges
 from electorate.engines.bundles import Bundles, plans
-from electorate.kernels import fast, reference
+from electorate.kernels import FILE_OF, FILES
 from electorate.model.masks import Masks
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
@@ -21,6 +21,10 @@ generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 row_counts = st.integers(0, 80)
 SPECIAL = np.array([np.nan, 0.0, -0.0, 5e-324, -5e-324, 1e300, -np.finfo(float).max, 1.0, 2.0, 2.0, -1.5])
 INFINITE = np.array([np.inf, -np.inf])
+fast, reference = (
+    SimpleNamespace(**{name: getattr(import_module(f"{package}.{file}"), name) for name, file in FILE_OF.items()})
+    for package in ("electorate.kernels", "electorate.kernels.reference")
+)
 TWINS = [fast, reference]
 
 
@@ -49,22 +53,25 @@ def some_starts(rng: np.random.Generator, n_rows: int, n_labels: int) -> np.ndar
     return np.concatenate([[0], inner, [n_rows]]).astype(np.int64)
 
 
-def kernels_of(module: Any) -> dict[str, Callable[..., Any]]:
-    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
-    functions = {name: getattr(value, "py_func", value) for name, value in public.items()}
-    return {name: f for name, f in functions.items() if inspect.isfunction(f) and f.__module__ == module.__name__}
+def kernels_in(file: str) -> list[str]:
+    """The compiled functions of a file that other files may call."""
+    public = {
+        name: value for name, value in vars(import_module(f"electorate.kernels.{file}")).items() if name[0] != "_"
+    }
+    return [name for name, value in public.items() if hasattr(value, "py_func")]
 
 
 def test_every_kernel_has_a_twin() -> None:
-    ours, twins = kernels_of(fast), kernels_of(reference)
-    assert sorted(ours) == sorted(twins)
-    for name, function in ours.items():
-        assert inspect.signature(function) == inspect.signature(twins[name]), name
+    for file, names in FILES.items():
+        assert sorted(kernels_in(file)) == sorted(names.split())
+    for name in FILE_OF:
+        ours, twin = getattr(fast, name).py_func, getattr(reference, name)
+        assert inspect.signature(ours) == inspect.signature(twin), name
 
 
 def test_every_kernel_is_tested_here() -> None:
     source = inspect.getsource(inspect.getmodule(test_every_kernel_is_tested_here))  # type: ignore[arg-type]
-    assert [name for name in kernels_of(fast) if f"twin.{name}(" not in source] == []
+    assert [name for name in FILE_OF if f"twin.{name}(" not in source] == []
 
 
 # ---------------------------------------------------------------- distinct values and bins
@@ -318,7 +325,7 @@ def some_node(rng: np.random.Generator, n: int, n_labels: int) -> tuple[np.ndarr
 @pytest.mark.parametrize("code", [np.uint8, np.uint16])
 @few_cases
 @given(rng=generators, n=row_counts, n_labels=st.integers(1, 9), left=st.sampled_from([0.0, 0.5, 1.0]))
-def test_part(code: type, rng: np.random.Generator, n: int, n_labels: int, left: float) -> None:
+def test_split_rows(code: type, rng: np.random.Generator, n: int, n_labels: int, left: float) -> None:
     order, low, starts = some_node(rng, n, n_labels)
     column = rng.integers(0, 256, (n, 4)).astype(code)[:, 2]
     on_left = rng.random(256) < left
@@ -327,7 +334,7 @@ def test_part(code: type, rng: np.random.Generator, n: int, n_labels: int, left:
         for in_place in (True, False):
             parted, left_starts = order.copy(), np.full_like(starts, -1)
             before = parted if in_place else order
-            n_left = twin.part(before, low, starts, column, on_left, parted, np.empty_like(order), left_starts)
+            n_left = twin.split_rows(before, low, starts, column, on_left, parted, np.empty_like(order), left_starts)
             seen.append((int(n_left), parted.tolist(), left_starts.tolist()))
     assert all(found == seen[0] for found in seen)
     # each side keeps its order, and nobody else's rows move
@@ -496,7 +503,7 @@ def test_best_threshold_of_two(table: Sums) -> None:
     seen = []
     for twin in TWINS:
         found = np.full(3, -7)
-        weight = twin.best_threshold_of_two(table.sums, table.totals, *table.layout, found)
+        weight = twin.best_threshold(table.sums, table.totals, *table.layout, NO_ROWS, 1, found)
         seen.append((int(weight), found.tolist()))
     assert seen[0] == seen[1]
 
@@ -532,12 +539,16 @@ def test_cost_at_best(rng: Any, lam: float) -> None:
 
 @few_cases
 @given(left=st.tuples(*[st.integers(0, 9)] * 2), right=st.tuples(*[st.integers(0, 9)] * 2))
-def test_right_of_two(left: tuple[int, int], right: tuple[int, int]) -> None:
-    totals = np.add(left, right)
+def test_best_threshold_of_two_bins(left: tuple[int, int], right: tuple[int, int]) -> None:
+    """A threshold whose sides vote for the same label is left out."""
+    sums = np.array([[[left[0], right[0], 0]], [[left[1], right[1], 0]]])
+    layout = np.array([2]), np.array([False]), np.array([True])
     agree = (left[1] > left[0]) == (right[1] > right[0])
     expected = -1 if agree else max(left) + max(right)
     for twin in TWINS:
-        assert twin.right_of_two(left[1] - left[0], totals) == expected
+        for rows, least in ((NO_ROWS, 1), (np.ones((1, 3), dtype=np.int64), 1)):
+            found = np.zeros(3, dtype=np.int64)
+            assert twin.best_threshold(sums, sums.sum(axis=2)[:, 0], *layout, rows, least, found) == expected
 
 
 @few_cases
@@ -569,21 +580,17 @@ def test_best_subset(table: Sums, limit: int | None) -> None:
         assert table.fewest_rows(column, table.sums[a, column] > table.sums[b, column]) >= limit
 
 
-@few_cases
-@given(rng=generators, width=st.integers(2, 20), left=st.integers(0, 30), least=st.integers(0, 20))
-def test_enough_rows(rng: np.random.Generator, width: int, left: int, least: int) -> None:
-    rows = rng.integers(0, 4, (2, width))
-    for side in (0, 1):
-        assert len({bool(twin.enough_rows(rows, 1, left, side, least)) for twin in TWINS}) == 1
-
-
 def test_missing_rows_are_on_the_side_they_go_to() -> None:
-    rows = np.array([[1, 1, 3]])
+    """Two bins with one row each, and three rows of missing values, which fit the left bin or the right one."""
+    rows, layout = np.array([[1, 1, 3]]), (np.array([2]), np.array([True]), np.array([True]))
     for twin in TWINS:
-        assert twin.enough_rows(rows, 0, 1, 1, 1)
-        assert not twin.enough_rows(rows, 0, 1, 1, 2)
-        assert not twin.enough_rows(rows, 0, 1, 0, 2)
-        assert twin.enough_rows(rows, 0, 2, 1, 2)
+        for missing_left, missing in ((1, [3, 0]), (0, [0, 3])):
+            sums = np.array([[[4 - missing[0], 0, missing[0]]], [[0, 4 - missing[1], missing[1]]]])
+            # at least two rows on each side: missing or not; at least three: no threshold
+            for least, expected in ((1, (8, [0, 0, missing_left])), (2, (7, [0, 1, 0])), (3, (-1, [-7, -7, -7]))):
+                found = np.full(3, -7)
+                weight = twin.best_threshold(sums, np.array([4, 4]), *layout, rows, least, found)
+                assert (weight, found.tolist()) == expected
 
 
 CRITERIA = [1, 2]
@@ -596,10 +603,12 @@ def test_purity(criterion: int, rng: np.random.Generator, n_labels: int, scale: 
     left, right = rng.integers(0, 4, (2, n_labels)) * scale
     scores = [twin.purity(criterion, left, left + right) for twin in TWINS]
     assert scores[0] == pytest.approx(scores[1], rel=1e-14)
-    if n_labels == 2:
-        sides = [float(number) for number in (left[0], right[0], left[1], right[1])]
-        of_two = [twin.purity_of_two(criterion, *sides) for twin in TWINS]
-        assert [scores[0], scores[0]] == pytest.approx(of_two, rel=1e-14)
+    if left.any():  # the only threshold of a column with these two bins
+        sums, layout = np.stack([left, right, 0 * left], axis=1)[:, None], (np.array([2]), np.array([False]))
+        found = np.zeros(3, dtype=np.int64)
+        for twin in TWINS:
+            more = (np.array([True]), NO_ROWS, 1, criterion, found)
+            assert twin.purest_threshold(sums, left + right, *layout, *more) == pytest.approx(scores[0], rel=1e-14)
 
 
 def test_purity_of_a_few_sides() -> None:
@@ -609,35 +618,24 @@ def test_purity_of_a_few_sides() -> None:
         assert twin.purity(2, np.array([4, 0]), totals) == 0  # pure: no error
         assert twin.purity(1, np.array([0, 0]), totals) == pytest.approx(20 / 6)
         assert twin.purity(2, np.array([2, 2]), totals) == -4
-        assert twin.purity_of_two(2, 2.0, 2.0, 2.0, 0.0) == -4
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @few_cases
 @given(table=two_labels, scale=st.sampled_from([1, 2**52 + 1]))
 def test_purest_threshold_of_two(criterion: int, table: Sums, scale: int) -> None:
+    """A limit that all cuts meet changes nothing; a third label without weight only the last bits."""
     sums, totals = table.sums * scale, table.totals * scale
-    everything = np.full_like(table.rows, 100)  # enough rows everywhere: the general search
-    tests, scores = [], []
-    for search, more in [(fast.purest_threshold_of_two, ()), (fast.purest_threshold, (everything, 1))]:
+    everything = np.full_like(table.rows, 100)
+    seen = []
+    for rows in (NO_ROWS, everything):
         found = np.full(3, -7)
-        scores.append(search(sums, totals, *table.layout, *more, criterion, found))
-        tests.append(found.tolist())
-    assert (scores[0], tests[0]) == (scores[1], tests[1])
-    plain = [twin.purest_threshold_of_two(sums, totals, *table.layout, criterion, np.zeros(3)) for twin in TWINS]
-    assert plain[0] == scores[0] == pytest.approx(plain[1], rel=1e-14)
-
-
-@pytest.mark.parametrize("criterion", CRITERIA)
-@few_cases
-@given(rng=generators, cuts=st.integers(0, 20), more=st.sampled_from([0, 3]))
-def test_score_cuts(criterion: int, rng: np.random.Generator, cuts: int, more: int) -> None:
-    first, second, right = rng.integers(0, 4, (3, cuts + 1))
-    totals = np.array([first.sum() + right[0] + more, second.sum() + right[-1] + more])
-    seen = [np.full(cuts + 2, 7.0), np.full(cuts + 2, 7.0)]
-    for twin, scores in zip(TWINS, seen, strict=True):
-        twin.score_cuts(criterion, first[:cuts], second[:cuts], more, more, totals, np.empty((4, cuts)), scores)
-    np.testing.assert_allclose(*seen, rtol=1e-14)
+        seen.append((fast.purest_threshold(sums, totals, *table.layout, rows, 1, criterion, found), found.tolist()))
+    assert seen[0] == seen[1]
+    third = np.concatenate([sums, 0 * sums[:1]]), np.append(totals, 0)
+    for twin in TWINS:
+        of_three = twin.purest_threshold(*third, *table.layout, NO_ROWS, 1, criterion, np.zeros(3, dtype=np.int64))
+        assert of_three == pytest.approx(seen[0][0], rel=1e-14)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -941,7 +939,9 @@ def test_walk_ordered(rng: np.random.Generator, n: int, n_voters: int, n_outputs
 
 @few_cases
 @given(**walks, by_set=st.booleans(), most=st.sampled_from([0, 1, 7, 8, 30, 63]))
-def test_vote_and_say(rng: np.random.Generator, n: int, n_voters: int, n_outputs: int, by_set: bool, most: int) -> None:
+def test_vote_and_tree_outputs(
+    rng: np.random.Generator, n: int, n_voters: int, n_outputs: int, by_set: bool, most: int
+) -> None:
     """Crossing out leads to the leaves that going down leads to; trees of up to 64 leaves, over 8 bytes."""
     grove, cells = Grove(rng, n_voters, 3, n_outputs, by_set, most), some_cells(rng, 3, n)
     masks = grove.masks()
@@ -957,7 +957,7 @@ def test_vote_and_say(rng: np.random.Generator, n: int, n_voters: int, n_outputs
         twin.vote(cells, *ends, masks.tests, units, votes, *masks.scratch(n))
         np.testing.assert_array_equal(votes, walked)
         said = np.empty((n_outputs, n, last - first))
-        twin.say(cells, *ends, masks.tests, units.astype(np.float64), said, *masks.scratch(n))
+        twin.tree_outputs(cells, *ends, masks.tests, units.astype(np.float64), said, *masks.scratch(n))
         np.testing.assert_array_equal(before + said.sum(axis=2), walked)
         for t in range(n_voters):
             planes, leaf = masks.scratch(n)
@@ -1261,28 +1261,17 @@ def test_side_edge(kind: int, rng: np.random.Generator, n_labels: int) -> None:
     np.testing.assert_allclose(*edges, rtol=1e-12, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [0, 1, 2])
 @few_cases
-@given(table=sums_of_tables, limit=limits, abstains=st.booleans(), rng=generators)
-def test_best_window_threshold(table: Sums, limit: int | None, abstains: bool, rng: np.random.Generator) -> None:
-    reach = some_earning(rng, len(table.totals))[0]
-    seen = []
-    for twin in TWINS:
-        found = np.full(3, -7, dtype=np.int64)
-        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), reach, abstains)
-        seen.append((twin.best_window_threshold(*given, found), *found.tolist()))
-    assert seen[0] == seen[1]
-
-
-@few_cases
-@given(kind=st.integers(0, 2), table=sums_of_tables, limit=limits, abstains=st.booleans(), rng=generators)
+@given(table=sums_of_tables, limit=limits, abstains=st.booleans(), at=st.sampled_from([0.0, 2.0**20]), rng=generators)
 def test_best_target_threshold(
-    kind: int, table: Sums, limit: int | None, abstains: bool, rng: np.random.Generator
+    kind: int, table: Sums, limit: int | None, abstains: bool, at: float, rng: np.random.Generator
 ) -> None:
     reach, targets, _, payoff = some_earning(rng, len(table.totals))
     seen = []
     for twin in TWINS:
         found = np.full(3, -7, dtype=np.int64)
-        earning = (kind, reach, targets, 0.25, payoff, abstains)  # exact in binary, so that ties are ties
+        earning = (kind, reach, targets + at, 0.25, payoff, abstains)  # exact in binary, so that ties are ties
         most = twin.best_target_threshold(
             table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), *earning, found
         )
@@ -1303,27 +1292,19 @@ def test_best_window(rng: np.random.Generator, n: int, eps: float) -> None:
 
 
 @few_cases
-@given(rng=generators, n_labels=st.integers(1, 9), is_right=st.booleans(), at=st.sampled_from([0.0, 2.0**20]))
-def test_distance_edge(rng: np.random.Generator, n_labels: int, is_right: bool, at: float) -> None:
-    targets = some_earning(rng, n_labels)[1] + at
-    totals = rng.choice(np.array([0, 1, 4, 9]), n_labels)
-    left = rng.integers(0, totals + 1)
-    side = totals - left if is_right else left
-    sums = int(side.sum()), float(side @ targets)
-    edges = [twin.distance_edge(totals, left, is_right, *sums, targets, 0.25) for twin in TWINS]
-    assert edges[0] == edges[1]
-
-
-@few_cases
-@given(table=sums_of_tables, limit=limits, abstains=st.booleans(), rng=generators)
-def test_best_distance_threshold(table: Sums, limit: int | None, abstains: bool, rng: np.random.Generator) -> None:
-    targets = some_earning(rng, len(table.totals))[1]
-    seen = []
-    for twin in TWINS:
-        found = np.full(3, -7, dtype=np.int64)
-        given = (table.sums, table.totals, *table.layout, *rows_and_limit(table, limit), targets, 0.25, abstains)
-        seen.append((twin.best_distance_threshold(*given, found), *found.tolist()))
-    assert seen[0] == seen[1]
+@given(rng=generators, n_labels=st.integers(1, 9), at=st.sampled_from([0.0, 2.0**20]))
+def test_edge_of_two_sides(rng: np.random.Generator, n_labels: int, at: float) -> None:
+    """The only threshold of a column with two bins earns what its two sides earn, for every kind."""
+    reach, targets, _, payoff = some_earning(rng, n_labels)
+    sides = rng.choice(np.array([0, 1, 4, 9]), (2, n_labels))
+    sides[:, 0] += 1
+    sums, layout = np.stack([*sides, 0 * sides[0]], axis=1)[:, None], (np.array([2]), np.array([False]))
+    for kind in (0, 1, 2):
+        earning = (reach, targets + at, 0.25, payoff)
+        for twin in TWINS:
+            expected = sum(twin.side_edge(kind, side, *earning) for side in sides)
+            given = (sums, sides.sum(axis=0), *layout, np.array([True]), NO_ROWS, 1, kind, *earning, False)
+            assert twin.best_target_threshold(*given, np.zeros(3, dtype=np.int64)) == expected
 
 
 @few_cases
@@ -1363,13 +1344,13 @@ def test_histograms8(rng: np.random.Generator, n: int, groups: int, n_labels: in
 
 @few_cases
 @given(rng=generators, n=row_counts)
-def test_sum_signs_and_tell(rng: np.random.Generator, n: int) -> None:
+def test_sum_signs_and_fill_rows(rng: np.random.Generator, n: int) -> None:
     grid, award = rng.integers(0, 2**40, n), rng.choice([-1.0, -0.5, 0.0, 1.0], n)
     sums = [tuple(map(int, twin.sum_signs(grid, award))) for twin in TWINS]
     assert sums[0] == sums[1]
     order, low, high = rng.permutation(n).astype(np.uint32), n // 3, n // 2
     said = [np.zeros(n), np.zeros(n)]
     for twin, out in zip(TWINS, said, strict=True):
-        twin.tell(order, low, high, 2.5, out)
+        twin.fill_rows(order, low, high, 2.5, out)
     np.testing.assert_array_equal(*said)
     assert said[0].sum() == 2.5 * (high - low)

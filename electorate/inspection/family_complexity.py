@@ -81,7 +81,7 @@ def _bins(table: Table, model: Any) -> Bins:
 def _first_sums(engine: Any) -> Any:
     booster = AdaBoost(2)
     engine.start(booster)
-    return engine.advance(booster, None, 0.0)
+    return engine.advance(booster, None)
 
 
 def _by_bins(model: Any, X: Any) -> Trial:

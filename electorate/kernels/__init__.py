@@ -1,16 +1,39 @@
-"""Kernels: functions of arrays and numbers, nothing else.
+"""Kernels: compiled functions of arrays and numbers, one file per subject, and their NumPy twins in `reference/`.
 
-`fast` holds them in Numba, `reference` the same names in plain NumPy; this module hands out the fast ones,
-and imports Numba only when the first one is asked for, so that `import electorate` stays light.
+The first use of a kernel imports its file, and with it Numba, so that `import electorate` stays light. With the
+environment variable ELECTORATE_KERNELS=reference the twins are used instead: slow, for debugging without a compiler.
+
+Kernels that call each other are in the same file: Numba's disk cache does not notice edits in other files.
 """
 
+import os
 from importlib import import_module
 from typing import Any
 
+FILES = {
+    "values": "mix hash_values fold tally select cuts first_infinite",
+    "codes": "encode join lookup climb",
+    "histograms": "quantise histogram8 histogram16 histogram8_of histogram16_of histograms8 histograms8_of "
+    "spread unpack",
+    "partition": "split_rows gather fill_rows sum_signs add_gains add_gains_of",
+    "search": "best_threshold best_common_threshold cheapest_threshold cost_at_best send_left purity purest_threshold "
+    "best_subset purest_subset",
+    "target_search": "side_edge best_target_threshold best_mean_threshold best_window",
+    "votes": "walk walk_ordered cross_out vote tree_outputs",
+    "median": "vote_quantiles place_quantiles insert_votes sorted_quantiles",
+    "products": "correlate_signs count_differences correlate_reals inner_products squared_distances",
+    "quad": "quad_weight quad_drop quad_best quad_gap quad_rounds quad_replay",
+}
+FILE_OF = {name: file for file, names in FILES.items() for name in names.split()}
+PACKAGES = {"numba": "electorate.kernels", "reference": "electorate.kernels.reference"}
+
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    kernel = getattr(import_module("electorate.kernels.fast"), name)
+    if name not in FILE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    chosen = os.environ.get("ELECTORATE_KERNELS") or "numba"
+    if chosen not in PACKAGES:
+        raise ValueError(f"ELECTORATE_KERNELS is {chosen!r}: set it to 'numba' or 'reference', or unset it")
+    kernel = getattr(import_module(f"{PACKAGES[chosen]}.{FILE_OF[name]}"), name)
     globals()[name] = kernel
     return kernel

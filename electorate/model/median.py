@@ -222,7 +222,7 @@ def tree_outputs(trees: Ensemble, block: Array, outputs: int, value: Array | Non
     said = np.empty((outputs, rows, trees.n_voters))
     if (masks := trees.masks) is not None:
         values = np.ascontiguousarray(value[masks.nodes, :outputs].T)
-        kernels.say(cells, masks.offsets, masks.leaves, masks.tests, values, said, *masks.scratch(rows))
+        kernels.tree_outputs(cells, masks.offsets, masks.leaves, masks.tests, values, said, *masks.scratch(rows))
         return said
     tests = (trees.cells.place, trees.cells.cut, trees.members, trees.missing_left, trees.children, trees.sets)
     numbers = np.arange(len(trees.column))[:, None]
