@@ -16,20 +16,20 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.quadboost import PENALTIES, theory_lam
+from electorate.algorithms.quadboost import PENALTIES, Penalty, Rules
+from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.grid import UNITS
 from electorate.model.moves import in_units
 from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.text import column_names
 from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
-from electorate.training import quadratic
-from electorate.training.pool_rounds import Rules
-from electorate.training.quad_path import Opened, Path, Point, largest_lam, path_of
-from electorate.training.quad_pools import Patience
-from electorate.training.theory_rounds import BOUNDS
+from electorate.training.quad_data import QuadOptions
+from electorate.training.quad_path import Path, Point, PoolProblem
+from electorate.training.quadratic import fit_quad_classifier
 from electorate.training.worker_data import Outline
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
@@ -161,6 +161,10 @@ n_jobs, random_state
 
     _one_vs_rest = True
 
+    @property
+    def _n_rounds(self) -> int:
+        return int(self.moves_.round.max(initial=0))
+
     def _default_family(self) -> Pool:
         return Pool()
 
@@ -175,21 +179,32 @@ n_jobs, random_state
             )
         refuse_family(self._family(), type(self).__name__, self.lam)
 
+    def _options(self) -> QuadOptions:
+        """What training needs of the parameters."""
+        return QuadOptions(
+            type(self).__name__,
+            self._family(),
+            self._rules,
+            self.scoring,
+            float(self.tol),
+            self.n_iter_no_change,
+            self.reweight != "never",
+            records_errors=self._records_errors,
+            random_state=self.random_state,
+            column_names=tuple(column_names(self)),
+        )
+
     def _rules(self, n: float, n_voters: int) -> Rules:
-        """How weights are set; n: the rows, as their weights were given."""
-        lam = self._theory(n, n_voters) if self.lam == "theory" else float(self.lam)
+        """How weights are set. n: the total weight of the rows, as it was given."""
+        lam = theory_lam(massart(n, math.log(2 * max(n_voters, 1)))) if self.lam == "theory" else float(self.lam)
         most = math.inf if self.alpha_max is None else float(self.alpha_max)
-        penalty = PENALTIES[self.penalty](lam, most)
+        penalty: Penalty = PENALTIES[self.penalty](lam, most)
         if self.lam == "theory" and self.penalty in BOUNDS:
             penalty = BOUNDS[self.penalty](2 * lam, most if self.penalty == "linf" else math.inf)
         return Rules(penalty, self.reweight, float(self.tol), self.max_voters)
 
-    def _theory(self, n: float, n_voters: int) -> float:
-        """4 R_m, with Massart's bound for the voters and their complements."""
-        return theory_lam(massart(n, math.log(2 * max(n_voters, 1))))
-
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
-        quadratic.run(self, place, outline, context, data)
+        fit_quad_classifier(self, place, outline, context, data)
         if self.lam == "theory" and not len(self.steps_):
             warnings.warn(
                 "lam='theory' leaves the model without voters: the bound of Theorem 1 is loose below some ten thousand "
@@ -222,37 +237,25 @@ n_jobs, random_state
         model = clone(self)
         if self.lam == "theory":
             model.set_params(lam=0.0)  # the values of the path stand in its place
-        opened = Opened(model, (X, y, sample_weight))
-        if len(opened.classes) != 2:
-            raise ValueError(f"a path is for two classes, and y has {len(opened.classes)}")
-        return path_of(opened, self._points(opened, values, n_values))
-
-    def _points(self, opened: Opened, values: Any, n_values: int) -> list[Point]:
-        lam = 0.0 if self.lam == "theory" else float(self.lam)
+        problem = PoolProblem(model, (X, y, sample_weight))
+        if len(problem.classes) != 2:
+            raise ValueError(f"a path is for two classes, and y has {len(problem.classes)}")
         if values is None and self.penalty == "l1":
-            values = largest_lam(opened) * np.logspace(0, -3, n_values)
+            values = problem.largest_lam() * np.logspace(0, -3, n_values)
         if values is None:
             raise ValueError("give the values of the path: lam for L2, alpha_max for Linf, rounds without a penalty")
         along = np.asarray(values, dtype=np.float64)
-        if self.penalty == "l1":
-            return [Point(value, None, self.n_estimators) for value in np.sort(along)[::-1].tolist()]
-        if self.penalty == "l2":
-            return [Point(value, None, self.n_estimators) for value in along.tolist()]
+        if self.penalty != "l2":
+            along = np.sort(along)[:: -1 if self.penalty == "l1" else 1]
+        if self.penalty is None:
+            return problem.path([Point(float(model.lam), None, int(value)) for value in along])
         if self.penalty == "linf":
-            return [Point(0.0, value, self.n_estimators) for value in np.sort(along).tolist()]
-        return [Point(lam, None, int(value)) for value in np.sort(along).tolist()]
-
-    def _as_told(self, made: dict[str, Any], pool: Any) -> dict[str, Any]:
-        """What training made, as the attributes of the model."""
-        return made
+            return problem.path([Point(0.0, value, self.n_estimators) for value in along.tolist()])
+        return problem.path([Point(value, None, self.n_estimators) for value in along.tolist()])
 
     @property
-    def _patience(self) -> Patience:
-        return Patience(self.scoring, float(self.tol), self.n_iter_no_change)
-
-    @property
-    def _knows_errors(self) -> bool:
-        """Whether every round knows its training error: on pools it would cost a pass over the rows."""
+    def _records_errors(self) -> bool:
+        """Whether every round has a training error: on pools it would cost a pass over the rows."""
         return not isinstance(self._family(), Pool | Columns)
 
     # ------------------------------------------------------------ the fitted model
@@ -275,38 +278,32 @@ n_jobs, random_state
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""
         check_is_fitted(self)
-        for votes in self._stages(X):
+        for votes in staged_votes(self, X):
             yield self._decision(votes, 0.0)
-
-    def _stages(self, X: Any) -> Iterator[NDArray[np.int64]]:
-        """The votes after every round (the same array, added to): what a voter said goes, what it says now comes."""
-        said = self._alone(X)
-        votes: NDArray[np.int64] | None = None
-        for turn in self.moves_.changes():
-            for place, old, new in turn:
-                outputs = said(place)
-                change = in_units(new, outputs) - in_units(old, outputs)
-                votes = change if votes is None else np.add(votes, change, out=votes)
-            assert votes is not None
-            yield votes
-
-    def _alone(self, X: Any) -> Any:
-        """A function of a voter's place: what it alone says, [output, row]."""
-        table = self._check_rows(X, reset=False)
-        ensemble = self.ensemble_
-        if isinstance(ensemble, RowEnsemble):
-
-            def by_rows(place: int) -> NDArray[np.float64]:
-                out = np.zeros((ensemble.n_outputs, len(table)))
-                out[max(ensemble.about[place], 0)] = ensemble.fitted[place].outputs(table)
-                return out
-
-            return by_rows
-        read = self._reader(table)
-        return lambda place: ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS
 
     def __sklearn_tags__(self) -> Any:
         return with_voters(super().__sklearn_tags__(), self._family())
+
+
+def staged_votes(model: Any, X: Any) -> Iterator[NDArray[np.int64]]:
+    """The votes of a QuadBoost model after every round; the same array, changed by each voter that moves."""
+    table, ensemble = model._check_rows(X, reset=False), model.ensemble_
+    read = None if isinstance(ensemble, RowEnsemble) else model._reader(table)
+
+    def outputs_of(place: int) -> NDArray[np.float64]:
+        """[output, row]: of one voter alone."""
+        if read is not None:
+            return np.asarray(ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS)
+        out = np.zeros((ensemble.n_outputs, len(table)))
+        out[max(ensemble.about[place], 0)] = ensemble.fitted[place].outputs(table)
+        return out
+
+    votes: Any = 0
+    for turn in model.moves_.changes():
+        for place, old, new in turn:
+            outputs = outputs_of(place)
+            votes += in_units(new, outputs) - in_units(old, outputs)
+        yield votes
 
 
 def with_voters(tags: Any, family: Any) -> Any:

@@ -3,41 +3,40 @@
 Raetsch, Onoda and Mueller 2001, as the VadaBoost paper compares with them: on the voters that AdaBoost found.
 """
 
-import time
 import warnings
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.engines.shard import counts_of
+from electorate.algorithms.lpboost import in_nu
+from electorate.algorithms.totally_corrective import rlp
 from electorate.estimators.adaboost import AdaBoostClassifier
-from electorate.estimators.lpboost import DEFAULT_NU, Task, TotallyCorrectiveClassifier, joined_history
-from electorate.model.outcome import Outcome
-from electorate.model.voter_outputs import Picks, rows_of, voter_outputs_of
+from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
+from electorate.model.trace import Trace, joined_history
+from electorate.model.voter_outputs import rows_of, voter_outputs_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
-from electorate.training.totally_corrective import (
-    Said,
-    Weighed,
-    first_of_each,
-    rlp,
-    soft_margin,
-    weigh_linear,
-    weigh_quadratic,
-)
+from electorate.training.classification import groups_of
+from electorate.training.column_generation import COLUMNS
+from electorate.training.lpboost import TWO, weigh_again
+from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_linear, weigh_quadratic
+from electorate.training.worker_data import Outline
+
+Floats = NDArray[np.float64]
 
 
 class ReweighedClassifier(TotallyCorrectiveClassifier):
-    """Subclasses define `_weigh(said)`."""
+    """Subclasses define `_weigh(voters)`."""
 
     ensemble: Any
     _program = ""
 
-    def _weigh(self, said: Said) -> Weighed:
+    def _weigh(self, voters: VoterMatrix) -> Weighed:
         raise NotImplementedError
 
     def _family(self) -> Any:
@@ -56,40 +55,31 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
                 raise ValueError("estimator is what AdaBoost would boost, and ensemble has voters already: give one")
         super()._validate_family()
 
-    def _solve(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
-        base = self._base(task, *data)
-        voters, rows = voter_outputs_of(base), rows_of(base, data[0])
-        used = np.flatnonzero(task.weights.times)
-        counts = counts_of(task.weights)
-        counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
-        picks: Picks = []
-        outcomes = []
-        failed = ""
-        for run, group in enumerate(task.groups if base.ensemble_.n_voters else []):
-            started = time.perf_counter()
-            second = group[task.labels[used]] > 0
-            mine = np.flatnonzero(voters.steps(run) > 0)
-            heard = voters.outputs(rows, run)[np.ix_(mine, used)]
-            distinct = first_of_each(heard) if len(mine) else mine
-            mine, heard = mine[distinct], heard[distinct]
-            said = Said.of(heard, second, counts, task.weights.given)
-            found = self._weigh(said) if len(mine) else Weighed(np.empty(0), 0.0, 0.0)
-            picks.append([(int(mine[t]), float(found.alpha[t])) for t in np.flatnonzero(found.alpha)])
-            outcomes.append(_outcome(found, said, time.perf_counter() - started))
-            failed = found.failed or failed
-        self._failed, self._of = failed, base.ensemble_.n_voters
-        picks = picks or [[] for _ in range(voters.n_runs)]
-        self.ensemble_ = voters.chosen(picks)
-        self.classes_, self.n_classes_ = task.classes, len(task.classes)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        super().fit(X, y, sample_weight)
+        if self.ensemble is not None:  # whose rows chose the voters
+            self.seen_ = self.seen_.and_also(getattr(self.ensemble, "seen_", None))
+        return self
+
+    def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
+        base = self._base(place.room.given.weight, outline.classes, *data)
+        outputs, n_classes = voter_outputs_of(base), len(outline.classes)
+        groups = [TWO if group is None else group for _, group in groups_of(self, outline.classes)]
+        examples = place.room.examples["train"]
+        picks, traces, self._failed = weigh_again(
+            outputs, rows_of(base, data[0]), examples, groups if base.ensemble_.n_voters else [], self._weigh
+        )
+        self.ensemble_ = outputs.chosen(picks or [[] for _ in range(outputs.n_runs)])
+        self.classes_, self.n_classes_ = outline.classes, n_classes
         self.estimator_ = self._family()
         if hasattr(base, "bins_"):
             self.bins_ = base.bins_
-        self.history_ = joined_history(outcomes or [Outcome()])
-        solved = "solver" if failed else "converged"
+        self.history_ = joined_history(traces or [Trace(COLUMNS)])
+        solved = "solver" if self._failed else "converged"
         self.stop_reason_ = solved if self.ensemble_.n_voters else "no_edge"
 
-    def _base(self, task: Task, X: Any, y: Any) -> Any:
-        """The ensemble whose voters are weighed."""
+    def _base(self, weight: Floats, classes: NDArray[Any], X: Any, y: Any) -> Any:
+        """The ensemble whose voters are weighed. weight: of the rows, without those of the classes."""
         if self.ensemble is None:
             return AdaBoostClassifier(
                 self.estimator,
@@ -99,50 +89,24 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
                 categorical_features=self.categorical_features,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
-            ).fit(X, y, sample_weight=task.given)
-        if not np.array_equal(self.ensemble.classes_, task.classes):
+            ).fit(X, y, sample_weight=weight)
+        if not np.array_equal(self.ensemble.classes_, classes):
             raise ValueError(
                 f"the ensemble tells the classes {self.ensemble.classes_.tolist()!r} apart, and y has "
-                f"{task.classes.tolist()!r}: weigh its voters on rows of the same classes"
+                f"{classes.tolist()!r}: weigh its voters on rows of the same classes"
             )
         return self.ensemble
 
     def _warn(self) -> None:
         if self._failed:
-            said = f"{self._failed}; the model has a duality gap of {self.gap_:.3g}"
-            warnings.warn(f"{type(self).__name__}: {said}", ConvergenceWarning, stacklevel=4)
+            text = f"{self._failed}; the model has a duality gap of {self.gap_:.3g}"
+            warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
 
     @property
     def certificate_(self) -> str:
         if not self.ensemble_.n_voters:
             return "no voters: there was nothing to weigh"
         return f"{self._program} is within {self.gap_:.3g} of its optimum over the voters of the ensemble"
-
-
-def _outcome(found: Weighed, said: Said, seconds: float) -> Outcome:
-    """A row of history for every voter that has a weight."""
-    kept = np.flatnonzero(found.alpha)
-    margins = found.alpha @ said.awards if len(kept) else np.zeros(len(said.mass))
-    wrong = np.where(said.signs > 0, margins <= 0, margins < 0)
-    share = said.mass / said.mass.sum()
-    rows = []
-    for number, t in enumerate(kept, start=1):
-        award = said.awards[t]
-        rows.append(
-            {
-                "step": float(found.alpha[t]),
-                "edge": float(np.sum(share * award)),
-                "error": float(np.sum(share[award < 0])),
-                "objective": found.objective,
-                "gap": found.gap,
-                "residual": found.residual,
-                "train_error": float(share[wrong].sum()),
-                "n_voters": number,
-                "seconds": seconds,
-                "kept": 1.0,
-            }
-        )
-    return Outcome(rows=rows, stop_reason="converged", done=True)
 
 
 class RLPBoostClassifier(ReweighedClassifier):
@@ -224,9 +188,9 @@ class RLPBoostClassifier(ReweighedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _weigh(self, said: Said) -> Weighed:
-        margin = soft_margin(said, float(self.nu)) if self.C is None else rlp(said, float(self.C))
-        return weigh_linear(said, margin, self.solver, self.tol)
+    def _weigh(self, voters: VoterMatrix) -> Weighed:
+        margin = in_nu(voters.mass, float(self.nu)) if self.C is None else rlp(voters.mass, float(self.C))
+        return weigh_linear(voters, margin, self.solver, self.tol)
 
 
 class RQPBoostClassifier(ReweighedClassifier):
@@ -289,8 +253,8 @@ class RQPBoostClassifier(ReweighedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _weigh(self, said: Said) -> Weighed:
-        return weigh_quadratic(said, float(self.C), self.tol)
+    def _weigh(self, voters: VoterMatrix) -> Weighed:
+        return weigh_quadratic(voters, float(self.C), self.tol)
 
     @property
     def kkt_residual_(self) -> float:

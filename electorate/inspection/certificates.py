@@ -143,7 +143,7 @@ class LabelledRows:
         reader = reader_of(model)
         table = reader._check_rows(X, reset=False) if hasattr(reader, "_check_rows") else rows_of(reader, X)
         n_rows = table.n_rows if hasattr(table, "n_rows") else table.shape[0]
-        labels = np.asarray(inputs._to_array(y)).ravel()
+        labels = np.asarray(inputs.to_array(y)).ravel()
         if len(labels) != n_rows:
             raise ValueError(f"{name}: X has {n_rows} rows and y {len(labels)}")
         if hasattr(model, "classes_") and not np.any(np.isin(labels, model.classes_)):
@@ -155,7 +155,7 @@ class LabelledRows:
 
 def reader_of(model: Any) -> Any:
     """The estimator that reads X: of a thinned ensemble, the one that was thinned."""
-    return getattr(model, "_door", model)
+    return getattr(model, "_input_model", model)
 
 
 class ErrorRule:

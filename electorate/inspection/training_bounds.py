@@ -76,7 +76,7 @@ def _margin_error(model: Any, theta: float, train: Any) -> Bound:
 
 def _observed_margins(model: Any, theta: float, train: Any) -> tuple[float, float]:
     """The error of the heavier label among identical rows, and the share of margins of at most theta."""
-    X, y = train[0], np.asarray(inputs._to_array(train[1]))
+    X, y = train[0], np.asarray(inputs.to_array(train[1]))
     weight = np.ones(len(y)) if len(train) < 3 else np.asarray(train[2], dtype=np.float64)
     second = y == model.classes_[1]
     votes = np.where(second, 1.0, -1.0) * model._votes(X)[0] / UNITS

@@ -24,7 +24,6 @@ from electorate.model.file_parts import (
     blaming,
     check_ensemble,
     check_trees,
-    expect,
     read_bins,
     read_classes,
     read_ensemble,
@@ -36,7 +35,7 @@ from electorate.model.median import Median
 from electorate.model.moves import Moves
 from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.stored_parameters import decode_confidence, decode_parameters, encode_parameters
-from electorate.modelfile import Contents, meta_value, require
+from electorate.modelfile import Contents, expect, meta_value, require
 from electorate.registry import ALGORITHMS
 from electorate.voters.confidence import Bump, Sure
 from electorate.voters.finite_regressors import ColumnPredictor
@@ -55,6 +54,10 @@ HELD_OUT: dict[str, tuple[type, ...]] = {
     "why": (str,),
     "digest": (str,),
 }
+
+
+class NotStorableError(TypeError, AttributeError):
+    """The model has no file format. An AttributeError too, so that `dir(model)` leaves `digest_` out."""
 
 
 # ---------------------------------------------------------------- writing
@@ -124,7 +127,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
     if vote.trees is None and not model._by_rows:
         _refuse_voters(model, "use RegressionTrees, Pool or Columns, or ")
     if not all(isinstance(one, Bump | Sure) for one in model.confidences_):
-        raise TypeError(
+        raise NotStorableError(
             "A model with functions as confidences has no file format and no digest. Store it with skops or pickle."
         )
     columns = np.array([voter.column for voter in vote.fitted], dtype=np.int32)
@@ -139,7 +142,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
 
 
 def _refuse_voters(model: Any, hint: str) -> None:
-    raise TypeError(
+    raise NotStorableError(
         f"A model of {type(model.estimator_).__name__} voters has no file format and no digest: "
         f"{hint or 'use a family of electorate, or '}store it with skops or pickle."
     )

@@ -275,8 +275,8 @@ class TargetWorkerData(WorkerData):
             aside, drawn, left = yield from set_aside_steps(given, plan.part, plan.seed, self.number)
             if drawn == 0 or left == 0:
                 raise ValueError(
-                    "too few rows to set some aside to choose by (one sample is not enough): give eps and rho as "
-                    "numbers, or X_val"
+                    "too few rows to set some aside for validation (one sample is not enough): pass X_val and y_val, "
+                    "or fit without early stopping and without parameters chosen by validation"
                 )
             validation = replace(given, weight=aside)
             given = replace(given, weight=given.weight - aside)
