@@ -119,11 +119,19 @@ def thin(
     model : a fitted ensemble
         One of electorate's classifiers, or scikit-learn's RandomForestClassifier, ExtraTreesClassifier,
         BaggingClassifier or AdaBoostClassifier.
-    X, y : rows that determine the weights
-        Use rows that the model was not fitted to: on its training rows, a voter that overfits looks better than it is.
-    by, max_voters, validation_fraction, random_state
-        As in :class:`ThinnedClassifier`.
+    X, y : array-like
+        Rows that determine the weights. Use rows that the model was not fitted to: on its training rows, a voter that
+        overfits looks better than it is.
+    by : str, default="quad-l1"
+        The program that weights the voters; as in :class:`ThinnedClassifier`.
+    max_voters : int, optional
+        The largest number of voters.
     sample_weight : array-like, optional
+        Weights of the rows.
+    validation_fraction : float, default=0.25
+        The fraction of the rows by which the strength of the penalty is chosen.
+    random_state : int, RandomState instance or None, default=0
+        The seed of that split.
 
     Returns
     -------

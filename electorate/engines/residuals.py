@@ -10,20 +10,19 @@ from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
 from electorate.engines.shard import Examples
-from electorate.engines.targets import TargetEngineHere, Targets, TargetThreads
+from electorate.engines.target_shard import Targets
+from electorate.engines.targets import LocalTargets
 from electorate.messages import Split, Sums
 from electorate.threads import ThreadPool
 
 Floats = NDArray[np.float64]
 
 
-class Residuals(TargetEngineHere):
+class Residuals(LocalTargets):
     """The rows of this process that count. Vectors over them go shard by shard."""
 
     def __init__(self, examples: Examples, target: Floats, bins: Bins, pool: ThreadPool, n_shards: int) -> None:
-        place = TargetThreads(Targets(examples, target), bins, pool, n_shards)
-        super().__init__(place, 1)
-        self.pool, self.shards = pool, place.shards
+        super().__init__(Targets(examples, target), bins, pool, n_shards)
 
     @property
     def target(self) -> Floats:
@@ -35,7 +34,7 @@ class Residuals(TargetEngineHere):
         ends = np.cumsum([0, *(len(shard.y) for shard in self.shards)]).tolist()
         for shard, (first, last) in zip(self.shards, pairwise(ends), strict=True):
             shard.share = share[first:last]
-        found: Sums = self.place.call("weigh", 0.0, 0, True)
+        found: Sums = self.call("weigh", 0.0, 0, True)
         return found
 
     def leaf_of_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
