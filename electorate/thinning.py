@@ -32,6 +32,8 @@ from electorate.grid import on_grid
 from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
 from electorate.model.voter_outputs import Picks, count_rows, rows_of, voter_outputs_of
+from electorate.theory.bounds import HINGE
+from electorate.theory.training import Guarantees
 from electorate.threads import ThreadPool
 from electorate.training.totally_corrective import (
     VoterMatrix,
@@ -117,11 +119,19 @@ def thin(
     model : a fitted ensemble
         One of electorate's classifiers, or scikit-learn's RandomForestClassifier, ExtraTreesClassifier,
         BaggingClassifier or AdaBoostClassifier.
-    X, y : rows that determine the weights
-        Use rows that the model was not fitted to: on its training rows, a voter that overfits looks better than it is.
-    by, max_voters, validation_fraction, random_state
-        As in :class:`ThinnedClassifier`.
+    X, y : array-like
+        Rows that determine the weights. Use rows that the model was not fitted to: on its training rows, a voter that
+        overfits looks better than it is.
+    by : str, default="quad-l1"
+        The program that weights the voters; as in :class:`ThinnedClassifier`.
+    max_voters : int, optional
+        The largest number of voters.
     sample_weight : array-like, optional
+        Weights of the rows.
+    validation_fraction : float, default=0.25
+        The fraction of the rows by which the strength of the penalty is chosen.
+    random_state : int, RandomState instance or None, default=0
+        The seed of that split.
 
     Returns
     -------
@@ -295,6 +305,8 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
     >>> len(small.kept_) <= 10
     True
     """
+
+    _guarantees = Guarantees(loss=HINGE)
 
     classes_: NDArray[Any]
     n_features_in_: int

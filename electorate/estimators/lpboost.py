@@ -16,6 +16,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.theory import training as proved
+from electorate.theory.bounds import HINGE
 from electorate.training.classification import groups_of
 from electorate.training.column_generation import LPBench
 from electorate.training.fit import train
@@ -125,52 +127,103 @@ def one_of_many(decision: Floats, totals: Floats) -> Floats:
 
 
 class LPBoostClassifier(TotallyCorrectiveClassifier):
-    """LPBoost: the voters' weights that maximise the soft margin, over a whole family of voters, by a linear program.
+    """LPBoost: the weights with the largest soft margin over a whole family of voters, by a linear program.
 
-    Demiriz, Bennett and Shawe-Taylor 2002; the baseline of the QuadBoost paper. Each round the family's best voter
-    under the program's dual weights enters, and all weights are solved for again (HiGHS, through SciPy, or warm-started
-    through highspy where that is installed: ``pip install electorate[lp]``). The duality gap bounds how far the model
-    can be from the optimum over the family.
+    [1]_; the baseline of the QuadBoost paper. Each round the best voter of the family under the dual weights enters
+    the program, and all weights are solved for again with HiGHS, through SciPy or, warm-started, through highspy
+    where that is installed (`pip install electorate[lp]`). The duality gap bounds how far the model is from the
+    optimum over the family.
 
     Parameters
     ----------
     estimator : a family, a scikit-learn classifier or None, default=None
         What votes. None means :class:`Stumps`. Outputs are from -1 to 1.
     C : float or None, default=None
-        The form in C: min sum(alpha) + C sum(xi), y f + xi >= 1. ``C=inf`` is the hard margin: the largest smallest
-        margin with sum(alpha) = 1. A row of weight s pays C s, so C depends on the scale of the sample weights: C times
-        their sum must be at most 1e9, and a small one makes the model constant, with a warning.
+        The form in C: min sum(alpha) + C sum(xi), y f + xi >= 1. `C=inf` is the hard margin: the largest
+        smallest margin with sum(alpha) = 1. A row of weight s pays C s, so C depends on the scale of the sample
+        weights: C times their sum must be at most 1e9, and a small one makes the model constant, with a
+        warning.
     nu : float or None, default=None
-        The form in nu: max rho - sum(xi) / (nu n), y f >= rho - xi, sum(alpha) = 1: about a share nu of the rows may
-        fall short of the margin rho. In (0, 1]; up to 1 / n it is the hard margin. If neither C nor nu is given, 0.2.
+        The form in nu: max rho - sum(xi) / (nu n), y f >= rho - xi, sum(alpha) = 1: about a share nu of the
+        rows may fall short of the margin rho. In (0, 1]; up to 1 / n it is the hard margin. If neither C nor nu
+        is given, 0.2.
     n_estimators : int, default=500
         The largest number of rounds: searches, and voters that enter.
     tol : float, default=1e-4
-        Stop when the duality gap is at most this (in C relative to the objective where that is larger than 1).
+        Stop when the duality gap is at most this; in the form in C, relative to the objective where that is
+        larger than 1.
     solver : {"auto", "scipy", "highspy"}, default="auto"
-        Objective and certificate are the same; where several weights are optimal the solvers may choose others.
-    class_weight, max_bins, categorical_features, n_jobs, random_state
-        As in :class:`AdaBoostClassifier`.
+        "auto" uses highspy where it is installed. Objective and certificate are the same; where several weights
+        are optimal the solvers may choose different ones.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
     steps_ : ndarray
         alpha, one per voter that has a weight.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
     gap_ : float
-        The duality gap.
+        The duality gap: the objective is at most so far from the optimum.
     certificate_ : str
-        What it proves: over the whole family where its search is exhaustive, else over the columns found.
+        What the gap proves: over the whole family where its search is exhaustive, else over the voters found.
     history_ : dict of ndarray
-        Per round: step (the new voter's weight), edge and error (under the dual weights it was found by), objective,
-        gap, train_error, n_voters, kept (1 if the voter has a weight in the end), seconds.
+        Per round: step (of the new voter), edge and error (under the dual weights it was found with),
+        objective, gap, train_error, n_voters, kept (1 if the voter has a weight in the end), seconds.
     stop_reason_ : str
-        ``converged``, ``n_estimators``, ``no_edge``, ``solver`` (it gave up), ``time_limit`` or ``callback``.
+        Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
+        `callback`.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    RLPBoostClassifier : The same program over the voters of AdaBoost.
+    QuadBoostClassifier : Quadratic risk with L1, L2 or Linf penalties.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
 
     Notes
     -----
-    More than two classes are fitted one against the rest on shared bins. ``predict_proba`` is a class's share of the
-    votes, (1 + f / sum(alpha)) / 2; it is not calibrated. Stages replay the voters with their final weights. Where one
-    label has all but a millionth of the weight the model is the constant voter (``no_edge``), whatever the form.
+    More than two classes are fitted one against the rest on shared bins. `predict_proba` is the share of a class in
+    the votes, (1 + f / sum(alpha)) / 2; it is not calibrated. Stages replay the voters with their final weights.
+    Where one label has all but a millionth of the weight, the model is the constant voter (`no_edge`).
+
+    References
+    ----------
+    .. [1] A. Demiriz, K. P. Bennett and J. Shawe-Taylor, "Linear programming boosting via column generation",
+       Machine Learning 46, 2002.
 
     Examples
     --------
@@ -181,6 +234,8 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
     >>> model.stop_reason_, model.gap_ <= 1e-4
     ('converged', True)
     """
+
+    _guarantees = proved.Guarantees(rounds=proved.lpboost, loss=HINGE)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **TotallyCorrectiveClassifier._parameter_constraints,

@@ -36,40 +36,78 @@ MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the fami
 
 
 class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
-    """QuadBoost with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
+    """QuadBoost with `lam`, `alpha_max` and the number of rounds chosen by cross-validation.
+
+    On `Pool` and `Columns` a fold shares its work between all values; any other family is fitted once per value and
+    fold.
 
     Parameters
     ----------
-    estimator, penalty, reweight, max_voters, tol, class_weight, max_bins, categorical_features, random_state
-        As in :class:`QuadBoostClassifier`. On ``Pool`` and ``Columns`` a fold shares its work between all values; any
-        other family is fitted once per value and fold.
+    estimator : Pool, Columns, another family, a scikit-learn regressor or None, default=None
+        What votes. None means :class:`Pool`.
+    penalty : {"l1", "l2", "linf"} or None, default=None
+        None: the risk alone. "l1": risk + 2 lam abs(alpha)_1. "l2": risk + lam sum alpha^2. "linf": the risk
+        over weights of at most `alpha_max`.
+    reweight : {"never", "cyclic", "greedy"}, default="never"
+        Whether voters that are in the model get new weights (section 3.1). "never": a voter enters every round;
+        one may enter again, as a copy. "cyclic": a voter enters, then all get their best weight, one after
+        another. "greedy": each round, the old or new voter that lowers the objective most gets its best weight.
     values : array-like or None, default=None
-        Values of lam (L1, L2) or of alpha_max (Linf); None: the paper's, ten from 1e-4 to 1 (L1), from 1 to 1e3 (L2),
-        from 1e-4 to 0.1 (Linf).
+        Values of lam (L1, L2) or of alpha_max (Linf). None: the paper's, ten from 1e-4 to 1 (L1), from 1 to 1e3
+        (L2), from 1e-4 to 0.1 (Linf).
     rounds : array-like of int or None, default=None
-        Numbers of rounds; None: the paper's, ten from 1 to 1e3 (no penalty), from 10 to 1e5 (L2), from 1 to 1e5 (Linf).
-        L1 ends by itself: up to 1e5 rounds. At most 1,000 where the family is searched every round, that is for any
-        estimator other than ``Pool`` and ``Columns``.
+        Numbers of rounds. None: the paper's, ten from 1 to 1e3 (no penalty), from 10 to 1e5 (L2), from 1 to 1e5
+        (Linf). L1 ends by itself: up to 1e5 rounds. At most 1,000 for families that are searched every round,
+        that is all except `Pool` and `Columns`.
     cv : int or splitter, default=5
+        The folds, as in scikit-learn.
+    max_voters : int or None, default=None
+        The largest number of distinct voters. Without re-weighting, training ends there; with it, no other
+        voter enters.
+    tol : float, default=1e-06
+        L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends
+        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the
+        improvement that `early_stopping` asks for.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
     n_jobs : int or None, default=None
-        Folds at a time, in threads. Never changes the result.
+        Folds at a time, in threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
     best_params_ : dict
-        lam, alpha_max and n_estimators of the least error; of equals, the first: the strongest penalty, the fewest
+        lam, alpha_max and n_estimators with the least error; of equals, the strongest penalty and the fewest
         rounds.
     cv_results_ : dict of ndarray
-        Of every point: lam, alpha_max, n_estimators, the errors of the folds, and their mean.
+        For every point: lam, alpha_max, n_estimators, the errors of the folds, and their mean.
     best_estimator_ : QuadBoostClassifier
-        Fitted anew to all rows.
+        Fitted to all rows with the chosen values.
     stop_reason_ : str
-        ``folds``: all were done; ``time_limit`` or ``callback``: the choice is by those that were.
+        `folds`: all folds were done; `time_limit` or `callback`: the choice is by the folds that were.
+
+    See Also
+    --------
+    QuadBoostClassifier : Quadratic risk with L1, L2 or Linf penalties.
+    compare : Compares all algorithms on one table.
 
     Notes
     -----
-    Callbacks are called after every fold: ``model.set_callbacks(ProgressBar())`` shows how many are done, and a
-    ``TimeLimit`` ends the choice after the fold in which the time has passed.
+    Callbacks get every fold: `model.set_callbacks(ProgressBar())` shows how many are done, and a `TimeLimit` ends
+    the choice after the fold in which the time has passed.
+
+    References
+    ----------
+    .. [1] L. Fortier-Dubois et al., "Efficient Learning of Ensembles with QuadBoost", 2015.
 
     Examples
     --------

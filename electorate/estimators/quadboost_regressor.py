@@ -33,31 +33,103 @@ Floats = NDArray[np.float64]
 class QuadBoostRegressor(RegressorMixin, BoostedModel):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
+    Equations 6 to 9 of [1]_ for real targets. The penalties are in the units of y.
+
     Parameters
     ----------
-    estimator : Pool, Columns, RegressionTrees, KernelSections, a regressor or None, default=None
-        What votes: None means :class:`Pool`. Outputs are from -1 to 1: trees, grown by least squares, and any
+    estimator : Pool, Columns, RegressionTrees, KernelSections, a scikit-learn regressor or None, default=None
+        What votes. None means :class:`Pool`. Outputs are from -1 to 1: trees, grown by least squares, and any
         regressor are fitted to the residuals of every round and divided by their largest output.
-    penalty, lam, alpha_max, reweight, n_estimators, max_voters, tol
-        As in :class:`QuadBoostClassifier`, for the mean of (y - f)^2 in the units of y.
+    penalty : {"l1", "l2", "linf"} or None, default=None
+        None: the risk alone. "l1": risk + 2 lam abs(alpha)_1. "l2": risk + lam sum alpha^2. "linf": the risk
+        over weights of at most `alpha_max`.
+    lam : float, default=0.01
+        Of L1 and L2.
+    alpha_max : float or None, default=None
+        Of Linf. None: no bound.
+    reweight : {"never", "cyclic", "greedy"}, default="never"
+        Whether voters that are in the model get new weights (section 3.1). "never": a voter enters every round;
+        one may enter again, as a copy. "cyclic": a voter enters, then all get their best weight, one after
+        another. "greedy": each round, the old or new voter that lowers the objective most gets its best weight.
+    n_estimators : int, default=100
+        The largest number of rounds.
+    max_voters : int or None, default=None
+        The largest number of distinct voters. Without re-weighting, training ends there; with it, no other
+        voter enters.
+    tol : float, default=1e-06
+        L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends
+        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the
+        improvement that `early_stopping` asks for.
     fit_intercept : bool, default=True
-        A constant that is not penalised. On ``Pool`` and ``Columns`` it is the best one at any time, as in
-        scikit-learn's Lasso and Ridge; for families that are searched each round it is the mean of y.
-    max_bins, categorical_features, n_jobs, random_state
-        As in :class:`QuadBoostClassifier`.
-    early_stopping, validation_fraction, n_iter_no_change, warm_start
-        As in :class:`QuadBoostClassifier`; the score to stop by is the mean of (y - f)^2, and ``tol`` is in its units.
+        Whether to fit a constant that is not penalised. On `Pool` and `Columns` it is the best one after every
+        change, as in scikit-learn's Lasso and Ridge; where voters are searched every round it is the mean of y.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    early_stopping : bool, default=False
+        Stop when the mean of (y - f)^2 of validation rows has not improved by more than `tol` for
+        `n_iter_no_change` rounds, and keep the rounds up to the best one.
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is set aside for validation, unless `fit` gets `X_val` and `y_val`. Rows
+        are drawn by their content: their order does not matter, and a row of weight k is drawn as k rows.
+    n_iter_no_change : int, default=10
+        Rounds without improvement after which training stops.
+    warm_start : bool, default=False
+        Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
+        rounds, digest for digest.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
     steps_ : ndarray
-        The weight of each distinct voter.
+        The weight of each distinct voter; 0 where it has left again.
     intercept_ : float
-        ``start_``, the mean of y, less the steps times ``centres_``: the mean output of each voter where the
+        `start_`, the mean of y, less the steps times `centres_`: the mean output of each voter where the
         intercept is free, else 0.
-    gap_, history_, stop_reason_, moves_, best_round_
-        As in :class:`QuadBoostClassifier`. train_error is the mean of (y - f)^2, and only there where voters are
-        searched each round; ``moves_`` is in units of ``scale_``.
+    gap_ : float
+        A bound on how far the objective is above its minimum over the pool. Infinite without a penalty.
+    moves_ : Moves
+        Round, voter and new weight of every change; stages are replayed from it. In units of `scale_`.
+    history_ : dict of ndarray
+        Per round: step and edge (mu - M of the paper) of the voter that entered, or moved first; objective;
+        n_voters (with a weight that is not 0); seconds; validation; train_error for the last round kept on
+        pools (`staged_score` gives all), for every round where voters are searched. Without re-weighting,
+        copies count separately in the penalty.
+    stop_reason_ : str
+        Why training ended: `n_estimators`, `converged` (within tol), `no_edge` (no move lowers the objective),
+        `max_voters`, `validation`, `time_limit` or `callback`.
+    best_round_ : int
+        With early stopping, the number of rounds kept.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    QuadBoostClassifier : Quadratic risk with L1, L2 or Linf penalties.
+    MedBoostRegressor : Boosting by weighted median.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
+
+    References
+    ----------
+    .. [1] L. Fortier-Dubois et al., "Efficient Learning of Ensembles with QuadBoost", 2015.
 
     Examples
     --------

@@ -19,6 +19,8 @@ from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
 from electorate.model.trace import Trace, joined_history
 from electorate.model.voter_outputs import rows_of, voter_outputs_of
+from electorate.theory.bounds import HINGE
+from electorate.theory.training import Guarantees
 from electorate.training.classification import groups_of
 from electorate.training.column_generation import COLUMNS, TWO
 from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_again, weigh_linear, weigh_quadratic
@@ -109,32 +111,88 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
 class RLPBoostClassifier(ReweighedClassifier):
     """RLPBoost: the largest soft margin over the voters of an ensemble, by a linear program.
 
-    max rho - C sum(xi), y f >= rho - xi, sum(alpha) = 1, alpha >= 0 (Raetsch, Onoda and Mueller 2001).
+    max rho - C sum(xi), y f >= rho - xi, sum(alpha) = 1, alpha >= 0 [1]_.
 
     Parameters
     ----------
     estimator : a family, a scikit-learn classifier or None, default=None
         What AdaBoost boosts to find the voters. None means :class:`Stumps`.
-    ensemble : a fitted model of electorate's or None, default=None
-        Weigh its voters instead.
+    ensemble : a fitted model of electorate or None, default=None
+        A model whose voters are weighted instead.
     C : float or None, default=None
-        What a row pays for each unit short of the margin; at least 1 / n, where n is the sum of the weights. None:
-        1 / (nu n), which does not depend on the scale of the weights.
+        What a row pays for each unit short of the margin; at least 1 / n, where n is the sum of the weights.
+        None: 1 / (nu n), which does not depend on the scale of the weights.
     nu : float from 0 to 1, default=0.2
-        LPBoost's: at most about this share of the rows may fall short of the margin. Not used with ``C``.
+        About this share of the rows may fall short of the margin. Not used with `C`.
     n_estimators : int, default=100
-        AdaBoost's rounds.
+        The rounds of AdaBoost.
     solver : {"auto", "scipy", "highspy"}, default="auto"
+        "auto" uses highspy where it is installed. Objective and certificate are the same; where several weights
+        are optimal the solvers may choose different ones.
     tol : float, default=1e-9
-        Of the duality gap.
-    class_weight, max_bins, categorical_features, n_jobs, random_state
-        As in :class:`AdaBoostClassifier`.
+        The duality gap at which the solver stops.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
-    steps_, gap_, certificate_, estimators_
-        As in :class:`LPBoostClassifier`. ``history_`` has a row for every voter that has a weight; its edge and error
-        are under the sample weights. Of voters with the same outputs for all rows only the first is weighed.
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
+    steps_ : ndarray
+        alpha, one per voter that has a weight.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
+    gap_ : float
+        The duality gap: the objective is at most so far from the optimum.
+    certificate_ : str
+        What the gap proves: over the whole family where its search is exhaustive, else over the voters found.
+    history_ : dict of ndarray
+        A row for every voter that has a weight; edge and error are under the sample weights. Of voters with the
+        same outputs on every row only the first is used.
+    stop_reason_ : str
+        Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
+        `callback`.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    RQPBoostClassifier : The same with a quadratic penalty.
+    LPBoostClassifier : The largest soft margin.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
+
+    References
+    ----------
+    .. [1] G. Raetsch, T. Onoda and K.-R. Mueller, "Soft margins for AdaBoost", Machine Learning 42, 2001.
 
     Examples
     --------
@@ -144,6 +202,8 @@ class RLPBoostClassifier(ReweighedClassifier):
     >>> RLPBoostClassifier(n_estimators=50).fit(X, y).gap_ < 1e-8
     True
     """
+
+    _guarantees = Guarantees(loss=HINGE)
 
     _program = "RLPBoost's objective"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -189,21 +249,88 @@ class RLPBoostClassifier(ReweighedClassifier):
 
 
 class RQPBoostClassifier(ReweighedClassifier):
-    """RQPBoost: min sum(alpha^2) + C sum(xi), y f >= 1 - xi, alpha >= 0, over the voters of an ensemble.
+    """RQPBoost: weights of the voters of an ensemble by a quadratic program.
 
-    Raetsch, Onoda and Mueller 2001. The quadratic program is solved by an interior point method of our own; no other
-    package is needed. The other parameters and the attributes are those of :class:`RLPBoostClassifier`.
+    min sum(alpha^2) + C sum(xi), y f >= 1 - xi, alpha >= 0 [1]_. The program is solved by an interior point method
+    of electorate; no other package is needed.
 
     Parameters
     ----------
+    estimator : a family, a scikit-learn classifier or None, default=None
+        What AdaBoost boosts to find the voters. None means :class:`Stumps`.
+    ensemble : a fitted model of electorate or None, default=None
+        A model whose voters are weighted instead.
     C : float, default=1.0
-        What a row pays for each unit short of a margin of 1. A row of weight s pays C s, so C depends on the scale of
-        the sample weights: C times their sum must be from 1e-6 to 1e9.
+        What a row pays for each unit short of a margin of 1. A row of weight s pays C s, so C depends on the
+        scale of the sample weights: C times their sum must be from 1e-6 to 1e9.
+    n_estimators : int, default=100
+        The rounds of AdaBoost.
+    tol : float, default=1e-9
+        The duality gap at which the solver stops.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
+    steps_ : ndarray
+        alpha, one per voter that has a weight.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
+    gap_ : float
+        The duality gap: the objective is at most so far from the optimum.
+    certificate_ : str
+        What the gap proves: over the whole family where its search is exhaustive, else over the voters found.
     kkt_residual_ : float
         How far the optimality conditions are from holding.
+    history_ : dict of ndarray
+        A row for every voter that has a weight; edge and error are under the sample weights. Of voters with the
+        same outputs on every row only the first is used.
+    stop_reason_ : str
+        Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
+        `callback`.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    RLPBoostClassifier : The largest soft margin, by a linear program.
+    LPBoostClassifier : The largest soft margin.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
+
+    References
+    ----------
+    .. [1] G. Raetsch, T. Onoda and K.-R. Mueller, "Soft margins for AdaBoost", Machine Learning 42, 2001.
 
     Examples
     --------
@@ -213,6 +340,8 @@ class RQPBoostClassifier(ReweighedClassifier):
     >>> RQPBoostClassifier(n_estimators=50).fit(X, y).kkt_residual_ < 1e-6
     True
     """
+
+    _guarantees = Guarantees(loss=HINGE)
 
     _program = "RQPBoost's objective"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
