@@ -36,12 +36,12 @@ class Change:
     leaves: list[int]
     gains: NDArray[np.float64]  # [state, label, leaf]
     outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
-    kept: "KeptVoter | None" = None  # where the shards keep what voters say
+    stored: "StoredVoter | None" = None  # where the shards store the outputs of voters
 
 
 @dataclass
-class KeptVoter:
-    """A voter by its number among those kept, its step, and [label, leaf] of what a new one says, right or wrong."""
+class StoredVoter:
+    """A voter by its number among those that the shards store, its step, and the awards [label, leaf] of a new one."""
 
     number: int
     size: float
@@ -90,13 +90,13 @@ class WorkerLostError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A voter, as the rows are to hear it: questions, leaves and [leaf, (value, confidence)], or what it said."""
+class AppliedVoter:
+    """A regressor as shards apply it: splits, leaves and [leaf, (value, confidence)], or its predictions."""
 
     splits: list[Split]
     leaves: list[int]
     outputs: NDArray[np.float64]
-    said: NDArray[np.float64] | None = None  # of all rows, by a voter that was fitted elsewhere
+    predictions: NDArray[np.float64] | None = None  # of all rows, by a voter that was fitted to them
     kappa: int = 0
 
 

@@ -1,42 +1,85 @@
-"""What a shard needs of QuadBoost: the residual of every example as its channel, signed.
+"""What shards sum for QuadBoost: the residual of every example, the outputs of a voter, and validation losses.
 
 state[0] is the margin y f; for a label of +-1 the residual y - f is y (1 - y f).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from electorate.algorithms.protocol import Array, Booster, Channel, Floors
+
 PART = 0.25  # of the grid: sums of |1 - y f| are at most those of 1, and the search adds as much again
 
 
-@dataclass(frozen=True)
-class Residual:
-    """The sums fit whatever the round: the mean of |1 - y f| is at most the root of the risk, which is at most 1."""
-
-    n_states: ClassVar[int] = 1
-    floor_row: ClassVar[int] = 0
-
-    def channel(self, state: Floats, floor: float) -> Floats:
+class ResidualChannel(Channel):
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
         return np.asarray((1.0 - state[0]) * PART)
 
-    def wrong(self, state: Floats, label: int) -> NDArray[np.bool_]:
-        """A tie is the first label."""
-        return np.asarray(state[0] < 0 if label == 0 else state[0] <= 0)
+
+class StateChannel(Channel):
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        return np.array(state[0])
+
+
+class SquaredLossChannel(Channel):
+    """(y - f)^2, divided by the floor, a power of two."""
+
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        return np.asarray((1.0 - state[0]) ** 2 / floors.each[0])
+
+
+class ErrorChannel(Channel):
+    """1 where f is wrong; a tie is the first label. state[2] is y."""
+
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        return np.asarray((state[0] < 0) | ((state[0] == 0) & (state[2] > 0)), dtype=np.float64)
+
+
+class Residual(Booster):
+    """The sums fit whatever the round: the mean of |1 - y f| is at most the root of the risk, which is at most 1."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        return (ResidualChannel(),)
+
+
+class StoringResidual(Residual):
+    """Shards store the votes of all voters, to re-weight them."""
+
+    keeps_votes: ClassVar[bool] = True
+
+
+class StateItself(Booster):
+    """The state, from -1 to 1: its sums are means of a pool's voters, with the labels and with each other."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        return (StateChannel(),)
+
+    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
+        return np.zeros(state.shape[1], dtype=np.bool_)
 
 
 @dataclass(frozen=True)
-class Plain:
-    """The state itself, from -1 to 1: its sums are means of a pool's voters, with the labels and with each other."""
+class ValidationLoss(Booster):
+    """scoring: "loss" or "error". The state is y f, -y f and y."""
 
-    n_states: ClassVar[int] = 1
-    floor_row: ClassVar[int] = 0
+    scoring: str
 
-    def channel(self, state: Floats, floor: float) -> Floats:
-        return np.array(state[0])
+    @property
+    def n_states(self) -> int:
+        return 3
 
-    def wrong(self, state: Floats, label: int) -> NDArray[np.bool_]:
-        return np.zeros(state.shape[1], dtype=np.bool_)
+    @property
+    def channels(self) -> Sequence[Channel]:
+        return (ErrorChannel() if self.scoring == "error" else SquaredLossChannel(),)
+
+
+class HighestMargin(ValidationLoss):
+    """The lowest number of its margin row is minus the highest margin."""
+
+    margin_row: ClassVar[int] = 1

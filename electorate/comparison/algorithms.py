@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from electorate.registry import ALGORITHMS
+
 BINARY, MULTICLASS, REGRESSION = "binary", "multiclass", "regression"
 CLASSIFICATION = (BINARY, MULTICLASS)
 Setting = dict[str, Any]  # parameters, as set_params takes them
@@ -135,7 +137,19 @@ PEERS = {
     "lightgbm": _peer("LightGBM", "lightgbm", "LGBM", n_jobs=1, verbose=-1),
     "catboost": _peer("CatBoost", "catboost", "CatBoost", "iterations", "random_seed", **_CATBOOST),
 }
-LISTED = [*OURS, *(algorithm for both in PEERS.values() for algorithm in both)]
+
+
+def ours() -> list[Algorithm]:
+    """The algorithms of this package: those of OURS, then registered ones without a line there, with their defaults."""
+    listed = {algorithm.make.estimator for algorithm in OURS if isinstance(algorithm.make, Ours)}
+    others = [entry for entry in ALGORITHMS.values() if entry.name not in listed]
+    tasks = {True: CLASSIFICATION, False: (REGRESSION,)}
+    return [*OURS, *(Algorithm(one.title, tasks[one.is_classifier], Ours(one.name), ({},)) for one in others)]
+
+
+def every_algorithm() -> list[Algorithm]:
+    """Ours and those of all peers."""
+    return [*ours(), *(algorithm for both in PEERS.values() for algorithm in both)]
 
 
 # ---------------------------------------------------------------- selection
@@ -150,16 +164,16 @@ def applicable(
     classes, if there are more than two). peers: short names of other libraries.
     """
     own = [item for item in wanted or [] if isinstance(item, Algorithm)]
-    ours = {a.name.casefold(): a for a in OURS if task in a.tasks}
+    listed = {a.name.casefold(): a for a in ours() if task in a.tasks}
     if wanted is None:
-        chosen = [a for a in ours.values() if a.most_rows is None or n_rows <= a.most_rows]
+        chosen = [a for a in listed.values() if a.most_rows is None or n_rows <= a.most_rows]
     else:
         names = {item.casefold(): item for item in wanted if not isinstance(item, Algorithm)}
-        unknown = [name for key, name in names.items() if key not in ours]
+        unknown = [name for key, name in names.items() if key not in listed]
         if unknown:
-            known = [a.name for a in ours.values()]
+            known = [a.name for a in listed.values()]
             raise ValueError(f"no algorithm for {task} is called {unknown[0]!r}; choose from {known}")
-        chosen = [a for key, a in ours.items() if key in names]
+        chosen = [a for key, a in listed.items() if key in names]
     chosen = [*own, *chosen, *(a for name in peers or [] for a in _installed(name) if task in a.tasks)]
     if not chosen:
         raise ValueError(f"no algorithm to compare for {task}: name one, or add a peer, for example 'hgb'")

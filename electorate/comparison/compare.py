@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 
 from electorate.comparison import folds as splits
 from electorate.comparison import report
-from electorate.comparison.algorithms import LISTED, Facts, applicable, set_supported, task_of
+from electorate.comparison.algorithms import Facts, applicable, every_algorithm, set_supported, task_of
 from electorate.comparison.cells import Coded, Protocol
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.over_tables import Outcomes
@@ -125,7 +125,7 @@ def compare(
     y = classes[rows.target] if len(classes) else rows.target
     found = Comparison(X, y, rows, parts, protocol, categorical_features)
     n_jobs = n_jobs or int(joblib.cpu_count())
-    is_listed = all(any(a is b for b in LISTED) for a in chosen)  # workers find algorithms by their names
+    is_listed = all(one in every_algorithm() for one in chosen)  # workers find algorithms by their names
     with ExitStack() as stack:
         journal: Store = {}
         if folder is not None or (n_jobs > 1 and is_listed):

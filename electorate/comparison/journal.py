@@ -17,7 +17,7 @@ import numpy as np
 
 from electorate import __version__, modelfile
 from electorate.comparison import folds
-from electorate.comparison.algorithms import LISTED, task_of
+from electorate.comparison.algorithms import every_algorithm, task_of
 from electorate.comparison.cells import Failed, Protocol, Result, Tested
 from electorate.comparison.rows import Rows, store
 from electorate.modelfile import ModelFormatError, meta_value, require
@@ -95,7 +95,7 @@ class Journal:
         assert plan is not None, "the folder has no plan"
         algorithms = []
         for entry in plan["algorithms"]:
-            listed = next(a for a in LISTED if a.name == entry["name"] and plan["task"] in a.tasks)
+            listed = next(a for a in every_algorithm() if a.name == entry["name"] and plan["task"] in a.tasks)
             algorithms.append(replace(listed, grid=tuple(entry["grid"])))
         return Protocol(algorithms, plan["folds"], plan["seed"], plan["classes"])
 

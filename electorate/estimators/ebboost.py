@@ -9,7 +9,8 @@ from electorate.algorithms.ebboost import EBBoost
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.vadaboost import Penalised
-from electorate.voters.ebboost_search import ByCost, refusal
+from electorate.theory import training as proved
+from electorate.voters.ebboost_search import EBBoostSearch, refusal
 
 
 class EBBoostClassifier(Penalised):
@@ -129,6 +130,8 @@ class EBBoostClassifier(Penalised):
     'n_estimators'
     """
 
+    _guarantees = proved.Guarantees(proved.COST_3, "VadaBoost paper: the mean of exp(-y f)", proved.ebboost)
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -137,8 +140,8 @@ class EBBoostClassifier(Penalised):
     def _with_lam(self, lam: float, n_labels: int) -> Booster:
         return EBBoost(n_labels, float(self.learning_rate), lam)
 
-    def _searching(self, bench: Any, booster: Any, past: Any) -> ByCost:
-        return ByCost(bench.family, booster)
+    def _searching(self, bench: Any, booster: Any, past: Any) -> EBBoostSearch:
+        return EBBoostSearch(bench.family, booster)
 
     def _validate_family(self) -> None:
         super()._validate_family()
