@@ -22,12 +22,13 @@ from threadpoolctl import threadpool_limits
 
 import electorate
 from electorate import AdaBoostClassifier, ModelFormatError, Trees, modelfile
-from electorate.comparison import cells, folds, journal, report, statistics
+from electorate.comparison import cells, folds, journal, report
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, Algorithm, Facts, applicable
 from electorate.comparison.cells import Cell, Failed, Protocol
 from electorate.comparison.journal import Journal
+from electorate.comparison.paired_tests import chance_of_worse, posterior_means
 from electorate.comparison.progress import Progress
-from electorate.comparison.ranking import baseline, best_setting, nest, rank
+from electorate.comparison.ranking import baseline, best_setting, nest, rank, standard_error
 from electorate.comparison.rows import Rows, guess_task, read_rows, restore, store
 from electorate.theory.binomial import binomial_bound
 
@@ -114,28 +115,28 @@ def test_two_algorithms_have_the_chances_of_a_beta(first_only, second_only, both
     """The share of the first's errors among the rows between them has a uniform prior and a Beta posterior."""
     a = [1.0] * first_only + [0.0] * second_only + [1.0] * both + [0.0] * none
     b = [0.0] * first_only + [1.0] * second_only + [1.0] * both + [0.0] * none
-    means = statistics.posterior_means(np.array([a, b]), 0, draws=20_000)
+    means = posterior_means(np.array([a, b]), 0, draws=20_000)
     first_better = stats.beta(first_only + 1, second_only + 1).cdf(0.5)
-    assert statistics.chance_of_worse(means, 0)[1] == pytest.approx(first_better, abs=0.02)
+    assert chance_of_worse(means, 0)[1] == pytest.approx(first_better, abs=0.02)
 
 
 def test_one_row_proves_nothing():
     losses = np.zeros((2, 100))
     losses[0, 7] = 1
-    means = statistics.posterior_means(losses, 0)
-    assert statistics.chance_of_worse(means, 1)[0] == pytest.approx(0.75, abs=0.03)
+    means = posterior_means(losses, 0)
+    assert chance_of_worse(means, 1)[0] == pytest.approx(0.75, abs=0.03)
 
 
 def test_equal_algorithms_are_worse_with_a_chance_of_a_half():
     losses = np.random.default_rng(0).integers(0, 2, (1, 50)).astype(float)
-    assert statistics.chance_of_worse(statistics.posterior_means(losses[[0, 0]], 0), 0)[1] == 0.5
+    assert chance_of_worse(posterior_means(losses[[0, 0]], 0), 0)[1] == 0.5
 
 
 def test_posterior_of_quantities_is_centred_and_as_wide_as_the_standard_error():
     losses = np.random.default_rng(0).exponential(size=(2, 500))
-    means = statistics.posterior_means(losses, 0)
+    means = posterior_means(losses, 0)
     assert means.mean(axis=0) == pytest.approx(losses.mean(axis=1), rel=0.03)
-    assert means[:, 0].std() == pytest.approx(statistics.standard_error(losses[0]), rel=0.1)
+    assert means[:, 0].std() == pytest.approx(standard_error(losses[0]), rel=0.1)
 
 
 # ---------------------------------------------------------------- cells
@@ -266,17 +267,17 @@ def test_ranking_uses_the_rows_all_have_and_names_the_rest():
     assert ranking.failed == {Cell(1, 0, 0): "no"}
 
 
-def test_the_table_says_what_its_words_mean():
+def test_the_table_explains_its_verdicts():
     rng = np.random.default_rng(0)
     protocol = Protocol(two_algorithms(), 2, 0, 2)
     lost = [(rng.random(300) < error).astype(float) for error in (0.1, 0.1, 0.5, 0.5)]
     results = {Cell(a, 0, f): outcome(0.1, *lost[2 * a + f]) for a in range(2) for f in range(2)}
     ranking = rank(protocol, results)
-    told = report.meaning(ranking, 0.5, {}, False)
-    assert told[0] == "baseline (majority class): error 0.5000"
-    assert '"real"' in told[1]
-    assert '"tie"' in told[1]
-    assert told[2] == "the lead of stumps over every other algorithm is real"
+    text = report.meaning(ranking, 0.5, {}, False)
+    assert text[0] == "baseline (majority class): error 0.5000"
+    assert '"real"' in text[1]
+    assert '"tie"' in text[1]
+    assert text[2] == "the lead of stumps over every other algorithm is real"
     assert report.columns(ranking, {})["difference_to_first"] == ["first", "real"]
     assert ranking.lines[0].chance_of_best >= 0.95
     same = {Cell(a, 0, f): outcome(0.1, *lost[f]) for a in range(2) for f in range(2)}
@@ -292,7 +293,7 @@ def test_the_table_says_what_its_words_mean():
 # ---------------------------------------------------------------- the whole
 
 
-def test_the_winner_and_its_bound_are_what_they_say(tmp_path):
+def test_the_winner_and_its_bound_can_be_recomputed(tmp_path):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, seed=3, folder=tmp_path / "c")
     opened, locked = folds.lock(y.to_numpy(), 0.2, 3)
@@ -326,12 +327,12 @@ def test_a_statement_does_not_outlive_its_model(tmp_path):
     assert not hasattr(electorate.load(tmp_path / "m"), "held_out_")
 
 
-@pytest.mark.parametrize("said", [5, {"digest": "0"}, {"a": [1]}, {str(i): i for i in range(11)}])
-def test_a_forged_statement_is_refused(tmp_path, said):
+@pytest.mark.parametrize("statement", [5, {"digest": "0"}, {"a": [1]}, {str(i): i for i in range(11)}])
+def test_a_forged_statement_is_refused(tmp_path, statement):
     model = AdaBoostClassifier(n_estimators=3).fit(*small())
     model.save(tmp_path / "m")
     contents = modelfile.read(tmp_path / "m")
-    modelfile.write(tmp_path / "m", contents.kind, {**contents.meta, "held_out": said}, contents.arrays)
+    modelfile.write(tmp_path / "m", contents.kind, {**contents.meta, "held_out": statement}, contents.arrays)
     with pytest.raises(ModelFormatError):
         electorate.load(tmp_path / "m")
 
@@ -344,7 +345,7 @@ def test_processes_find_what_this_process_finds(tmp_path):
     assert there.model.digest_ == here.model.digest_
 
 
-def test_an_interrupted_run_goes_on_to_the_same_table(tmp_path):
+def test_an_interrupted_run_resumes_to_the_same_table(tmp_path):
     X, y = small()
     whole = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3)
     calls = []
@@ -365,12 +366,12 @@ def test_an_interrupted_run_goes_on_to_the_same_table(tmp_path):
     again = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3, folder=tmp_path / "c")
     assert without_times(again.columns) == without_times(whole.columns)
     assert again.model.digest_ == whole.model.digest_
-    kept = [os.stat(path).st_mtime_ns for path in done[1:]]
+    before = [os.stat(path).st_mtime_ns for path in done[1:]]
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3, folder=tmp_path / "c")
-    assert [os.stat(path).st_mtime_ns for path in done[1:]] == kept  # nothing was run twice
+    assert [os.stat(path).st_mtime_ns for path in done[1:]] == before  # nothing was run twice
 
 
-def test_a_killed_run_goes_on_to_the_same_table(tmp_path):
+def test_a_killed_run_resumes_to_the_same_table(tmp_path):
     X, y = load_iris(return_X_y=True)
     whole = electorate.compare(X, y, algorithms=SOME, n_jobs=1, folds=3)
     program = (
@@ -389,7 +390,7 @@ def test_a_killed_run_goes_on_to_the_same_table(tmp_path):
     assert again.model.digest_ == whole.model.digest_
 
 
-def test_another_comparison_does_not_mix_in(tmp_path):
+def test_a_folder_with_another_comparison_is_refused(tmp_path):
     X, y = small()
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
     with pytest.raises(ValueError, match="another seed"):
@@ -429,9 +430,9 @@ def test_a_damaged_cell_is_named_and_run_again(tmp_path, caplog, change, message
     spoil(path, **change(modelfile.read(path).arrays))
     again = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
     assert without_times(again.columns) == without_times(whole.columns)
-    (said,) = caplog.messages
-    assert str(path) in said
-    assert message in said
+    (warning,) = caplog.messages
+    assert str(path) in warning
+    assert message in warning
     caplog.clear()
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
     assert not caplog.messages  # the file was mended
@@ -555,7 +556,7 @@ def test_an_estimator_that_fails_is_named_and_the_others_ranked():
     assert "\x1b" not in str(found)
 
 
-def test_peers_join_and_the_best_of_ours_is_stored(tmp_path):
+def test_peers_are_added_and_the_best_of_ours_is_stored(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     poor = [Algorithm("one stump", CLASSIFICATION, ours, ({"n_estimators": 1},))]
     with threadpool_limits(1):
@@ -567,7 +568,7 @@ def test_peers_join_and_the_best_of_ours_is_stored(tmp_path):
         electorate.compare(X, y, peers=["sgd"])
 
 
-def test_a_quantity_is_ranked_by_absolute_error():
+def test_regression_is_ranked_by_absolute_error():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = X[:, 0] + 0.1 * rng.normal(size=200)
@@ -635,24 +636,26 @@ def test_weighted_errors_are_those_of_weighted_models():
     assert "errors are weighted" in str(found)
 
 
-def test_rows_of_weight_0_are_not_there_and_processes_know_the_weights():
+def test_rows_of_weight_0_are_left_out_and_processes_get_the_weights():
     X, y = small()
     weight = weights(len(y))
     weight[::5] = 0
-    kept = weight > 0
+    positive = weight > 0
     some = electorate.compare(X, y, sample_weight=weight, algorithms=SOME[:1], n_jobs=2, folds=2)
-    same = electorate.compare(X[kept], y[kept], sample_weight=weight[kept], algorithms=SOME[:1], n_jobs=1, folds=2)
+    same = electorate.compare(
+        X[positive], y[positive], sample_weight=weight[positive], algorithms=SOME[:1], n_jobs=1, folds=2
+    )
     assert without_times(some.columns) == without_times(same.columns)
 
 
 def test_weighted_posterior_is_centred_and_as_wide_as_the_standard_error():
     rng = np.random.default_rng(0)
     losses, weight = rng.exponential(size=(2, 500)), rng.exponential(size=500)
-    means = statistics.posterior_means(losses, 0, weight=weight)
+    means = posterior_means(losses, 0, weight=weight)
     assert means.mean(axis=0) == pytest.approx(np.average(losses, axis=1, weights=weight), rel=0.03)
-    assert means[:, 0].std() == pytest.approx(statistics.standard_error(losses[0], weight), rel=0.1)
-    plain = statistics.posterior_means(losses, 0)
-    assert statistics.posterior_means(losses, 0, weight=np.full(500, 3.0)) == pytest.approx(plain)
+    assert means[:, 0].std() == pytest.approx(standard_error(losses[0], weight), rel=0.1)
+    plain = posterior_means(losses, 0)
+    assert posterior_means(losses, 0, weight=np.full(500, 3.0)) == pytest.approx(plain)
 
 
 def test_the_baseline_is_weighted():
@@ -665,7 +668,7 @@ def test_the_baseline_is_weighted():
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [(lambda w: w[:-1], "shape"), (lambda w: -w, "row 0 is"), (lambda w: 0 * w, "all weights are 0")],
+    [(lambda w: w[:-1], "shape"), (lambda w: -w, "row 0 has"), (lambda w: 0 * w, "all weights are 0")],
 )
 def test_weights_are_checked(change, message):
     X, y = small()
@@ -748,8 +751,8 @@ def test_no_two_settings_of_an_algorithm_make_the_same_model():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = [model.fit(X, target) for model in models]
-        said = {getattr(model, "predict_proba", model.predict)(X).tobytes() for model in fitted}
-        assert len(said) == len(models), algorithm.name
+        outputs = {getattr(model, "predict_proba", model.predict)(X).tobytes() for model in fitted}
+        assert len(outputs) == len(models), algorithm.name
 
 
 def test_every_estimator_is_in_the_list():
@@ -763,7 +766,7 @@ def test_classes_count_as_rows_where_time_is_short():
     X, y = load_iris(return_X_y=True)
     X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)  # 3,000 rows of 3 classes: 9,000
     found = electorate.compare(X, y, n_jobs=1, time_limit=1e-9)
-    names = [a.name for a in found.setup.protocol.algorithms]
+    names = [a.name for a in found.protocol.algorithms]
     assert "LPBoost, stumps" not in names
     assert "RLPBoost, stumps" in names
 
@@ -783,7 +786,7 @@ def test_regressors_are_compared_and_stored(name, tmp_path):
     assert "for classification, not for regression" in str(found)
 
 
-def test_a_damaged_plan_is_said_to_be_damaged(tmp_path):
+def test_a_damaged_plan_is_reported(tmp_path):
     X, y = small()
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
     (tmp_path / "c" / "comparison.json").write_text("{")

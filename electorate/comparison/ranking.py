@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from electorate.comparison.algorithms import Algorithm
 from electorate.comparison.cells import Cell, Failed, Protocol, Result, Tested
 from electorate.comparison.rows import Floats
-from electorate.comparison.statistics import standard_error
 from electorate.comparison.verdicts import RowLosses, judge
 
 FoldWeights = dict[int, Floats]  # weights of the rows of each fold, in order
@@ -99,12 +98,8 @@ def best_setting(a: int, folds: list[int], tested: dict[Cell, Tested], weight: F
     most = max(map(len, by_setting.values()))
     if most < len(folds):  # no setting ran in every fold: the one that ran in most
         return next(setting for setting, found in by_setting.items() if len(found) == most)
-    means = {
-        setting: float(np.average(np.concatenate([t.losses for t in found]), weights=weight))
-        for setting, found in by_setting.items()
-        if len(found) == most
-    }
-    return min(means, key=lambda setting: (means[setting], setting))
+    whole = {s: np.concatenate([t.losses for t in found]) for s, found in by_setting.items() if len(found) == most}
+    return min(whole, key=lambda s: (float(np.average(whole[s], weights=weight)), s))
 
 
 def _line(algorithm: Algorithm, setting: int, nested: list[Tested], n_settings: int, weight: Floats | None) -> Line:
@@ -121,6 +116,14 @@ def _line(algorithm: Algorithm, setting: int, nested: list[Tested], n_settings: 
         1000 * sum(t.predict_seconds for t in nested) / len(losses),
         n_settings,
     )
+
+
+def standard_error(losses: Floats, weight: Floats | None = None) -> float:
+    """Of the (weighted) mean over rows, for the models as they were trained."""
+    if weight is None:
+        return float(np.std(losses) / np.sqrt(len(losses)))
+    off = weight * (losses - np.average(losses, weights=weight))
+    return float(np.sqrt(np.sum(off**2)) / np.sum(weight))
 
 
 def baseline(target: NDArray[np.number], n_classes: int, weight: Floats | None = None) -> float:
