@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from electorate.algorithms.medboost import GivenCost
+from electorate.algorithms.costs import GivenCost
 from electorate.data import inputs
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.adaboost_r import AdaBoostRClassifier
