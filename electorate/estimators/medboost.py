@@ -22,6 +22,7 @@ from electorate.data.targets import check_targets
 from electorate.data.weights import read_weights
 from electorate.estimators.regressor import BoostedRegressor
 from electorate.model.median import Votes, conformal_rank
+from electorate.theory import training as proved
 from electorate.training.dask_inputs import is_dask, row_by_row
 from electorate.training.regression import Try
 from electorate.training.worker_data import TargetOutline
@@ -153,6 +154,8 @@ class MedBoostRegressor(BoostedRegressor):
     >>> bool((low <= model.predict(X)).all() and (model.predict(X) <= high).all())
     True
     """
+
+    _guarantees = proved.Guarantees(rounds=proved.medboost)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedRegressor._parameter_constraints,
@@ -531,6 +534,8 @@ class LocMedBoostRegressor(MedBoostRegressor):
     >>> LocMedBoostRegressor(n_estimators=20).fit(X, y).confidence(X).shape
     (442,)
     """
+
+    _guarantees = proved.Guarantees(rounds=proved.medboost)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **MedBoostRegressor._parameter_constraints,

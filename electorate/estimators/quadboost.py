@@ -23,6 +23,8 @@ from electorate.grid import UNITS
 from electorate.model.moves import in_units
 from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.text import column_names
+from electorate.theory import training as proved
+from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
 from electorate.training.quad_data import QuadOptions
@@ -159,6 +161,10 @@ class QuadBoostClassifier(BoostedClassifier):
     >>> QuadBoostClassifier(penalty="l1", lam=0.1, reweight="cyclic").fit(X, y).stop_reason_
     'converged'
     """
+
+    _guarantees = proved.Guarantees(
+        proved.QUADRATIC_RISK, "QuadBoost paper: the quadratic risk", proved.quadboost, loss=QUADRATIC
+    )
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **{name: rule for name, rule in BoostedClassifier._parameter_constraints.items() if name != "learning_rate"},

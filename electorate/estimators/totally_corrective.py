@@ -19,6 +19,8 @@ from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
 from electorate.model.trace import Trace, joined_history
 from electorate.model.voter_outputs import rows_of, voter_outputs_of
+from electorate.theory.bounds import HINGE
+from electorate.theory.training import Guarantees
 from electorate.training.classification import groups_of
 from electorate.training.column_generation import COLUMNS
 from electorate.training.lpboost import TWO, weigh_again
@@ -202,6 +204,8 @@ class RLPBoostClassifier(ReweighedClassifier):
     True
     """
 
+    _guarantees = Guarantees(loss=HINGE)
+
     _program = "RLPBoost's objective"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **TotallyCorrectiveClassifier._parameter_constraints,
@@ -337,6 +341,8 @@ class RQPBoostClassifier(ReweighedClassifier):
     >>> RQPBoostClassifier(n_estimators=50).fit(X, y).kkt_residual_ < 1e-6
     True
     """
+
+    _guarantees = Guarantees(loss=HINGE)
 
     _program = "RQPBoost's objective"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
