@@ -36,12 +36,12 @@ class Change:
     leaves: list[int]
     gains: NDArray[np.float64]  # [state, label, leaf]
     outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
-    kept: "KeptVoter | None" = None  # where the shards keep what voters say
+    stored: "StoredVoter | None" = None  # where the shards store the outputs of voters
 
 
 @dataclass
-class KeptVoter:
-    """A voter by its number among those kept, its step, and [label, leaf] of what a new one says, right or wrong."""
+class StoredVoter:
+    """A voter by its number among those that the shards store, its step, and the awards [label, leaf] of a new one."""
 
     number: int
     size: float

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import dask
 import dask.array as da
@@ -24,7 +23,7 @@ from training_cases import CLASSES, MODELS, ONE_OF_EACH, VALIDATED, few_distinct
 import electorate
 from electorate import AdaBoostClassifier, Checkpoint, Stumps, Trees
 from electorate.algorithms.adaboost import AdaBoost
-from electorate.algorithms.protocol import Step
+from electorate.algorithms.protocol import Channel, Step
 from electorate.engines import dask as dask_engine
 from electorate.engines.dask import Cluster
 
@@ -266,12 +265,14 @@ def test_certificates_say_that_rows_on_workers_are_not_remembered(client: Any) -
 def test_a_booster_that_no_engine_has_heard_of(client: Any) -> None:
     """Defined here, run on both engines: weights 1 / (1 + exp(margin)), as in logistic boosting; half steps."""
 
-    @dataclass(frozen=True)
-    class Logistic(AdaBoost):
-        leaves: ClassVar[str] = "label"
+    class LogisticWeight(Channel):
+        def values(self, state: Any, floors: Any, first: Any) -> Any:
+            return np.exp(floors.each[0]) / (1 + np.exp(np.minimum(state[0], 700)))
 
-        def channel(self, state: Any, floor: float) -> Any:
-            return np.exp(floor) / (1 + np.exp(np.minimum(state[0], 700)))
+    class Logistic(AdaBoost):
+        @property
+        def channels(self) -> Any:
+            return (LogisticWeight(),)
 
         def step(self, sums: Any, outputs: Any) -> Step:
             found = super().step(sums, outputs)
@@ -367,7 +368,7 @@ def test_blocks_that_are_sparse(client: Any) -> None:
 
 def test_rounds_before_a_failure_are_kept_without_callbacks(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = plain()
-    advance, calls = dask_engine.Engine.advance, []
+    advance, calls = dask_engine.RemoteEngine.advance, []
 
     def failing(self: Any, *arguments: Any) -> Any:
         calls.append(1)
@@ -375,7 +376,7 @@ def test_rounds_before_a_failure_are_kept_without_callbacks(client: Any, monkeyp
             raise electorate.WorkerLostError("tcp://1.2.3.4:5", "was lost")
         return advance(self, *arguments)
 
-    monkeypatch.setattr(dask_engine.Engine, "advance", failing)
+    monkeypatch.setattr(dask_engine.RemoteEngine, "advance", failing)
     model = AdaBoostClassifier(n_estimators=9)
     with pytest.raises(electorate.WorkerLostError):
         model.fit(*scattered((X, y), [100, 140]))

@@ -1,25 +1,22 @@
-"""AdaBoost: discrete (SAMME for more than two labels), real (SAMME.R), and AdaBoost_R.
+"""AdaBoost, and SAMME for more than two labels.
 
-Papers: Nock and Nielsen, "A Real generalization of discrete AdaBoost" (equation numbers below); Schapire and
-Singer 1999; Zhu, Zou, Rosset and Hastie 2009 for more than two labels. Steps are the papers' alpha. For two labels
-a voter has one output h, positive for label 1; for K > 2 it has one per label.
+Papers: Nock and Nielsen, "A Real generalization of discrete AdaBoost" (equation numbers below); Zhu, Zou, Rosset and
+Hastie 2009 for more than two labels. Steps are the papers' alpha. For two labels a voter has one output h, positive
+for label 1; for K > 2 it has one per label.
 """
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.protocol import Floating, Step
+from electorate.algorithms.protocol import Array, Booster, Step
 from electorate.grid import on_grid
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Exponential(Floating):
+class Exponential(Booster):
     """Weights exp(-margin): state[0] is the margin y f, and for K > 2 labels state[1:] are the votes f.
 
     The objective, the mean of exp(-margin), bounds the training error for two labels.
@@ -27,19 +24,14 @@ class Exponential(Floating):
 
     n_labels: int
     learning_rate: float = 1.0
-    margin_row: ClassVar[int] = 0
 
     @property
     def n_states(self) -> int:
         return 1 if self.n_labels == 2 else 1 + self.n_labels
 
-    def spoken(self, outputs: Array) -> Array:
-        return outputs
-
     def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
-        """A tie is the first label."""
         if self.n_labels == 2:
-            return np.asarray(state[0] < 0 if label == 0 else state[0] <= 0)
+            return super().wrong(state, label)
         return np.asarray(np.argmax(state[1:], axis=0) != label)
 
     def _with_votes(self, award: Array, size: float, outputs: Array) -> Array:
@@ -54,14 +46,11 @@ class Exponential(Floating):
 class AdaBoost(Exponential):
     """Discrete AdaBoost; SAMME for K > 2. Voters vote for one label: h = +-1, or 1 for one of K.
 
-    Step: (1/2) log((1-e)/e) + (1/2) log(K-1), eq. 3 for K = 2. The award of a voter is 2(K-1)/K where it is
-    right and -2/K where it is wrong, +1 and -1 for two labels.
+    The award of a voter is 2(K-1)/K where it is right and -2/K where it is wrong: +1 and -1 for two labels.
     """
 
-    leaves: ClassVar[str] = "label"
-
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
-        """A perfect voter gets the step that scikit-learn gives it."""
+        """(1/2) log((1-e)/e) + (1/2) log(K-1), eq. 3 for K = 2. A perfect voter gets scikit-learn's step."""
         labels, rows = self.n_labels, sums.tolist()
         total = sum(map(sum, rows))
         right = sum(row[vote] for row, vote in zip(rows, self._votes(outputs), strict=True))
@@ -73,9 +62,6 @@ class AdaBoost(Exponential):
         size = float(on_grid(self.learning_rate * 0.5 * math.log(odds))) if odds > 1 else 0.0
         return Step(size, edge, wrong / total, None if size > 0 else "no_edge")
 
-    def perfect(self, step: Step) -> bool:
-        return step.error == 0
-
     def gains(self, step: Step, outputs: Array) -> Array:
         labels = self.n_labels
         right, wrong = on_grid(step.size * 2 * (labels - 1) / labels), on_grid(step.size * -2 / labels)
@@ -84,6 +70,7 @@ class AdaBoost(Exponential):
         return self._with_votes(award, step.size, outputs)
 
     def _votes(self, outputs: Array) -> list[int]:
+        """[leaf]: the label it votes for."""
         if self.n_labels == 2:
             return [1 if h > 0 else 0 for (h,) in outputs.tolist()]
         return [int(vote) for vote in np.argmax(outputs, axis=1)]

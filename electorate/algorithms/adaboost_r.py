@@ -1,4 +1,4 @@
-"""AdaBoost_R (Nock and Nielsen): weights are products of 1 - mu y h / h*, steps are in closed form."""
+"""AdaBoost_R (Nock and Nielsen, "A Real generalization of discrete AdaBoost"): weights are carried, steps closed."""
 
 import math
 from dataclasses import dataclass
@@ -8,29 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.adaboost import awards
-from electorate.algorithms.protocol import Floating, Step
+from electorate.algorithms.protocol import Array, Booster, Step
 from electorate.grid import on_grid
-
-Array = NDArray[np.float64]
-ALL = 1 - 1e-15  # a mu this close to 1 is 1
-
 
 ALL = 1 - 1e-15  # a mu this close to 1 is 1
 
 
 @dataclass(frozen=True)
-class AdaBoostR(Floating):
+class AdaBoostR(Booster):
     """AdaBoost_R, eq. 6 to 8, for two labels. state[0] is -log of the weight, carried; state[1] the margin y f.
 
-    The weights are products of 1 - mu y h / h*, not a function of the margin, with h* = max |h|. They are
-    renormalised by the floor; the objective, their mean, is prod (1 - mu^2), eq. 13. The learning rate shrinks mu to
-    tanh(rate artanh mu) in eq. 6 and 7.
+    The weights are products of 1 - mu y h / h*, not a function of the margin, with h* = max |h|. The objective, their
+    mean, is prod (1 - mu^2), eq. 13. The learning rate shrinks mu to tanh(rate artanh mu) in eq. 6 and 7.
     """
 
     learning_rate: float = 1.0
     leaves: ClassVar[str] = "log_odds"
-    n_states: ClassVar[int] = 2
     margin_row: ClassVar[int] = 1
+
+    @property
+    def n_states(self) -> int:
+        return 2
 
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
         """From mu, eq. 8. A voter with infinite outputs has the step 0 and still moves the weights."""
@@ -47,7 +45,7 @@ class AdaBoostR(Floating):
         moves = size != 0 or (math.isinf(largest) and mu != 0)
         return Step(size, mu, error, None if moves else "no_edge")
 
-    def spoken(self, outputs: Array) -> Array:
+    def stored(self, outputs: Array) -> Array:
         return coded(outputs)
 
     def perfect(self, step: Step) -> bool:
@@ -58,17 +56,14 @@ class AdaBoostR(Floating):
         gains = np.zeros((2, *share.shape))
         if not self.perfect(step):  # there 0/0 = 1 leaves the weights as they are
             mu = math.tanh(self.learning_rate * math.atanh(step.edge))
-            gains[0] = on_grid(-np.log1p(-mu * share))
+            gains[0] = on_grid(-np.log1p(-mu * share))  # eq. 7
         if step.size != 0:
             gains[1] = on_grid(step.size * awards(outputs, 2))
         return gains
 
-    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
-        return np.asarray(state[1] < 0 if label == 0 else state[1] <= 0)
-
 
 def coded(outputs: Array) -> Array:
-    """Where some outputs are infinite, they count as +-1 and the others, next to them, as 0."""
+    """Where some outputs are infinite, they count as +-1 and the others as 0."""
     infinite = np.isinf(outputs)
     return np.where(infinite, np.sign(outputs), 0.0) if np.any(infinite) else outputs
 

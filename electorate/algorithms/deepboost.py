@@ -2,93 +2,96 @@
 
 Paper: Cortes, Mohri and Syed, "Deep Boosting"; Figure 2 and equation numbers below. F of eq. 4 is the mean of
 Phi(1 - y f) plus the sum of Lambda_j |alpha_j|, Lambda_j = lam r_j + beta (eq. 3). S_t is the sum of Phi'(1 - y f).
+The competition of lines 4 to 11, in which old voters take part, is in `voters/deepboost_search.py`.
 """
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.adaboost import awards
-from electorate.algorithms.losses import log_slope
-from electorate.algorithms.protocol import Floating, Level, Room, Step
+from electorate.algorithms.losses import Exponential, log_slope, slope_at
+from electorate.algorithms.protocol import EXPONENTIAL, Array, Booster, Channel, Floors, Mean, Step
 from electorate.grid import on_grid
-from electorate.messages import Sums
-
-Array = NDArray[np.float64]
-ONE = np.ones(1)  # v of an example before any voter
 
 
-@dataclass
-class Pending:
-    """What the voter that was chosen is right and wrong on, in units, its step, and a bound on the loss after it."""
+@dataclass(frozen=True)
+class LossSlope(Channel):
+    """Phi'(1 - y f) / Phi'(1)."""
 
-    right: int = 0
-    wrong: int = 0
-    size: float = 0.0
-    loss: float = 1.0
+    loss: Any = None
+    vanishes: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
+
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        weight = log_slope(self.loss, 1.0 - state[0])
+        weight = weight + (floors.each[0] - slope_at(self.loss, 1.0))
+        return np.exp(np.minimum(weight, 700.0))
+
+    def growth(self, gain: float) -> float:
+        """At most the exponential's where the loss has a `log_slope`; else only `log_at` is a bound."""
+        return -min(gain, 0.0) if hasattr(self.loss, "log_slope") else math.inf
+
+    def log_at(self, margin: float) -> float:
+        return slope_at(self.loss, 1.0 - margin) - slope_at(self.loss, 1.0)
 
 
-@dataclass
-class DeepBoost(Floating):
-    """With the exponential loss. state[0] is the margin y f; the channel is Phi'(1 - y f) / Phi'(1), times exp(floor).
+@dataclass(frozen=True)
+class LossValue(Channel):
+    """Phi(1 - y f) / Phi(1)."""
 
-    free: no price is asked, so that a voter that is never wrong ends the run. noted: what the search notes of a round.
-    """
+    loss: Any = None
+    column: ClassVar[str] = "loss_floor"
+    searched: ClassVar[bool] = False
+    highest_floor: ClassVar[float] = 600.0  # exp of it must be finite
+    vanishes: ClassVar[bool] = True
+
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        return np.asarray(self.loss.value(1.0 - state[0]) * (math.exp(floors.each[1]) / value_at_one(self.loss)))
+
+
+@dataclass(frozen=True)
+class DeepBoost(Booster):
+    """state[0] is the margin y f. free: no voter has a price, so that a perfect voter ends the run."""
 
     loss: Any
     free: bool = False
-    pending: Pending = field(default_factory=Pending)
-    noted: dict[str, float] = field(default_factory=lambda: {"penalty": 0.0})
     leaves: ClassVar[str] = "any"  # from -1 to 1; families over bins are asked for labels
-    n_states: ClassVar[int] = 1
-    margin_row: ClassVar[int] = 0
-    keeps: ClassVar[bool] = True  # the shards keep what every voter says
+    keeps_votes: ClassVar[bool] = True
 
-    def channel(self, state: Array, floor: Any) -> Array:
-        return np.exp(float(floor) - state[0])
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """The loss itself only where it is not its own slope."""
+        if isinstance(self.loss, Exponential):
+            return EXPONENTIAL
+        return (LossSlope(loss=self.loss), LossValue(loss=self.loss))
 
-    def next_floor(self, floor: Any, sums: NDArray[np.int64], gains: Array, room: Room) -> float:
-        """Outputs are from -1 to 1, so the sum grows at most as if they were all -1 or 1."""
-        spare, now = 0.5 * room.count, self.pending
-        right, wrong = math.log(now.right + spare) - now.size, math.log(now.wrong + spare) + now.size
-        return float(floor) + math.log(room.full / 2) - float(np.logaddexp(right, wrong))
-
-    def notes(self, sums: Sums, one: float, floor: Any) -> dict[str, float]:
-        return dict(self.noted)
-
-    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
-        return np.asarray(state[0] < 0 if label == 0 else state[0] <= 0)
-
-    def spoken(self, outputs: Array) -> Array:
+    def stored(self, outputs: Array) -> Array:
         """From -1 to 1."""
         largest = float(np.abs(outputs).max(initial=0.0))
         return outputs / largest if largest > 1 else outputs
 
-    def gains(self, step: Step, outputs: Array) -> Array:
-        return np.asarray(on_grid(step.size * awards(outputs, 2)))[None]
-
     def perfect(self, step: Step) -> bool:
         return self.free and step.error in (0, 1)
 
-    def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
-        raise TypeError("DeepBoost's steps come with the search")
+    def gains(self, step: Step, outputs: Array) -> Array:
+        return np.asarray(on_grid(step.size * awards(outputs, 2)))[None]
 
-    # ------------------------------------------------------------ F of eq. 4
-
-    def log_slope_of(self, sums: Sums, one: float, floor: Any) -> float:
+    def log_slope(self, means: Sequence[Mean]) -> float:
         """The logarithm of S_t over the number of examples."""
-        return math.log(sums.total / one) - float(floor) + float(log_slope(self.loss, ONE)[0])
+        return means[0].log + slope_at(self.loss, 1.0)
 
-    def mean_loss(self, sums: Sums, one: float, floor: Any) -> float:
-        return math.exp(min(self.log_slope_of(sums, one, floor), 700.0))
+    def mean_loss(self, means: Sequence[Mean]) -> float:
+        if len(means) == 1:
+            return math.exp(min(self.log_slope(means), 700.0))
+        return means[1].value * value_at_one(self.loss)
 
-    def measured(self, sums: Sums, one: float, floor: Any) -> float:
-        return self.mean_loss(sums, one, floor) + self.noted["penalty"]
-
-    # ------------------------------------------------------------ the step
+    def objective(self, means: Sequence[Mean], penalty: float) -> float:
+        """F, eq. 4."""
+        return self.mean_loss(means) + penalty
 
     def new_weight(self, error: float, weight: float, price: float) -> float:
         """Lines 12 to 16, for a voter of this weighted error, weight, and Lambda m / S_t: its weight after the step.
@@ -105,67 +108,9 @@ class DeepBoost(Floating):
         return weight - math.log(2 * error / root)
 
 
-class DeepBoostOf(DeepBoost):
-    """With any other loss: a second channel, the loss itself, tells F. Its floor, and the lowest margin, come along."""
-
-    def channel(self, state: Array, floor: Any) -> Array:
-        weight = log_slope(self.loss, 1.0 - state[0])
-        weight = weight + (float(floor) - float(log_slope(self.loss, ONE)[0]))
-        return np.exp(np.minimum(weight, 700.0))
-
-    def second(self, state: Array, channel: Array, floor: Any) -> Array:
-        there = math.exp(_known(floor)["loss"]) / float(self.loss.value(ONE)[0])
-        return np.asarray(self.loss.value(1.0 - state[0]) * there)
-
-    def next_floor(self, floor: Any, sums: NDArray[np.int64], gains: Array, room: Room) -> float:
-        """The loss is bounded by F before; its slope grows at most as the exponential's where it has a `log_slope`."""
-        now = self.pending
-        low = _known(floor)["low"] - abs(now.size)
-        first = float(floor) + math.log(room.full / 2)
-        if hasattr(self.loss, "log_slope"):
-            spare = 0.5 * room.count
-            right = math.log(now.right + spare) - min(now.size, 0.0)
-            first -= float(np.logaddexp(right, math.log(now.wrong + spare) + max(now.size, 0.0)))
-        else:
-            most = float(log_slope(self.loss, np.array([1.0 - low]))[0] - log_slope(self.loss, ONE)[0])
-            first = -most - math.log(2.0)
-        loss = -math.log(2.0) - math.log(max(now.loss, 1e-300) / float(self.loss.value(ONE)[0]))
-        return Level(first, loss=min(loss, 600.0), low=low)
-
-    def better_floor(self, floor: Any, sums: Sums, before: Sums | None, room: Room) -> float | None:
-        """A slope that is 0 twice is taken for 0."""
-        assert sums.more is not None
-        known = _known(floor)
-        first = second = None
-        if sums.total > 0 or before is None:
-            first = super().better_floor(float(floor), sums, before, room)
-        if sums.more.total > 0:
-            second = super().better_floor(known["loss"], sums.more, None if before is None else before.more, room)
-        if first is None and second is None:
-            return None
-        loss = known["loss"] if second is None else min(second, 600.0)
-        return Level(float(floor) if first is None else first, loss=loss, low=known["low"])
-
-    def resumed(self, row: dict[str, float], floor: Any) -> float:
-        return Level(row["floor"], loss=row["loss_floor"], low=row["low"])
-
-    def notes(self, sums: Sums, one: float, floor: Any) -> dict[str, float]:
-        known = _known(floor)
-        return {**self.noted, "loss_floor": known["loss"], "low": known["low"]}
-
-    def trial_floor(self, floor: Any, size: float) -> float:
-        """One with which the sums certainly fit after a step along some voter."""
-        low = _known(floor)["low"] - abs(size)
-        most = float(log_slope(self.loss, np.array([1.0 - low]))[0] - log_slope(self.loss, ONE)[0])
-        return min(float(floor), -most - math.log(2.0))
-
-    def mean_loss(self, sums: Sums, one: float, floor: Any) -> float:
-        assert sums.more is not None
-        return sums.more.total / one * math.exp(-_known(floor)["loss"]) * float(self.loss.value(ONE)[0])
-
-
-def _known(floor: Any) -> dict[str, float]:
-    return {"loss": floor.loss, "low": floor.low} if isinstance(floor, Level) else {"loss": float(floor), "low": 0.0}
+def value_at_one(loss: Any) -> float:
+    """Phi(1), the loss of an example before any voter."""
+    return float(loss.value(np.ones(1))[0])
 
 
 def _times_exp(share: float, power: float) -> float:

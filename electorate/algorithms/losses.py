@@ -1,7 +1,7 @@
 """Smooth convex losses of v = 1 - y f, for DeepBoost: Phi of Cortes, Mohri and Syed, "Deep Boosting", section 3.
 
-A loss of one's own is an object with `value(v)` and `slope(v)` of arrays: convex, never falling, at least 1 where v is
-above 1. Slopes may vanish; `log_slope`, if it has one, keeps them apart where they are too small for floats.
+A user's loss is an object with `value(v)` and `slope(v)` of arrays: convex, never falling, at least 1 where v is
+above 1. Slopes may vanish; an optional `log_slope(v)` distinguishes those that are too small for floats.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Logistic:
-    """log2(1 + exp(v)). The 1 in v = 1 - y f matters: this is not plain logistic regression."""
+    """log2(1 + exp(v)). Because v is 1 - y f, this is not plain logistic regression."""
 
     def value(self, v: Array) -> Array:
         return np.asarray(np.logaddexp(0.0, v) / LOG2)
@@ -44,7 +44,7 @@ class Logistic:
 
 @dataclass(frozen=True)
 class SquaredHinge:
-    """max(0, 1 + v)^2, as an example of a loss whose slope vanishes: steps are searched for."""
+    """max(0, 1 + v)^2, as an example of a loss whose slope vanishes: its steps come from a line search."""
 
     def value(self, v: Array) -> Array:
         return np.maximum(0.0, 1.0 + v) ** 2
@@ -57,8 +57,13 @@ NAMED: dict[str, Any] = {"exponential": Exponential(), "logistic": Logistic()}
 
 
 def log_slope(loss: Any, v: Array) -> Array:
-    """-inf where the slope is 0."""
+    """The logarithm of the slope; -inf where it is 0."""
     if hasattr(loss, "log_slope"):
         return np.asarray(loss.log_slope(v))
     with np.errstate(divide="ignore"):
         return np.log(loss.slope(v))
+
+
+def slope_at(loss: Any, v: float) -> float:
+    """The same at one point."""
+    return float(log_slope(loss, np.array([v]))[0])

@@ -1,21 +1,23 @@
-"""What the loop asks of a booster: the arithmetic of one algorithm, on sums and on single examples.
+"""What a booster declares: the arithmetic of one algorithm, on single examples and on sums over them.
 
-A booster never sees a table or a vector over all examples to reduce: what is a sum over examples comes in as one.
+A booster never reduces over examples: sums come in as numbers. How large sums become on the integer grid is the
+concern of `training/scale.py`.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.messages import Sums
+Array = NDArray[np.float64]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Step:
-    """A booster's verdict on a voter: its step, edge and weighted error, and why to stop, if so."""
+    """The step of a voter, its edge and weighted error, and a reason to stop or None."""
 
     size: float
     edge: float
@@ -23,124 +25,130 @@ class Step:
     stop: str | None = None
 
 
-class Room(Protocol):
-    """What the sums of an engine may come to."""
+@dataclass(frozen=True)
+class Mean:
+    """The mean of a channel over the examples, from exact sums.
 
-    count: int  # how many rows count, repetitions included
-    full: int  # what sums on the grid may come to
-
-
-class Booster(Protocol):
-    leaves: ClassVar[str]  # the outputs it prefers: "label", "log_odds"
-    floor_row: ClassVar[int]  # of the state: minus the logarithm of an example's weight
-    margin_row: ClassVar[int]  # of the state: y f
-
-    @property
-    def n_states(self) -> int:
-        """Numbers carried per example."""
-        ...
-
-    def step(self, sums: NDArray[np.int64], outputs: NDArray[np.float64]) -> Step:
-        """The step for a voter with these outputs[leaf, output], from the weights sums[leaf, label]."""
-        ...
-
-    def spoken(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The outputs as the ensemble keeps them: finite."""
-        ...
-
-    def perfect(self, step: Step) -> bool:
-        """Whether the voter was never wrong, so that nothing can be added."""
-        ...
-
-    def gains(self, step: Step, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """[state, label, leaf]: what the voter adds to an example's state."""
-        ...
-
-    def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-        """The number whose sums steer the search, exp(floor - state) say; the loop sees to it that sums fit."""
-        ...
-
-    def next_floor(self, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64], room: Room) -> float:
-        """The floor for the sums after a voter with these gains[state, label, leaf], from sums[leaf, label] before."""
-        ...
-
-    def better_floor(self, floor: float, sums: Sums, before: Sums | None, room: Room) -> float | None:
-        """A floor to sum again with, or None where these sums will do. before: those of the try before."""
-        ...
-
-    def resumed(self, row: dict[str, float], floor: float) -> float:
-        """The floor that was there after the round of this row of history. floor: that of no voter."""
-        ...
-
-    def notes(self, sums: Sums, one: float, floor: float) -> dict[str, float]:
-        """What a row of history keeps beside what all keep, from the sums after the round."""
-        ...
-
-    def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
-        """Which examples of this label the ensemble gets wrong."""
-        ...
-
-    def measured(self, sums: Sums, one: float, floor: float) -> float:
-        """What the algorithm lowers. one: what the sums come to where the channel's mean is 1."""
-        ...
-
-
-class Level(float):
-    """A floor that knows more than its number: what a booster carries from one exchange to the next.
-
-    search: whether the sums with it are for the search; those before it are a few numbers, without a histogram.
+    log, log_sum, log_n: the logarithms of the mean, of the sum, and of the sum if every number were 1.
     """
 
-    search: bool = True
-
-    def __new__(cls, value: float, **known: Any) -> "Level":
-        made = super().__new__(cls, value)
-        made.__dict__.update(known)
-        return made
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
+    value: float
+    log: float
+    log_sum: float
+    log_n: float
 
 
-class Floating:
-    """Weights exp(floor - state[floor_row]), with a floor that follows their total.
+@dataclass(frozen=True)
+class Floors:
+    """The scale of the grid: channel k is multiplied by exp(each[k]) before it is rounded.
 
-    A unit of the grid is 2^-bits. The floor is set before the sums are known, from the sums before them and what the
-    voter does to each leaf and label, so that the total comes as near to what fits as a bound on it allows: rounding
-    is then small against the total, whatever the weights. The same rule on every engine.
+    log_mean: the logarithm of Z, the mean of exp(-margin), for channels of exp(-margin) / Z.
     """
 
-    floor_row: ClassVar[int] = 0
+    each: tuple[float, ...] = (0.0,)
+    log_mean: float = 0.0
 
-    def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-        """Example weights, times exp(floor)."""
-        weight: NDArray[np.float64] = floor - state[self.floor_row]
+
+NO_FLOORS = Floors()
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A number of every example that is summed: exp(-state[row]), unless a subclass defines another."""
+
+    row: int = 0  # of the state
+    column: ClassVar[str] = "floor"  # of history, for the floor of this channel
+    searched: ClassVar[bool] = True  # by families, so that its histograms are needed
+    normalised: ClassVar[bool] = False  # a function of exp(-margin) / Z, so that Z is needed first
+    vanishes: ClassVar[bool] = False  # may be 0 for every example
+    bounded: ClassVar[bool] = False  # by its value at the lowest margin, which history then holds
+    highest_floor: ClassVar[float] = math.inf
+
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        """The numbers of some examples, times exp(floor). first: those of the first channel, for the second."""
+        weight: Array = floors.each[0] - state[self.row]
         np.exp(weight, out=weight)
         return weight
 
-    def next_floor(self, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64], room: Room) -> float:
-        spare = 0.5 * room.count  # rounding may have taken half a unit from every row
-        weights, moves = sums.T.ravel().tolist(), gains[self.floor_row].ravel().tolist()
-        least = min(moves)
-        most = math.fsum((weight + spare) * math.exp(least - move) for weight, move in zip(weights, moves, strict=True))
-        return floor + least + math.log(room.full / 2) - math.log(most)
+    def growth(self, gain: float) -> float:
+        """The logarithm of the largest factor by which the number changes where an example gains so much."""
+        return -gain
 
-    def better_floor(self, floor: float, sums: Sums, before: Sums | None, room: Room) -> float | None:
-        """Where the bound on the total was far off and the grid came out coarse, unless a finer one shows no more."""
-        total = sums.total
-        if total >= room.full >> 4 or (before is not None and 0 < total <= before.total):
-            return None
-        return floor + math.log(room.full / 2) - math.log(total + 0.5 * room.count)
+    def log_at(self, margin: float) -> float:
+        """The logarithm of the number at this margin; a `bounded` channel has no larger one at a higher margin."""
+        return -margin
 
-    def resumed(self, row: dict[str, float], floor: float) -> float:
-        return row["floor"]
 
-    def notes(self, sums: Sums, one: float, floor: float) -> dict[str, float]:
+EXPONENTIAL = (Channel(),)
+
+
+class Booster:
+    """One algorithm. The state of an example is `n_states` numbers, all 0 at first."""
+
+    leaves: ClassVar[str] = "label"  # the outputs it prefers: "label", "log_odds" or "any"
+    margin_row: ClassVar[int] = 0  # of the state: y f
+    keeps_votes: ClassVar[bool] = False  # whether shards store the outputs of every voter
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        """What is summed over examples. The first channel is the weight of an example."""
+        return EXPONENTIAL
+
+    @property
+    def n_states(self) -> int:
+        return 1
+
+    @property
+    def fixed_steps(self) -> bool:
+        """Whether every step is the learning rate."""
+        return False
+
+    def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
+        """The step for a voter with these outputs[leaf, output], from the weights sums[leaf, label]."""
+        raise TypeError(f"the steps of {type(self).__name__} come with the search")
+
+    def stored(self, outputs: Array) -> Array:
+        """The outputs as the ensemble stores them: finite."""
+        return outputs
+
+    def perfect(self, step: Step) -> bool:
+        """Whether the voter was never wrong, so that no other can follow."""
+        return step.error == 0
+
+    def gains(self, step: Step, outputs: Array) -> Array:
+        """[state, label, leaf]: what the voter adds to an example's state."""
+        raise NotImplementedError
+
+    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
+        """Which examples of this label the ensemble gets wrong; a tie counts as the first label."""
+        margin = state[self.margin_row]
+        return np.asarray(margin < 0 if label == 0 else margin <= 0)
+
+    def objective(self, means: Sequence[Mean], penalty: float) -> float:
+        """What the algorithm minimises, from the means of its channels. penalty: the price of all voters."""
+        return means[0].value
+
+    def notes(self, means: Sequence[Mean]) -> dict[str, float]:
+        """More columns of history, from the means after the round."""
         return {}
 
-    def measured(self, sums: Sums, one: float, floor: float) -> float:
-        return self.objective(sums.total / one, floor)
 
-    def objective(self, mean: float, floor: float) -> float:
-        """The mean of the weights."""
-        return mean * math.exp(min(-floor, 700.0))
+@dataclass(frozen=True)
+class ExponentialLoss(Booster):
+    """The state of another booster, with exp(-margin) as the only channel: the loss of its votes."""
+
+    of: Booster
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        return (Channel(self.of.margin_row),)
+
+    @property
+    def n_states(self) -> int:
+        return self.of.n_states
+
+    def gains(self, step: Step, outputs: Array) -> Array:
+        return self.of.gains(step, outputs)
+
+    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
+        return self.of.wrong(state, label)

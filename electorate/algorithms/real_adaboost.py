@@ -1,4 +1,4 @@
-"""Real AdaBoost: the step minimises the exponential loss along a real-valued voter."""
+"""Real AdaBoost (Schapire and Singer 1999), and SAMME.R: the weights of AdaBoost, voters with real outputs."""
 
 import math
 from dataclasses import dataclass
@@ -8,19 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.adaboost import Exponential, awards
-from electorate.algorithms.protocol import Step
+from electorate.algorithms.protocol import Array, Step
 from electorate.grid import on_grid
 
-Array = NDArray[np.float64]
-FARTHEST = 64.0  # nats that one searched step may move an example: e^-64 of a weight is nothing
-
-
-FARTHEST = 64.0  # nats that one searched step may move an example: e^-64 of a weight is nothing
+FARTHEST = 64.0  # nats that one searched step may move an example: a factor of e^-64 of its weight
 
 
 @dataclass(frozen=True)
 class RealAdaBoost(Exponential):
-    """Real AdaBoost (Schapire and Singer): the step minimises the exponential loss along the voter, eq. 5.
+    """The step minimises the exponential loss along the voter, eq. 5 of Nock and Nielsen.
 
     With `search` off every step is the learning rate: with log-odds leaves that is SAMME.R. The award of an
     example is y h for two labels and h_y / (K-1) for more, the exponential loss of Zhu et al.
@@ -29,21 +25,27 @@ class RealAdaBoost(Exponential):
     search: bool = True
     leaves: ClassVar[str] = "log_odds"
 
+    @property
+    def fixed_steps(self) -> bool:
+        return not self.search
+
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
         if not np.all(np.isfinite(outputs)):
-            raise ValueError("a leaf says infinity, which has no best step: give the family a smoothing above 0")
+            raise ValueError("a leaf has an infinite output, and no step is best: give the family a smoothing above 0")
         award = awards(outputs, self.n_labels).T
         weight = sums / int(sums.sum())
         edge = float(np.sum(weight * award))
         error = float(weight[award < 0].sum())
-        if not np.any(award[sums > 0]):
+        rate = float(on_grid(self.learning_rate))
+        present = award[sums > 0]
+        if not np.any(present):
             return Step(0.0, 0.0, error, "no_edge")
         if not self.search:
-            return Step(float(on_grid(self.learning_rate)), edge, error)
-        if np.all(award[sums > 0] >= 0):
-            return Step(float(on_grid(self.learning_rate)), edge, error, "perfect_voter")
-        if np.all(award[sums > 0] <= 0):
-            return Step(-float(on_grid(self.learning_rate)), edge, 1.0, "perfect_voter")
+            return Step(rate, edge, error)
+        if np.all(present >= 0):
+            return Step(rate, edge, error, "perfect_voter")
+        if np.all(present <= 0):
+            return Step(-rate, edge, 1.0, "perfect_voter")
         far = FARTHEST / float(np.abs(award).max())
         best = min(max(least_exponential(weight.ravel(), award.ravel()), -far), far)
         size = float(on_grid(self.learning_rate * best))
@@ -57,16 +59,27 @@ class RealAdaBoost(Exponential):
 
 
 def least_exponential(weight: Array, award: Array) -> float:
-    """The alpha that minimises sum weight exp(-alpha award), some awards being positive and some negative.
+    """The alpha that minimises sum weight exp(-alpha award), where some awards are positive and some negative.
 
     Newton steps inside a bracket of the root of the derivative, by bisection where a step would leave it.
     """
     used = (weight > 0) & (award != 0)
     weight, award = weight[used], award[used]
-    low, high = _bracket(weight, award)
+
+    def slope_and_curve(alpha: float) -> tuple[float, float]:
+        """Minus the first and the second derivative, up to a common positive factor."""
+        power = -alpha * award
+        term = weight * np.exp(power - power.max())
+        return float(np.sum(term * award)), float(np.sum(term * award * award))
+
+    sign = math.copysign(1.0, slope_and_curve(0.0)[0])
+    far = sign / float(np.abs(award).max())
+    while slope_and_curve(far)[0] * sign > 0 and abs(far) < 1e300:
+        far *= 2
+    low, high = (0.0, far) if sign > 0 else (far, 0.0)
     alpha = 0.5 * (low + high)
     for _ in range(100):
-        slope, curve = _slope(weight, award, alpha)
+        slope, curve = slope_and_curve(alpha)
         low, high = (alpha, high) if slope > 0 else (low, alpha)
         there = alpha + slope / curve if curve > 0 else low  # squares of tiny awards may underflow
         if not low < there < high:
@@ -75,18 +88,3 @@ def least_exponential(weight: Array, award: Array) -> float:
             return float(there)
         alpha = there
     return float(alpha)
-
-
-def _slope(weight: Array, award: Array, alpha: float) -> tuple[float, float]:
-    """Minus the first and the second derivative, up to a common positive factor."""
-    power = -alpha * award
-    term = weight * np.exp(power - power.max())
-    return float(np.sum(term * award)), float(np.sum(term * award * award))
-
-
-def _bracket(weight: Array, award: Array) -> tuple[float, float]:
-    sign = math.copysign(1.0, _slope(weight, award, 0.0)[0])
-    far = sign / float(np.abs(award).max())
-    while _slope(weight, award, far)[0] * sign > 0 and abs(far) < 1e300:
-        far *= 2
-    return (0.0, far) if sign > 0 else (far, 0.0)

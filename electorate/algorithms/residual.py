@@ -1,42 +1,42 @@
-"""What a shard needs of QuadBoost: the residual of every example as its channel, signed.
+"""QuadBoost's channels, signed: the residual of every example, and the output of a voter.
 
 state[0] is the margin y f; for a label of +-1 the residual y - f is y (1 - y f).
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from electorate.algorithms.protocol import Array, Booster, Channel, Floors
+
 PART = 0.25  # of the grid: sums of |1 - y f| are at most those of 1, and the search adds as much again
 
 
-@dataclass(frozen=True)
-class Residual:
-    """The sums fit whatever the round: the mean of |1 - y f| is at most the root of the risk, which is at most 1."""
-
-    n_states: ClassVar[int] = 1
-    floor_row: ClassVar[int] = 0
-
-    def channel(self, state: Floats, floor: float) -> Floats:
+class ResidualChannel(Channel):
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
         return np.asarray((1.0 - state[0]) * PART)
 
-    def wrong(self, state: Floats, label: int) -> NDArray[np.bool_]:
-        """A tie is the first label."""
-        return np.asarray(state[0] < 0 if label == 0 else state[0] <= 0)
 
-
-@dataclass(frozen=True)
-class Plain:
-    """The state itself, from -1 to 1: its sums are means of a pool's voters, with the labels and with each other."""
-
-    n_states: ClassVar[int] = 1
-    floor_row: ClassVar[int] = 0
-
-    def channel(self, state: Floats, floor: float) -> Floats:
+class StateChannel(Channel):
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
         return np.array(state[0])
 
-    def wrong(self, state: Floats, label: int) -> NDArray[np.bool_]:
+
+class Residual(Booster):
+    """The sums fit whatever the round: the mean of |1 - y f| is at most the root of the risk, which is at most 1."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        return (ResidualChannel(),)
+
+
+class Plain(Booster):
+    """The state itself, from -1 to 1: its sums are means of a pool's voters, with the labels and with each other."""
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        return (StateChannel(),)
+
+    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
         return np.zeros(state.shape[1], dtype=np.bool_)

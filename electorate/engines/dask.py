@@ -1,8 +1,8 @@
-"""The engine of a Dask cluster: an actor on every worker that holds examples, and only sums on the way to the driver.
+"""The engine of a Dask cluster: an actor on every worker that holds examples; only sums travel to the driver.
 
-An actor is a seat: it opens a room on the partitions that live with it, takes part in what rooms agree on, and answers
-for its shards. Every exchange is one message to each seat, over Dask's own connections, and is watched: a worker that
-is gone, or does not answer, is an error that names it.
+An actor opens worker data on the partitions of its worker, takes part in all-reduces, and runs verbs on its shards.
+Every exchange is one message to each actor, over Dask's own connections, and is watched: a worker that is gone, or does
+not answer, is an error that names it.
 """
 
 import asyncio
@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from types import TracebackType
 from typing import Any
 
@@ -25,20 +23,20 @@ from distributed.comm import Comm, connect
 from distributed.core import send_recv
 from distributed.protocol import pickle
 from distributed.scheduler import KilledWorker, NoValidWorkerError
-from numpy.typing import NDArray
 
+from electorate.algorithms.protocol import Booster
 from electorate.data.all_reduce import reduce_all
 from electorate.data.bins import Bins
 from electorate.engines.packing import Packing
-from electorate.engines.shard import Elementwise
-from electorate.messages import Change, Split, Sums, WorkerLostError
+from electorate.engines.verbs import VERBS, Engine, Merge
+from electorate.messages import WorkerLostError
 
 DEADLINE = 3600.0  # seconds that one exchange may take, however busy the workers are
-SILENCE = 3.0  # seconds without an answer until a worker is asked whether it is there
-PATIENCE = 4.0  # seconds it has to say so
-LOOK = 0.5  # seconds between two looks at who is there
+SILENCE = 3.0  # seconds without an answer until a worker is pinged
+PATIENCE = 4.0  # seconds it has to answer the ping
+LOOK = 0.5  # seconds between two looks at which workers are there
 REACH = 4.0  # seconds in which a worker must be reached directly; else messages go through the scheduler
-SHORT = 0.1  # seconds: exchanges up to that long are computed where a worker hears its messages, waking no thread
+SHORT = 0.1  # seconds: exchanges up to that long are computed in the thread that receives messages, waking no other
 
 logger = logging.getLogger(__name__)
 
@@ -48,38 +46,38 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Done:
-    """The end of some steps, and what they came to."""
+    """The end of an all-reduce, and its result."""
 
     value: Any
 
 
 @dataclass(frozen=True)
-class Known:
-    """A booster that was sent before."""
+class Sent:
+    """A booster that was sent before, by its number."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Of a seat: Dask does not look inside, and sends its arrays as they are, without copies."""
+    """Of an actor: Dask does not look inside, and sends its arrays as they are, without copies."""
 
     value: Any
 
 
-class Seat:
-    """What lives on a worker. parts: the partitions there, in lists; room: what `open` makes of them."""
+class WorkerActor:
+    """Lives on a worker. parts: its partitions, in lists; data: what `open` makes of them."""
 
     def __init__(self, number: int, parts: list[list[Any]]) -> None:
         self.number = number
         self.parts: list[list[Any]] | None = parts
-        self.room: Any = None
+        self.data: Any = None
         self.steps: Any = None
         self.packing: Packing | None = None
-        self.known: list[Elementwise] = []
+        self.boosters: list[Booster] = []
 
-    def hear(self, message: bytes) -> "Answer":
-        """What an exchange says: the name of a method below, and its arguments; and the answer.
+    def handle(self, message: bytes) -> Answer:
+        """Run the method that a message names, with its arguments.
 
         Pickled by us: Dask would look into every part of a message for what it can send in another way.
         """
@@ -90,12 +88,12 @@ class Seat:
         return fingerprint()
 
     def open(self, opening: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self.room = opening(self.number, get_worker().state.nthreads, self.parts, *arguments)
+        self.data = opening(self.number, get_worker().state.nthreads, self.parts, *arguments)
         self.parts = None
 
     def begin(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        """The first fact of some steps; go_on gives the next ones."""
-        self.steps = getattr(self.room, name)(*arguments)
+        """The first request of an all-reduce; go_on returns the next ones."""
+        self.steps = getattr(self.data, name)(*arguments)
         return self.go_on(None)
 
     def go_on(self, answer: Any) -> Any:
@@ -103,19 +101,19 @@ class Seat:
             return self.steps.send(answer)
         except StopIteration as end:
             self.steps = None
-            for engine in self.room.engines.values():
-                if self.packing is not None and hasattr(engine, "pack"):
-                    engine.pack(self.packing)
+            for engine in self.data.engines.values():
+                if self.packing is not None and "pack" in engine.verbs:
+                    engine.call("pack", self.packing)
             return Done(end.value)
 
     def pack(self, bins: Bins) -> None:
         self.packing = Packing(bins)
 
-    def call(self, engine: str, name: str, arguments: tuple[Any, ...], news: list[Elementwise]) -> Any:
-        """A method of an engine of this room. news: boosters that were not sent before."""
-        self.known += news
-        given = [self.known[item.number] if isinstance(item, Known) else item for item in arguments]
-        answer = getattr(self.room.engines[engine], name)(*given)
+    def call(self, engine: str, verb: str, arguments: tuple[Any, ...], new: list[Booster]) -> Any:
+        """Run a verb on the shards of one engine. new: boosters that were not sent before."""
+        self.boosters += new
+        given = [self.boosters[item.number] if isinstance(item, Sent) else item for item in arguments]
+        answer = self.data.engines[engine].call(verb, *given)
         return answer if self.packing is None else self.packing.pack(answer)
 
 
@@ -202,14 +200,14 @@ class Partitions:
         """By the worker that holds them, the partitions of every list; of several, the one that has the fewest yet."""
         self._wait()
         holders = self.client.who_has([future for part in self.futures for future in part])
-        seats: dict[str, list[list[Future]]] = {}
+        found: dict[str, list[list[Future]]] = {}
         for which, part in enumerate(self.futures):
             for future in part:
-                there = sorted(holders.get(future.key, ()), key=lambda at: (sum(map(len, seats.get(at, ()))), at))
+                there = sorted(holders.get(future.key, ()), key=lambda at: (sum(map(len, found.get(at, ()))), at))
                 if not there:
                     raise self._lost("and a partition with it")
-                seats.setdefault(there[0], [[] for _ in self.futures])[which].append(future)
-        return seats
+                found.setdefault(there[0], [[] for _ in self.futures])[which].append(future)
+        return found
 
     def _wait(self) -> None:
         futures = [future for part in self.futures for future in part]
@@ -239,9 +237,9 @@ def workers_of(client: Client) -> set[str]:
 
 
 class Cluster:
-    """Seats on all workers that hold partitions. tasks: lists of partitions, those to train on and those to stop by.
+    """Actors on all workers that hold partitions. tasks: lists of partitions, for training and for validation.
 
-    opening(number, n_threads, parts, *arguments) makes a room on a worker.
+    opening(number, n_threads, parts, *arguments) makes the worker data.
     """
 
     def __init__(self, tasks: list[list[Any]], opening: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
@@ -250,40 +248,38 @@ class Cluster:
         self.addresses: list[str] = []
         self.rpcs: list[Any] = []
         self.comms: list[Comm] = []
-        self.took: dict[str, float] = {}  # seconds of the last exchange, by what engines were asked
-        self.boosters: list[Any] = []
+        self.took: dict[str, float] = {}  # seconds of the last exchange, by verb
+        self.boosters: list[Booster] = []
         self.packing: Packing | None = None
         try:
-            self._sit_down(tasks)
+            partitions = Partitions(self.client, tasks)
+            for number, (address, parts) in enumerate(sorted(partitions.by_worker().items())):
+                self.addresses.append(address)
+                made = self.client.submit(
+                    WorkerActor, number, parts, actor=True, workers=[address], pure=False, retries=0
+                )
+                self.actors.append(made)
+            self.client.sync(self._reach)
+            self._wait_for_actors()
             self._refuse_mixed()
-            self.ask("open", opening, arguments)
+            self.exchange("open", opening, arguments)
         except BaseException:
             self.close()
             raise
 
-    def _sit_down(self, tasks: list[list[Any]]) -> None:
-        partitions = Partitions(self.client, tasks)
-        for number, (address, parts) in enumerate(sorted(partitions.by_worker().items())):
-            self.addresses.append(address)
-            self.actors.append(
-                self.client.submit(Seat, number, parts, actor=True, workers=[address], pure=False, retries=0)
-            )
-        self.client.sync(self._reach)
-        self._wait_for_seats()
-
-    def _wait_for_seats(self) -> None:
-        """A seat takes no time, but a worker may be busy; Dask itself would wait for ever for one that is gone."""
-        heard, until = time.monotonic(), time.monotonic() + DEADLINE
+    def _wait_for_actors(self) -> None:
+        """An actor takes no time, but a worker may be busy; Dask itself would wait for ever for one that is gone."""
+        pinged, until = time.monotonic(), time.monotonic() + DEADLINE
         while not all(actor.status == "finished" for actor in self.actors):
             with suppress(TimeoutError):
                 wait(self.actors, timeout=LOOK)
             there, late = workers_of(self.client), time.monotonic() > until
             for address, actor in zip(self.addresses, self.actors, strict=True):
                 if actor.status == "error" or (actor.status != "finished" and (late or address not in there)):
-                    raise WorkerLostError(address, "was lost before it took its seat")
-            if time.monotonic() > heard + SILENCE:
-                self.client.sync(self._knock_all)
-                heard = time.monotonic()
+                    raise WorkerLostError(address, "was lost before it began")
+            if time.monotonic() > pinged + SILENCE:
+                self.client.sync(self._ping_all)
+                pinged = time.monotonic()
 
     async def _reach(self) -> None:
         """Connections straight to the workers where there is a way, else through the scheduler."""
@@ -303,72 +299,69 @@ class Cluster:
 
     def _refuse_mixed(self) -> None:
         mine = fingerprint().split(", exp")[0]
-        found = self.ask("fingerprint")
+        found = self.exchange("fingerprint")
         for address, other in zip(self.addresses, found, strict=True):
             if other != found[0]:
                 raise RuntimeError(
-                    f"workers would not agree to the bit: {self.addresses[0]} has {found[0]}, and {address} has "
+                    f"workers would not compute the same bits: {self.addresses[0]} has {found[0]}, and {address} has "
                     f"{other}; use workers of one kind of processor with the same versions"
                 )
         if found[0].split(", exp")[0] != mine:
             raise RuntimeError(f"this process has {mine}, and worker {self.addresses[0]} has {found[0]}")
 
-    # ------------------------------------------------------------ what training asks of a place
-
-    def agree(self, name: str, *arguments: Any) -> Any:
-        """Run the steps of that name in every room, which say their facts and hear those of all."""
-        asks = self.ask("begin", name, arguments)
-        while not isinstance(asks[0], Done):
-            asks = self.ask("go_on", reduce_all(asks))
-        value = asks[0].value
-        if isinstance(value, Bins):
-            self.packing = Packing(value)
-            self.ask("pack", value)
-        return value
-
-    def call(self, engine: str, name: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """One exchange with the engines of that name. Boosters are sent once, and then by number."""
-        news: list[Any] = []
-        given = tuple(self._known(item, news) for item in arguments)
-        return self.ask("call", engine, name, given, news)
-
-    def _known(self, item: Any, news: list[Any]) -> Any:
-        if not hasattr(item, "channel"):
-            return item
-        for number, booster in enumerate(self.boosters):
-            if booster is item:
-                return Known(number)
-        self.boosters.append(item)
-        news.append(item)
-        return Known(len(self.boosters) - 1)
-
-    def engine(self, name: str, said: dict[str, Any], n_labels: int) -> "Engine":
-        return Engine(self, name, said, n_labels)
-
     # ------------------------------------------------------------ exchanges
 
-    def ask(self, name: str, *arguments: Any) -> list[Any]:
-        """One exchange: the answers of all seats."""
+    def agree(self, name: str, *arguments: Any) -> Any:
+        """Run the steps of that name in all worker data, which yield requests and get the reduced ones."""
+        requests = self.exchange("begin", name, arguments)
+        while not isinstance(requests[0], Done):
+            requests = self.exchange("go_on", reduce_all(requests))
+        value = requests[0].value
+        if isinstance(value, Bins):
+            self.packing = Packing(value)
+            self.exchange("pack", value)
+        return value
+
+    def call(self, engine: str, verb: str, arguments: tuple[Any, ...], merges: dict[str, Merge] = VERBS) -> Any:
+        """Run a verb on the shards of one engine on all workers. Boosters are sent once, and then by number."""
+        new: list[Booster] = []
+        given = tuple(self._sent(item, new) if isinstance(item, Booster) else item for item in arguments)
+        merged = merges[verb](self.exchange("call", engine, verb, given, new))
+        return merged if self.packing is None else self.packing.unpack(merged)
+
+    def _sent(self, item: Booster, new: list[Booster]) -> Sent:
+        for number, booster in enumerate(self.boosters):
+            if booster is item:
+                return Sent(number)
+        self.boosters.append(item)
+        new.append(item)
+        return Sent(len(self.boosters) - 1)
+
+    def engine(self, name: str, sizes: dict[str, Any], n_labels: int) -> "RemoteEngine":
+        return RemoteEngine(self, name, {**sizes, "n_labels": n_labels})
+
+    def exchange(self, name: str, *arguments: Any) -> list[Any]:
+        """Call a method of every actor; return all answers."""
         loop = self.client.loop.asyncio_loop
-        asked = asyncio.run_coroutine_threadsafe(self._ask(name, arguments), loop)  # fewer turns than client.sync
+        answers = asyncio.run_coroutine_threadsafe(self._exchange(name, arguments), loop)  # faster than client.sync
         try:
-            return asked.result()
+            return answers.result()
         except KeyboardInterrupt:
-            asked.cancel()
+            answers.cancel()
             raise
 
-    async def _ask(self, name: str, arguments: tuple[Any, ...]) -> list[Any]:
+    async def _exchange(self, name: str, arguments: tuple[Any, ...]) -> list[Any]:
         message = pickle.dumps((name, arguments))  # once, for all
-        asked = arguments[1] if name == "call" else ""  # of rounds, which are alike; what comes before them is not
+        verb = arguments[1] if name == "call" else ""  # of rounds, which are similar; what comes before them is not
         began = time.monotonic()
-        apart = not asked or self.took.get(asked, SHORT) >= SHORT
-        calls = [asyncio.ensure_future(self._call(seat, message, apart)) for seat in range(len(self.actors))]
+        apart = not verb or self.took.get(verb, SHORT) >= SHORT
+        calls = [asyncio.ensure_future(self._call(worker, message, apart)) for worker in range(len(self.actors))]
         try:
             answers = await self._answers(calls, began + DEADLINE)
         finally:
             for call in calls:
                 call.cancel()
-        self.took[asked] = time.monotonic() - began
+        self.took[verb] = time.monotonic() - began
         return answers
 
     async def _answers(self, calls: Sequence["asyncio.Future[Any]"], until: float) -> list[Any]:
@@ -379,43 +372,43 @@ class Cluster:
             for call in done:
                 call.result()  # whatever went wrong
             if waiting:
-                silent = [seat for seat, call in enumerate(calls) if not call.done()]
+                silent = [worker for worker, call in enumerate(calls) if not call.done()]
                 if time.monotonic() > until:
                     raise WorkerLostError(self.addresses[silent[0]], f"did not answer within {DEADLINE:g} s")
-                await asyncio.gather(*map(self._knock, silent))
+                await asyncio.gather(*map(self._ping, silent))
         return [call.result() for call in calls]
 
-    async def _call(self, seat: int, message: Any, apart: bool) -> Any:
+    async def _call(self, worker: int, message: Any, apart: bool) -> Any:
         """apart: in a thread of its own, so that the worker still answers meanwhile."""
-        order = {"function": "hear", "actor": self.actors[seat].key, "args": [message]}
+        order = {"function": "handle", "actor": self.actors[worker].key, "args": [message]}
         order["kwargs"] = {"separate_thread": apart}
         try:
             if self.comms:
-                answer = await send_recv(self.comms[seat], op="actor_execute", **order)
+                answer = await send_recv(self.comms[worker], op="actor_execute", **order)
             else:
-                answer = await self.rpcs[seat].actor_execute(**order)
+                answer = await self.rpcs[worker].actor_execute(**order)
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            raise WorkerLostError(self.addresses[seat], f"was lost ({type(error).__name__})") from error
+            raise WorkerLostError(self.addresses[worker], f"was lost ({type(error).__name__})") from error
         if answer["status"] == "OK":
             return answer["result"].value
         raise answer["exception"]
 
-    async def _knock_all(self) -> None:
-        await asyncio.gather(*map(self._knock, range(len(self.addresses))))
+    async def _ping_all(self) -> None:
+        await asyncio.gather(*map(self._ping, range(len(self.addresses))))
 
-    async def _knock(self, seat: int) -> None:
+    async def _ping(self, worker: int) -> None:
         """A worker that computes still answers."""
         try:
-            await asyncio.wait_for(self.rpcs[seat].identity(), PATIENCE)
+            await asyncio.wait_for(self.rpcs[worker].identity(), PATIENCE)
         except Exception as error:
-            raise WorkerLostError(self.addresses[seat], "does not answer") from error
+            raise WorkerLostError(self.addresses[worker], "does not answer") from error
 
     # ------------------------------------------------------------ the end
 
     def close(self) -> None:
-        """Nobody is left sitting on a worker."""
+        """Release the actors."""
         for comm in self.comms:
             self.client.loop.add_callback(comm.abort)
         self.comms = []
@@ -432,58 +425,13 @@ class Cluster:
         self.close()
 
 
-class Engine:
-    """The shards of one name in all rooms, as the loop sees them. A booster is sent once."""
+class RemoteEngine(Engine):
+    """The shards of one name in all worker data. sizes: the attributes of an engine, of all workers together."""
 
-    def __init__(self, cluster: Cluster, name: str, said: dict[str, Any], n_labels: int) -> None:
+    def __init__(self, cluster: Cluster, name: str, sizes: dict[str, Any]) -> None:
+        vars(self).update(sizes)
         self.cluster = cluster
         self.name = name
-        self.n_labels = n_labels
-        self.unit: float = said["unit"]
-        self.count: int = said["count"]
-        self.full: int = said["full"]
-        self.n_counted: int = said["n_counted"]
-        self.given: float = said["given"]
 
-    def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
-        self._ask("start", booster, group)
-
-    def counts(self) -> NDArray[np.int64]:
-        return self._sum("counts")
-
-    def replay(self, booster: Elementwise, changes: list[Change]) -> float:
-        return min(self._ask("replay", booster, changes))
-
-    def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool = True) -> Sums:
-        return self._sum("advance", booster, change, floor, search)
-
-    def split(self, splits: list[Split]) -> NDArray[np.int64]:
-        return self._sum("split", splits)
-
-    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
-        return self._sum("look", splits, of_rows)
-
-    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
-        return self._sum("count_rows", nodes)
-
-    def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
-        return self._sum("leaf_rows", voter)
-
-    def both_left(self, split: Split) -> NDArray[np.int64]:
-        return self._sum("both_left", split)
-
-    def keep(self, change: Change) -> None:
-        self._ask("keep", change)
-
-    def edges(self) -> NDArray[np.int64]:
-        return self._sum("edges")
-
-    def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
-        return self._sum("along", booster, number, size, floor)
-
-    def _sum(self, name: str, *arguments: Any) -> Any:
-        total = reduce(add, self._ask(name, *arguments))
-        return total if self.cluster.packing is None else self.cluster.packing.unpack(total)
-
-    def _ask(self, name: str, *arguments: Any) -> list[Any]:
-        return self.cluster.call(self.name, name, arguments)
+    def call(self, verb: str, *arguments: Any) -> Any:
+        return self.cluster.call(self.name, verb, arguments)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.algorithms.protocol import Booster
 from electorate.data.bins import Bins
 from electorate.data.distinct_rows import group_rows, keys_of, keys_of_table, mass_of
 from electorate.data.weights import Weights
@@ -40,7 +41,7 @@ class DistinctBins:
 
     def start(self, group: NDArray[np.int64]) -> None:
         """group[label]: 0 or 1, as the program sees it."""
-        self.shard._see(group)
+        self.shard.group_labels(group)
         self.signs = signs_of(self.shard)
 
     def sums(self, weights: Floats) -> Sums:
@@ -56,7 +57,7 @@ class DistinctBins:
         shard = self.shard
         shard.state = np.zeros((1, len(shard.grid)))
         gains = np.repeat(outputs[None, None, :, 0], shard.n_groups, axis=1)
-        shard.apply(Change(voter.splits, voter.leaves, gains))
+        shard.apply(Booster(), Change(voter.splits, voter.leaves, gains))
         return np.asarray(shard.state[0])
 
 
@@ -70,7 +71,7 @@ class DistinctRows(Rows):
         self.dual = np.empty(0)
 
     def start(self, group: NDArray[np.int64]) -> None:  # type: ignore[override]
-        self.shard._see(group)
+        self.shard.group_labels(group)
         self.signs = signs_of(self.shard)
 
     def sums(self, weights: Floats) -> Sums:

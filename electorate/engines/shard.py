@@ -1,54 +1,35 @@
 """A shard: a block of examples with its binned features and its state. Vectors over examples live here only.
 
-Rows are sorted by label, so that sums per label cost no more than plain ones. A shard does not know which
-algorithm is running: it adds gains to state, asks the booster for elementwise numbers, and sums on the grid.
+Rows are sorted by label, so that sums per label cost no more than plain ones. A shard does not depend on the algorithm:
+it adds gains to the state, gets elementwise numbers from the booster's channels, and sums them on the grid.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block, similar_sizes
 from electorate.data.buffers import BlockReader
 from electorate.data.table import Table, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing
-from electorate.engines.vote_bits import Kept
+from electorate.engines.vote_bits import StoredVotes
 from electorate.messages import ROOT, Change, Split, Sums
 
-CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is heard between two calls
-ROWS_AT_ONCE = 16_000  # asked of a booster: what it makes of them fits a core's cache, and room that is used again
+CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is noticed between two calls
+ROWS_AT_ONCE = 16_000  # of a booster's channels: sized so that temporaries fit in L2 and their buffer is reused
 SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
-MOST_HISTOGRAMS = 16  # of a growing tree that have room for good
+MOST_HISTOGRAMS = 16  # of a growing tree whose buffers are reused
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
 NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
-
-
-class Elementwise(Protocol):
-    """What a shard asks of a booster: functions of an example's state, row by row."""
-
-    @property
-    def n_states(self) -> int: ...
-
-    @property
-    def floor_row(self) -> int:
-        """The row of the state that the floor is for."""
-        ...
-
-    def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-        """The number whose sums steer the search: exp(floor - state), say; the loop sees to it that sums fit."""
-        ...
-
-    def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
-        """Which examples of this label the ensemble gets wrong."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -57,7 +38,7 @@ class Node:
 
     low: int
     starts: NDArray[np.int64]
-    histogram: NDArray[np.int64] | None = None  # kept where the children are found by subtraction
+    histogram: NDArray[np.int64] | None = None  # where the children's are found by subtraction
 
     @property
     def n_rows(self) -> int:
@@ -72,14 +53,14 @@ class Growth:
     """
 
     order: NDArray[np.uint32]
-    n_histograms: int = 0  # that have room of the shard's
+    n_histograms: int = 0  # in buffers of the shard
     nodes: dict[int, Node] = field(default_factory=dict)
-    asked: dict[int, Split] = field(default_factory=dict)  # by node
+    splits: dict[int, Split] = field(default_factory=dict)  # by node
 
     def part_of(self, splits: list[Split]) -> bool:
-        """Whether all that was asked so far is among these questions: else the rows lie as another tree left them."""
+        """Whether all splits so far are among these: otherwise the rows are ordered by another tree."""
         wanted = {split.node: split for split in splits}
-        return all(node in wanted and split.same_as(wanted[node]) for node, split in self.asked.items())
+        return all(node in wanted and split.same_as(wanted[node]) for node, split in self.splits.items())
 
 
 class Shard:
@@ -112,23 +93,23 @@ class Shard:
         self.grid = np.empty(codes.shape[1], dtype=np.int64)
         self.state = np.empty((0, codes.shape[1]))
         self.buffers: dict[str, NDArray[Any]] = {}
-        self.histograms: list[NDArray[np.int64]] = []  # room for those of a growing tree
+        self.histograms: list[NDArray[np.int64]] = []  # buffers for those of a growing tree
         self.root_histogram: NDArray[np.int64] | None = None
         self.growth: Growth | None = None
-        self.kept: Kept | None = None
-        self.nothing = Split(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # a constant voter's
-        self._see(np.arange(len(starts) - 1))
+        self.votes: StoredVotes | None = None
+        self.no_split = Split(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # of a constant voter
+        self.group_labels(np.arange(len(starts) - 1))
 
     # ------------------------------------------------------------ a round
 
-    def start(self, booster: Elementwise, group: NDArray[np.int64] | None = None) -> None:
-        """Forget all voters. group[label]: labels that the booster is to see as one."""
-        self._see(np.arange(len(self.starts) - 1) if group is None else group)
-        self.kept = Kept(self.codes.shape[1]) if getattr(booster, "keeps", False) else None
+    def start(self, booster: Booster, group: NDArray[np.int64] | None = None) -> None:
+        """Forget all voters. group[label]: labels that are one for the booster."""
+        self.group_labels(np.arange(len(self.starts) - 1) if group is None else group)
+        self.votes = StoredVotes(self.codes.shape[1]) if booster.keeps_votes else None
         self.state = np.zeros((booster.n_states, self.codes.shape[1]))
 
-    def _see(self, group: NDArray[np.int64]) -> None:
-        """spans: rows low..high are of the label that the booster sees."""
+    def group_labels(self, group: NDArray[np.int64]) -> None:
+        """Set the label of the booster for every label of the rows. spans: rows low..high are of one such label."""
         self.group = group
         self.histograms = []
         self.n_groups = int(group.max(initial=0)) + 1
@@ -141,42 +122,43 @@ class Shard:
             for at in range(low, high, ROWS_AT_ONCE)
         ]
 
-    def replay(self, booster: Elementwise, changes: list[Change]) -> float:
-        """Apply changes without summing; the lowest number of the floor's row after them."""
+    def replay(self, booster: Booster, changes: list[Change]) -> float:
+        """Apply changes without summing; return the lowest margin after them."""
         for change in changes:
-            self.apply(change)
-        return float(self.state[booster.floor_row].min()) if len(self.grid) else np.inf
+            self.apply(booster, change)
+        return float(self.state[booster.margin_row].min(initial=np.inf))
 
-    def advance(self, booster: Elementwise, change: Change | None, floor: float, search: bool) -> Sums:
-        """Apply a change, then sum. Without `search` the histogram stays empty."""
+    def advance(self, booster: Booster, change: Change | None, floors: Floors = NO_FLOORS, search: bool = True) -> Sums:
+        """Apply a change, then sum. Without `search` the histograms stay empty."""
         if change is not None:
-            self.apply(change)
-        second = hasattr(booster, "second")
-        sums = self._weigh(booster, floor, second)
+            self.apply(booster, change)
+        sums = self._weigh(booster, floors)
         self.root_histogram = self.histogram(self.grid) if search else None
         if self.root_histogram is not None:
             sums.histogram = self.by_column(self.root_histogram)
-            if sums.more is not None and self.kept is None:
+            if sums.more is not None and booster.channels[1].searched:
                 sums.more.histogram = self.by_column(self.histogram(self.second_grid))
         return sums
 
-    def _weigh(self, booster: Elementwise, floor: float, second: bool) -> Sums:
-        """The booster's channel, or two of them, onto the grid, block by block; sums without histograms."""
-        totals, seconds, wrong = np.zeros(self.n_groups, dtype=np.int64), np.zeros(self.n_groups, dtype=np.int64), 0
-        if second:
+    def _weigh(self, booster: Booster, floors: Floors) -> Sums:
+        """Put the booster's channels onto the grid, block by block; sums without histograms."""
+        channels, grids, wrong = booster.channels, [self.grid], 0
+        if len(channels) > 1:
             self.second_grid = self._buffer("second_grid", len(self.grid), np.int64)
+            grids.append(self.second_grid)
+        totals = np.zeros((len(channels), self.n_groups), dtype=np.int64)
         for low, high, label in self.blocks:
             state = self.state[:, low:high]
-            channel = booster.channel(state, floor)
-            other = booster.second(state, channel, floor) if second else None  # type: ignore[attr-defined]
-            totals[label] += self._quantise(channel, low, high, self.grid)
-            if other is not None:
-                seconds[label] += self._quantise(other, low, high, self.second_grid)
-            wrong += self._count(booster.wrong(state, label), low, high)
-        return Sums(NOTHING, totals, wrong, Sums(NOTHING, seconds, 0) if second else None)
+            first = channels[0].values(state, floors, None)
+            found = [first, *(channel.values(state, floors, first) for channel in channels[1:])]
+            for number, (values, grid) in enumerate(zip(found, grids, strict=True)):
+                totals[number, label] += self._quantise(values, low, high, grid)
+            missed = booster.wrong(state, label)
+            wrong += int(self.counts[low:high][missed].sum()) if len(self.counts) else int(np.count_nonzero(missed))
+        return Sums(NOTHING, totals[0], wrong, Sums(NOTHING, totals[1], 0) if len(channels) > 1 else None)
 
     def _quantise(self, channel: NDArray[np.float64], low: int, high: int, grid: NDArray[np.int64]) -> int:
-        """A channel of the rows low..high, which may be overwritten, onto a grid; its sum."""
+        """Put a channel of the rows low..high, which may be overwritten, onto a grid; return its sum."""
         if self.real is not None:
             channel *= self.real[low:high]
         total = np.empty(1, dtype=np.int64)
@@ -184,57 +166,48 @@ class Shard:
         kernels.quantise(channel, self.times[low:high], self.scale, ends, grid[low:high], total)
         return int(total[0])
 
-    def _count(self, missed: NDArray[np.bool_], low: int, high: int) -> int:
-        return int(self.counts[low:high][missed].sum()) if len(self.counts) else int(np.count_nonzero(missed))
-
     def _buffer(self, name: str, size: int, kind: type) -> NDArray[Any]:
-        """Room that is used again: new pages from the system cost as much as the work itself."""
+        """A buffer that is reused: new pages from the system cost as much as the work itself."""
         found = self.buffers.get(name)
         if found is None or len(found) < size:
             found = self.buffers[name] = np.empty(size, dtype=kind)
         return found
 
     def both_left(self, split: Split) -> Any:
-        """[channel, label, column, bin] of the rows on the left of a question at the root, of both channels."""
+        """[channel, label, column, bin] of the rows on the left of a split at the root, of both channels."""
         left = self.left(split)
         sums = [self.histogram(np.where(left, grid, 0)) for grid in (self.grid, self.second_grid)]
         return self.by_column(np.stack(sums))
 
-    def apply(self, change: Change) -> None:
-        """Add the gains of a voter; where awards are kept, from them."""
-        if self.kept is None or change.kept is None:
+    def apply(self, booster: Booster, change: Change) -> None:
+        """Add the gains of a voter; of a stored one, from its awards."""
+        if self.votes is None or change.stored is None:
             self._add(change, change.gains, self.state)
             return
-        self.keep(change)
-        self.state[0] += self.kept.votes(change.kept.number, change.kept.size)
+        self.store(change)
+        self.state[0] += self.votes.gains(change.stored.number, change.stored.size)
 
-    def keep(self, change: Change) -> None:
-        """Keep what a new voter says of these rows."""
-        assert self.kept is not None
-        assert change.kept is not None
-        if change.kept.number == len(self.kept):
+    def store(self, change: Change) -> None:
+        """Store the awards of a new voter."""
+        assert self.votes is not None
+        assert change.stored is not None
+        if change.stored.number == len(self.votes):
             award = np.zeros((1, len(self.grid)))
-            self._add(change, change.kept.awards[None], award)
-            self.kept.add(award[0], change.kept.signs)
+            self._add(change, change.stored.awards[None], award)
+            self.votes.add(award[0], change.stored.signs)
 
     def edges(self) -> NDArray[np.int64]:
-        """[voter]: of those kept, the sums of weight times award."""
-        assert self.kept is not None
-        return self.kept.edges(self.grid, self.times)
+        """[voter]: of those stored, the sums of weight times award."""
+        assert self.votes is not None
+        return self.votes.edges(self.grid, self.times)
 
-    def along(self, booster: Elementwise, number: int, size: float, floor: float) -> NDArray[np.int64]:
-        """Of a kept voter, if it took one more step: the sum of the weights after it, and of weight times award."""
-        assert self.kept is not None
-        channel = booster.channel(self.state + self.kept.votes(number, size), floor)
+    def along(self, booster: Booster, number: int, size: float, floors: Floors) -> NDArray[np.int64]:
+        """Of a stored voter after one more step: the sum of the weights, and of weight times award."""
+        assert self.votes is not None
+        channel = booster.channels[0].values(self.state + self.votes.gains(number, size), floors, None)
         grid = np.empty_like(self.grid)
         total = self._quantise(channel, 0, len(grid), grid)
-        bits, _ = self.kept.places[number]
-        award = self.kept.award(number)
-        if bits:
-            return np.array([total, 2 * int(grid[award > 0].sum()) - total])
-        each = self.times if len(self.times) else np.ones(len(grid), dtype=np.int64)
-        edge = int((np.rint(award * (grid // each)).astype(np.int64) * each).sum())
-        return np.array([total, edge])
+        return np.array([total, self.votes.edge(number, grid, self.times)])
 
     def _add(self, change: Change, gains: NDArray[np.float64], state: NDArray[np.float64]) -> None:
         """gains[state, label, leaf]: by the bins of one column for a stump, else leaf by leaf."""
@@ -243,75 +216,77 @@ class Shard:
         if not change.splits:
             self.growth = None
         if self.growth is None and len(change.splits) <= 1:
-            for split in change.splits or [self.nothing]:
-                codes, on_left = self.asked(split)
+            for split in change.splits or [self.no_split]:
+                codes, on_left = self.codes_of(split)
                 kernels.add_gains(codes, (~on_left).view(np.uint8), all_gains, self.starts, state)
             return
         growth = self._growth()
         number = {leaf: place for place, leaf in enumerate(change.leaves)}
+
+        def add(node: Node, split: Split, places: list[int]) -> None:
+            codes, on_left = self.codes_of(split)
+            sides = np.ascontiguousarray(all_gains[:, :, places])
+            kernels.add_gains_of(growth.order, node.low, node.starts, codes, on_left.view(np.uint8), sides, state)
+
         for split in change.splits:
             if split.left in growth.nodes:
                 continue
             if split.left in number and split.right in number:  # the rows need not move any more
-                sides = np.ascontiguousarray(all_gains[:, :, [number.pop(split.right), number.pop(split.left)]])
-                node, (codes, on_left) = growth.nodes[split.node], self.asked(split)
-                kernels.add_gains_of(growth.order, node.low, node.starts, codes, on_left.view(np.uint8), sides, state)
+                add(growth.nodes[split.node], split, [number.pop(split.right), number.pop(split.left)])
             else:
-                self._part(growth, split)
+                self._partition(growth, split)
         for leaf, place in number.items():
-            node, (codes, on_left) = growth.nodes[leaf], self.asked(self.nothing)
-            mine = np.ascontiguousarray(all_gains[:, :, [place, place]])
-            kernels.add_gains_of(growth.order, node.low, node.starts, codes, on_left.view(np.uint8), mine, state)
+            add(growth.nodes[leaf], self.no_split, [place, place])
         self.growth = None
 
     # ------------------------------------------------------------ growing a tree
 
     def split(self, splits: list[Split]) -> Any:
-        """Part the rows of some nodes; the histograms [question, label, column, bin] of their left children.
+        """Partition the rows of some nodes; the histograms [split, label, column, bin] of their left children.
 
-        The child with fewer rows here is summed, the other is the difference; which one is nobody's business.
+        The child with fewer rows here is summed, the other is the difference; callers cannot tell which.
         """
-        if self.growth is not None and any(split.node in self.growth.asked for split in splits):
-            self.growth = None  # another tree begins
-        growth = self._growth()
+        growth = self._growth_for(splits)
         found = [self._split(growth, split) for split in splits]
         if self.bundles is None and self.packing is None:
             return np.stack(found)
         size = len(found) * found[0].size
-        room = self._buffer("found", size, np.int64)[:size].reshape(len(found), *found[0].shape)
-        return self.by_column(np.stack(found, out=room))
+        buffer = self._buffer("found", size, np.int64)[:size].reshape(len(found), *found[0].shape)
+        return self.by_column(np.stack(found, out=buffer))
 
     def look(self, splits: list[Split], of_rows: bool = False) -> Any:
-        """Histograms [question, label, column, bin] of the left sides of tests that may be asked; no rows move.
+        """Histograms [split, label, column, bin] of the left sides of candidate splits; no rows move.
 
         of_rows: count rows instead of summing weights.
         """
-        if self.growth is not None and any(split.node in self.growth.asked for split in splits):
-            self.growth = None  # left over from another tree
-        growth, grid = self._growth(), self.weights.rows if of_rows else self.grid
+        growth, grid = self._growth_for(splits), self.weights.rows if of_rows else self.grid
         found = [self._histogram_of(*self._left_of(growth, split), grid) for split in splits]
         return self.by_column(np.stack(found) if len(found) > 1 else found[0][None])
 
+    def _growth_for(self, splits: list[Split]) -> Growth:
+        """The growing tree, or a new one where these nodes are split already."""
+        if self.growth is not None and any(split.node in self.growth.splits for split in splits):
+            self.growth = None
+        return self._growth()
+
     def _left_of(self, growth: Growth, split: Split) -> tuple[Growth, Node]:
-        """The rows on the left of a question, outside the growing tree; with no claim on its buffers."""
+        """The rows on the left of a split, outside the growing tree and its buffers."""
         node = growth.nodes[split.node]
-        codes, on_left = self.asked(split)
+        codes, on_left = self.codes_of(split)
         rows = growth.order[node.low : node.low + node.n_rows]
         left = on_left[codes[rows]]
         starts = np.concatenate([[0], np.cumsum(left)])[node.starts]
         return Growth(rows[left], MOST_HISTOGRAMS), Node(0, starts)
 
     def count_rows(self, nodes: list[int]) -> Any:
-        """[node, column, bin]: how many rows, for families that ask for a least number of them."""
+        """[node, column, bin]: how many rows, for families that need a least number of them."""
         growth, rows = self._growth(), self.weights.rows
         counts = [self._histogram_of(growth, growth.nodes[node], rows) for node in nodes]
         return self.by_column(np.stack(counts).sum(axis=1))
 
     def leaf_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
         """[leaf, label]: how many rows, of whatever weight."""
-        self._forget_other(splits)
-        growth = self._growth()
-        self._part_all(growth, splits)
+        growth = self._grown(splits)
         rows = np.zeros((len(leaves), self.n_groups), dtype=np.int64)
         for number, leaf in enumerate(leaves):
             np.add.at(rows[number], self.group, np.diff(growth.nodes[leaf].starts))
@@ -319,19 +294,21 @@ class Shard:
 
     def leaf_of_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
         """The leaf, by its place in `leaves`, of every row."""
-        self._forget_other(splits)
-        growth = self._growth()
-        self._part_all(growth, splits)
+        growth = self._grown(splits)
         found = np.empty(len(self.grid), dtype=np.int64)
         for number, leaf in enumerate(leaves):
             node = growth.nodes[leaf]
             found[growth.order[node.low : node.low + node.n_rows]] = number
         return found
 
-    def _part_all(self, growth: Growth, splits: list[Split]) -> None:
+    def _grown(self, splits: list[Split]) -> Growth:
+        """The tree of all these splits."""
+        self._forget_other(splits)
+        growth = self._growth()
         for split in splits:
             if split.left not in growth.nodes:
-                self._part(growth, split)
+                self._partition(growth, split)
+        return growth
 
     def _forget_other(self, splits: list[Split]) -> None:
         """Families may try several trees and choose one that is not the last."""
@@ -348,23 +325,24 @@ class Shard:
 
     def _split(self, growth: Growth, split: Split) -> NDArray[np.int64]:
         whole = growth.nodes[split.node].histogram
-        left, right = self._part(growth, split)
+        left, right = self._partition(growth, split)
         if whole is None:
             return self._histogram_of(growth, left, self.grid)
         smaller = left if left.n_rows <= right.n_rows else right
         one = self._histogram_of(growth, smaller, self.grid)
-        room = self._room_for(growth, whole.shape) if split.node == ROOT else whole
-        other = np.subtract(whole, one, out=room)
+        buffer = self._histogram_buffer(growth, whole.shape) if split.node == ROOT else whole
+        other = np.subtract(whole, one, out=buffer)
         of_left, of_right = (one, other) if smaller is left else (other, one)
         growth.nodes[split.left] = Node(left.low, left.starts, of_left)
         growth.nodes[split.right] = Node(right.low, right.starts, of_right)
         return of_left
 
-    def _part(self, growth: Growth, split: Split) -> tuple[Node, Node]:
+    def _partition(self, growth: Growth, split: Split) -> tuple[Node, Node]:
+        """Move the rows of a node to its left and right child."""
         node = growth.nodes[split.node] = replace(growth.nodes[split.node], histogram=None)
-        growth.asked[split.node] = split
+        growth.splits[split.node] = split
         starts = np.empty_like(node.starts)
-        codes, on_left = self.asked(split)
+        codes, on_left = self.codes_of(split)
         before, spare = growth.order, self._buffer("spare", len(self.grid), np.uint32)
         growth.order = self._buffer("order", len(self.grid), np.uint32)
         n_left = kernels.split_rows(before, node.low, node.starts, codes, on_left, growth.order, spare, starts)
@@ -374,7 +352,7 @@ class Shard:
 
     def _histogram_of(self, growth: Growth, node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         if self.codes.shape[2] == 4 and self.as_labelled:
-            sums = self._room_for(growth, (self.n_groups, self.n_columns, self.width))
+            sums = self._histogram_buffer(growth, (self.n_groups, self.n_columns, self.width))
             kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums, NOTHING)
             return sums
         sums = self._empty_histogram()
@@ -383,15 +361,15 @@ class Shard:
             fill(self.packed, grid, growth.order, node.low + first, node.low + last, sums[label])
         return sums
 
-    def _room_for(self, growth: Growth, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Room for one more histogram, which may be used again for the next tree."""
+    def _histogram_buffer(self, growth: Growth, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """A buffer for one more histogram, which the next tree reuses."""
         number, growth.n_histograms = growth.n_histograms, growth.n_histograms + 1
         if number < len(self.histograms) and self.histograms[number].shape == shape:
             return self.histograms[number]
-        room = np.empty(shape, dtype=np.int64)
+        buffer = np.empty(shape, dtype=np.int64)
         if number == len(self.histograms) < MOST_HISTOGRAMS:
-            self.histograms.append(room)
-        return room
+            self.histograms.append(buffer)
+        return buffer
 
     # ------------------------------------------------------------ sums over all rows
 
@@ -411,7 +389,7 @@ class Shard:
         return sums
 
     def by_column(self, histogram: NDArray[np.int64]) -> Any:
-        """[..., column, bin], as everybody else sees it; packed, if it is to be sent."""
+        """[..., column, bin], without bundles; packed, if it is to be sent."""
         if self.bundles is None:
             return histogram if self.packing is None else self.packing.pack(histogram)
         columns = PER_GROUP * groups_of(len(self.bundles.place))
@@ -424,13 +402,13 @@ class Shard:
         return out.reshape(*histogram.shape[:-2], columns, self.width)
 
     def pack(self, packing: Packing) -> None:
-        """From now on histograms are to be packed."""
+        """Pack all histograms from now on."""
         self.packing = packing
         if self.bundles is not None:
             self.cells = packing.place[self.bundles.cells]
 
-    def asked(self, split: Split) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """The stored column that a question is about, and which of its codes go left."""
+    def codes_of(self, split: Split) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The stored column of a split, and which of its codes go left."""
         column, on_left = split.column, split.on_left
         if self.bundles is not None:
             column, on_left = int(self.bundles.place[column]), on_left[self.bundles.bin_of[column]]
@@ -439,7 +417,7 @@ class Shard:
 
     def left(self, split: Split) -> NDArray[np.bool_]:
         """Which rows go left."""
-        codes, on_left = self.asked(split)
+        codes, on_left = self.codes_of(split)
         return np.asarray(on_left[codes])
 
     def _empty_histogram(self) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.densest_interval import Fetched, Held, Window, hunt, medians, together
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
+from electorate.engines.verbs import LocalShards, Merge
 from electorate.messages import ROOT, Heard, Moments, Split, Sums
 from electorate.threads import ThreadPool
 
@@ -180,7 +181,7 @@ class TargetShard(Shard):
         assert whole is not None
         if split.node == ROOT:
             self.root_histogram = None
-        left, right = self._part(growth, split)
+        left, right = self._partition(growth, split)
         smaller = left if left.n_rows <= right.n_rows else right
         if self.codes.shape[2] == 4 and self.share is None:
             one, other, rows = self._room(), whole, (growth.order, smaller.low, smaller.starts)
@@ -210,9 +211,7 @@ class TargetShard(Shard):
 
     def leaf_targets(self, splits: list[Split], leaves: list[int]) -> list[Leaf]:
         """Of every leaf, the targets in order and their weights."""
-        self._forget_other(splits)
-        growth = self._growth()
-        self._part_all(growth, splits)
+        growth = self._grown(splits)
         found = []
         for leaf in leaves:
             node = growth.nodes[leaf]
@@ -305,9 +304,7 @@ class TargetShard(Shard):
         return float(np.abs(self.said - self.y).max(initial=0.0))
 
     def _part_and_say(self, heard: Heard) -> None:
-        self._forget_other(heard.splits)
-        growth = self._growth()
-        self._part_all(growth, heard.splits)
+        growth = self._grown(heard.splits)
         doubts = bool(np.any(heard.outputs[:, 1] != 1))
         sure = np.ones(len(self.y)) if doubts else None
         for leaf, (value, confidence) in zip(heard.leaves, heard.outputs.tolist(), strict=True):
@@ -437,8 +434,10 @@ MERGES: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-class TargetThreads:
+class TargetThreads(LocalShards):
     """The shards that live in one place, one task per shard and exchange. kind: of shard."""
+
+    verbs: ClassVar[dict[str, Merge]] = MERGES
 
     def __init__(
         self,
@@ -452,11 +451,10 @@ class TargetThreads:
         cuts = [n * k // n_shards for k in range(n_shards + 1)]
         self.pool = pool
         self.n_rows = n
-        self.shards: list[TargetShard] = pool.map(lambda part: build_targets(targets, bins, part, kind), pairwise(cuts))
+        self.shards = pool.map(lambda part: build_targets(targets, bins, part, kind), pairwise(cuts))
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        """One exchange: what all shards answer, as one."""
-        return MERGES[name](self.pool.map(lambda shard: getattr(shard, name)(*arguments), self.shards))
+        return self.call(name, *arguments)
 
     def weights(self, floor: float, kappa: int) -> Array:
         """Of all rows as they were given, summing to 1; rows that are left out have none."""
@@ -476,8 +474,7 @@ class TargetsElsewhere:
     name: str
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        merged = MERGES[name](self.cluster.call(self.name, "ask", (name, *arguments)))
-        return merged if self.cluster.packing is None else self.cluster.packing.unpack(merged)
+        return self.cluster.call(self.name, name, arguments, MERGES)
 
 
 class TargetEngine:

@@ -1,4 +1,4 @@
-"""What voters said of the rows of a shard, kept for the whole run: one bit per row and voter that says +-1.
+"""The outputs of voters for the rows of a shard, stored for the whole run: one bit per row and voter that is +-1.
 
 For algorithms in which earlier voters compete again. Awards are y h: positive where a voter is right.
 """
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 
-VOTERS_AT_ONCE = 128  # in one block of bits
+VOTERS_PER_BLOCK = 128  # of bits
 UNITS = 2.0**40  # of the grid of votes
 
 
-class Kept:
+class StoredVotes:
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
         self.places: list[tuple[bool, int]] = []  # of each voter: whether as bits, and where
@@ -29,9 +29,9 @@ class Kept:
             self.places.append((False, len(self.reals)))
             self.reals.append(award.copy())
             return
-        block, place = divmod(self.n_bits, VOTERS_AT_ONCE)
+        block, place = divmod(self.n_bits, VOTERS_PER_BLOCK)
         if place == 0:
-            self.blocks.append(np.zeros((-(-self.n_rows // 8), VOTERS_AT_ONCE), dtype=np.uint8))
+            self.blocks.append(np.zeros((-(-self.n_rows // 8), VOTERS_PER_BLOCK), dtype=np.uint8))
         self.blocks[block][:, place] = np.packbits(award > 0, bitorder="little")
         self.places.append((True, self.n_bits))
         self.n_bits += 1
@@ -40,21 +40,27 @@ class Kept:
         bits, place = self.places[number]
         if not bits:
             return self.reals[place]
-        block, place = divmod(place, VOTERS_AT_ONCE)
+        block, place = divmod(place, VOTERS_PER_BLOCK)
         right = np.unpackbits(self.blocks[block][:, place], count=self.n_rows, bitorder="little")
         return np.where(right > 0, 1.0, -1.0)
 
-    def votes(self, number: int, size: float) -> NDArray[np.float64]:
+    def gains(self, number: int, size: float) -> NDArray[np.float64]:
         """Size times award, on the grid of votes."""
+        return np.rint(size * self.award(number) * UNITS) / UNITS
+
+    def edge(self, number: int, grid: NDArray[np.int64], times: NDArray[np.int64]) -> int:
+        """The sum of grid times award. A row that counts k times is rounded once."""
         award = self.award(number)
-        return np.rint(size * award * UNITS) / UNITS
+        if self.places[number][0]:
+            return 2 * int(grid[award > 0].sum()) - int(grid.sum())
+        each = times if len(times) else np.int64(1)
+        return int((np.rint(award * (grid // each)).astype(np.int64) * each).sum())
 
     def edges(self, grid: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[voter]: the sums of grid times award. A row that counts k times is rounded once."""
-        signs = np.zeros(len(self.blocks) * VOTERS_AT_ONCE, dtype=np.int64)
+        """[voter]: the same of all of them."""
+        signs = np.zeros(len(self.blocks) * VOTERS_PER_BLOCK, dtype=np.int64)
         for number, block in enumerate(self.blocks):
-            part = signs[number * VOTERS_AT_ONCE :][:VOTERS_AT_ONCE]
-            kernels.correlate_signs(block, grid, part)
+            kernels.correlate_signs(block, grid, signs[number * VOTERS_PER_BLOCK :][:VOTERS_PER_BLOCK])
         signs = 2 * signs - int(grid.sum())
         reals = np.zeros(len(self.reals), dtype=np.int64)
         if self.reals:

@@ -1,7 +1,5 @@
 """Discrete AdaBoost and SAMME, a drop-in replacement for scikit-learn's class."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
@@ -119,39 +117,6 @@ class AdaBoostClassifier(BoostedClassifier):
     >>> AdaBoostClassifier(n_estimators=100).fit(X, y).stop_reason_
     'n_estimators'
     """
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        scoring: str = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     _log_odds_factor = 1.0
 

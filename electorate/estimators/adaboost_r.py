@@ -1,7 +1,5 @@
 """AdaBoost_R: real-valued voters, weights without exponentials."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -120,39 +118,6 @@ class AdaBoostRClassifier(BoostedClassifier):
     """
 
     _one_vs_rest = True
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        scoring: str = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _booster(self, n_labels: int) -> Booster:
         return AdaBoostR(float(self.learning_rate))

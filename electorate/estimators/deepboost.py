@@ -14,14 +14,14 @@ from scipy.special import expit
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.deepboost import DeepBoost, DeepBoostOf
-from electorate.algorithms.losses import NAMED, Exponential, log_slope
+from electorate.algorithms.deepboost import DeepBoost
+from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.model.voter_view import Voters
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import ByRows
-from electorate.voters.deepboost_search import Rivals
+from electorate.voters.deepboost_search import DeepBoostSearch
 from electorate.voters.prices import Prices, shape_of
 from electorate.voters.trees import Trees
 
@@ -218,19 +218,16 @@ class DeepBoostClassifier(BoostedClassifier):
         return NAMED[self.loss] if isinstance(self.loss, str) else self.loss
 
     def _booster(self, n_labels: int) -> Booster:
-        phi = self._phi
-        kind = DeepBoost if isinstance(phi, Exponential) else DeepBoostOf
-        return kind(phi, self.lam == 0 and self.beta == 0)
+        return DeepBoost(self._phi, self.lam == 0 and self.beta == 0)
 
-    def _searching(self, bench: Any, booster: Any, past: Any) -> Rivals:
+    def _searching(self, bench: Any, booster: Any, past: Any) -> DeepBoostSearch:
         by_rows = isinstance(bench.family, ByRows)
         d = bench.family.X.shape[1] if by_rows else len(bench.bins.n_bins)
         shape = Shape(numeric=d) if by_rows else shape_of(bench.bins)
         prices = Prices(float(self.lam), float(self.beta), bench.engine.given, d, shape, self.complexity)
-        rivals = Rivals(bench.family, booster, prices, isinstance(self.loss, str))
-        rows = [past.trace.row(k + 1) for k in range(len(past.casts))]
-        rivals.resume(past.casts, rows)
-        return rivals
+        search = DeepBoostSearch(bench.family, booster, prices, isinstance(self.loss, str))
+        search.resume(past.casts, [past.trace.row(k + 1) for k in range(len(past.casts))])
+        return search
 
     def save(self, path: Any) -> None:
         if not isinstance(self.loss, str):

@@ -9,7 +9,7 @@ from electorate.algorithms.ebboost import EBBoost
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.vadaboost import Penalised
-from electorate.voters.ebboost_search import ByCost, refusal
+from electorate.voters.ebboost_search import EBBoostSearch, refusal
 
 
 class EBBoostClassifier(Penalised):
@@ -134,46 +134,11 @@ class EBBoostClassifier(Penalised):
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        lam: float | str = 0.5,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        scoring: str = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.lam = lam
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def _with_lam(self, lam: float, n_labels: int) -> Booster:
         return EBBoost(n_labels, float(self.learning_rate), lam)
 
-    def _searching(self, bench: Any, booster: Any, past: Any) -> ByCost:
-        return ByCost(bench.family, booster)
+    def _searching(self, bench: Any, booster: Any, past: Any) -> EBBoostSearch:
+        return EBBoostSearch(bench.family, booster)
 
     def _validate_family(self) -> None:
         super()._validate_family()

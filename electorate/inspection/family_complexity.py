@@ -100,7 +100,7 @@ def _by_bins(model: Any, X: Any) -> Trial:
         examples = Examples(table, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))
         engine = Threads(examples, bins, ThreadPool(1), 1)
         engine.start(booster)
-        sums = engine.advance(booster, None, 0.0)
+        sums = engine.advance(booster, None)
         voter = model._family().best(Search(sums, bins, engine.counts().sum(axis=0), engine))
         return 2 * right_weight(model._family(), voter) / sums.total - 1
 
@@ -118,7 +118,7 @@ def _by_rows(model: Any, X: Any) -> Trial:
         examples = Examples(None, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))  # type: ignore[arg-type]
         engine = Rows(examples, lambda voter: hearing.of(voter, numbers))
         engine.start(booster)
-        sums = engine.advance(booster, None, 0.0)
+        sums = engine.advance(booster, None)
         found = ByRows(model._family(), numbers, hearing, names).best(Search(sums, None, None, engine))  # type: ignore[arg-type]
         return float(np.mean(signs * found.fitted.outputs(numbers)))
 

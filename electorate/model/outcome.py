@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Step
-from electorate.messages import Change, KeptVoter
+from electorate.messages import Change, StoredVoter
 from electorate.model.trace import Row, Trace
 from electorate.voters.trees import Voter
 
@@ -28,10 +28,10 @@ class Cast:
     def change(self, booster: Booster) -> Change:
         gains = booster.gains(self.step, self.outputs)
         outside = None if self.voter.fitted is None else (self.voter.fitted, self.step)
-        kept = None
+        stored = None
         if self.voter.number is not None:
-            kept = KeptVoter(self.voter.number, self.step.size, awards_of(self.outputs))
-        return Change(self.voter.splits, self.voter.leaves, gains, outside, kept)
+            stored = StoredVoter(self.voter.number, self.step.size, awards_of(self.outputs))
+        return Change(self.voter.splits, self.voter.leaves, gains, outside, stored)
 
 
 @dataclass

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.real_adaboost import RealAdaBoost
 from electorate.data import inputs
 from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins
@@ -210,8 +209,7 @@ class RowBench(ClassifierBench):
 def _speech(model: Any, outline: Outline) -> Speech:
     classes = outline.classes
     booster = model._booster(len(classes))
-    exact = isinstance(booster, RealAdaBoost) and not booster.search
-    smoothing = float(np.finfo(np.float64).eps) if exact else 1.0 / outline.n_counted
+    smoothing = float(np.finfo(np.float64).eps) if booster.fixed_steps else 1.0 / outline.n_counted
     one_vs_rest = model._one_vs_rest and len(classes) > 2
     return Speech(np.arange(2) if one_vs_rest else classes, booster.leaves, smoothing)
 

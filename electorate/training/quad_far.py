@@ -56,7 +56,7 @@ class Means:
         if self.said is not None:
             engine.replay(Plain(), [Change(self.said.splits, self.said.leaves, -self.said.gains)])
         self.said = change
-        sums: Sums = engine.advance(Plain(), change, 0.0)
+        sums: Sums = engine.advance(Plain(), change)
         return sums
 
     def _correlations(self, sums: Sums) -> Floats:
@@ -102,7 +102,7 @@ class FarPool(StumpPool):
         self.engine.start(booster, self.runs[-1][0])
         changes = [self.change(j, -w, w) for j, w in last_weights(kept.places[:, 1], kept.moves[:, 0])]
         self.engine.replay(booster, changes)
-        wrong = self.engine.advance(booster, None, 0.0, False).wrong
+        wrong = self.engine.advance(booster, None, search=False).wrong
         rounds.run.train_error = wrong / int(self.counts[0].sum())
 
     def change(self, number: int, first: float, second: float) -> Change:

@@ -79,7 +79,7 @@ class BinSearcher:
         engine.start(self.booster, group)
         self.counts = engine.counts().sum(axis=0)
         self.mass = int(self.counts[0].sum())
-        self.sums = engine.advance(self.booster, None, 0.0)
+        self.sums = engine.advance(self.booster, None)
         self.one = self.sums.total
         self.found: list[Found] = []
         self.group = group
@@ -145,7 +145,7 @@ class BinSearcher:
         self._best = None
         if len(changes) > 1:
             self.engine.replay(self.booster, changes[:-1])
-        self.sums = self.engine.advance(self.booster, changes[-1] if changes else None, 0.0)
+        self.sums = self.engine.advance(self.booster, changes[-1] if changes else None)
 
     def _change(self, number: int, old: float, new: float) -> Change:
         cast = self.found[number].voter

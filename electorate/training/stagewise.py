@@ -11,46 +11,19 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.protocol import Booster, Step
+from electorate.algorithms.protocol import Booster, ExponentialLoss, Floors, Step
 from electorate.data.bins import Bins
+from electorate.engines.verbs import Engine
 from electorate.grid import LONGEST
-from electorate.messages import Change, Split, Sums
+from electorate.messages import Change
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Row, Trace
 from electorate.training.run import OTHER_DATA
+from electorate.training.scale import Scale
 from electorate.voters.trees import Search, Voter
 
 ALMOST_NOTHING = 2.0**-20
 NOTHING_LEFT = ("no_edge", "converged", "zero_gradient")  # the voter is not used
-MOST_TRIES = 2000  # 60,000 nats: no step is longer, and a state that is no number must not hang
-
-
-class Engine(Protocol):
-    """Where the shards live.
-
-    unit: grid units of a full channel on one count; n_counted: how many rows they stand for, whatever their scale.
-    """
-
-    unit: float
-    count: int  # how many rows count, repetitions included
-    full: int  # what sums on the grid may come to
-    n_counted: int
-
-    def start(self, booster: Booster, group: NDArray[np.int64] | None = None) -> None: ...
-
-    def counts(self) -> NDArray[np.int64]: ...
-
-    def replay(self, booster: Booster, changes: list[Change]) -> float: ...
-
-    def advance(self, booster: Booster, change: Change | None, floor: float, search: bool = True) -> Sums: ...
-
-    def split(self, splits: list[Split]) -> NDArray[np.int64]: ...
-
-    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]: ...
-
-    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
-
-    def leaf_rows(self, voter: Voter) -> NDArray[np.int64]: ...
 
 
 class Family(Protocol):
@@ -90,9 +63,7 @@ class Stagewise:
         self.reach = sum(cast.reach for cast in self.casts)
         before = self.trace.row(self.trace.n_rounds)["seconds"] if self.casts else 0.0
         self.started = time.perf_counter() - before
-        self.sums: Sums
-        self.floor: float
-        self.one: float  # the sum of the channel where its mean is 1
+        self.scale = Scale(setting.engine, setting.booster)
         self._replay()
         perfect = bool(self.casts) and setting.booster.perfect(self.casts[-1].step)
         self.ended = "perfect_voter" if perfect else None
@@ -113,42 +84,42 @@ class Stagewise:
         return reason
 
     def _round(self) -> str | None:
-        setting, trace = self.setting, self.trace
+        setting, trace, scale = self.setting, self.trace, self.scale
         engine, booster, family = setting.engine, setting.booster, setting.family
-        search = Search(self.sums, setting.bins, self.counts, engine, self.floor)
+        means = scale.means(self.mass * engine.unit)
+        search = Search(scale.sums, setting.bins, self.counts, engine, means, self.casts, scale.along)
         voter = family.best(search) if self.casts else _first(family, search)
         outputs = family.outputs(voter, engine.n_counted, booster.leaves)
         step = self._judge(voter, outputs)
         if step.stop in NOTHING_LEFT:
             return step.stop
-        cast = Cast(voter, booster.spoken(outputs), step)
+        cast = Cast(voter, booster.stored(outputs), step)
         change = cast.change(booster)
         if not any(change.gains.ravel().tolist()):
             return "no_edge"  # the step rounds to 0 on the grid of votes: all later rounds would be the same
         self.reach += cast.reach
         number = trace.n_rounds + 1
         refuse_far(self.reach, number, "use a lower learning_rate, or fewer n_estimators")
-        self.floor = booster.next_floor(self.floor, voter.sums, change.gains, engine)
-        more = step.stop is None and number < setting.n_estimators
-        self.sums, self.floor = exchange(engine, booster, change, self.floor, more)
+        scale.advance(change, voter, step.size, step.stop is None and number < setting.n_estimators)
+        self.casts.append(cast)
         row = {
             "step": step.size,
             "edge": step.edge,
             "error": step.error,
             **self._measured(),
             "n_voters": number,
-            "floor": float(self.floor),
+            **scale.columns(),
             "seconds": time.perf_counter() - self.started,
-            **booster.notes(self.sums, self.one, self.floor),
+            **booster.notes(scale.means(scale.one)),
+            **({} if voter.chosen is None else voter.chosen.notes),
         }
-        trace.add_round([(len(self.casts), step.size)], row)
-        self.casts.append(cast)
+        trace.add_round([(number - 1, step.size)], row)
         return step.stop
 
     def _judge(self, voter: Voter, outputs: NDArray[np.float64]) -> Step:
         """The booster's step. A perfect voter must be right on every row, also on those too light for the grid."""
-        if voter.step is not None:
-            return voter.step
+        if voter.chosen is not None:
+            return voter.chosen.step
         booster = self.setting.booster
         step = booster.step(voter.sums, outputs)
         if step.stop == "perfect_voter":
@@ -158,19 +129,20 @@ class Stagewise:
         return step
 
     def _measured(self) -> Row:
-        objective = self.setting.booster.measured(self.sums, self.one, self.floor)
-        return {"objective": objective, "train_error": self.sums.wrong / self.mass}
+        chosen = self.casts[-1].voter.chosen
+        objective = self.setting.booster.objective(
+            self.scale.means(self.scale.one), 0.0 if chosen is None else chosen.penalty
+        )
+        return {"objective": objective, "train_error": self.scale.sums.wrong / self.mass}
 
     def _replay(self) -> None:
-        """The sums after the voters so far, on the grid they had after the last round, and what a mean of 1 is."""
-        engine, booster = self.setting.engine, self.setting.booster
-        self.sums, self.floor = exchange(engine, booster, None, 0.0, not self.casts)
-        self.one = self.sums.total * math.exp(-self.floor)
+        """Sum after the voters so far, on the grid that the sums were on after the last round."""
+        self.scale.start(search=not self.casts)
         if self.casts:
-            engine.replay(booster, [cast.change(booster) for cast in self.casts])
+            booster = self.setting.booster
+            self.setting.engine.replay(booster, [cast.change(booster) for cast in self.casts])
             last = self.trace.row(self.trace.n_rounds)
-            self.floor = booster.resumed(last, self.floor)
-            self.sums = engine.advance(booster, None, self.floor)
+            self.scale.resume(last)
             refuse_other(last, self._measured())
 
 
@@ -207,40 +179,7 @@ def _first(family: Family, search: Search) -> Voter:
     return family.constant(search)
 
 
-def exchange(engine: Engine, booster: Booster, change: Change | None, floor: float, search: bool) -> tuple[Sums, float]:
-    """One exchange; another where the booster then knows a better floor."""
-    sums, before = engine.advance(booster, change, floor, search and getattr(floor, "search", True)), None
-    for _ in range(MOST_TRIES):
-        better = booster.better_floor(floor, sums, before, engine)
-        if better is None:
-            break
-        floor, before = better, sums
-        sums = engine.advance(booster, None, floor, search and getattr(floor, "search", True))
-    return sums, floor
-
-
 # ---------------------------------------------------------------- validation
-
-
-@dataclass(frozen=True)
-class ExponentialLoss:
-    """Elementwise as the booster, but the channel is the exponential loss exp(-margin) of the votes."""
-
-    booster: Booster
-
-    @property
-    def n_states(self) -> int:
-        return self.booster.n_states
-
-    @property
-    def floor_row(self) -> int:
-        return self.booster.margin_row
-
-    def channel(self, state: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-        return np.exp(floor - state[self.floor_row])
-
-    def wrong(self, state: NDArray[np.float64], label: int) -> NDArray[np.bool_]:
-        return self.booster.wrong(state, label)
 
 
 class ValidationScore:
@@ -255,8 +194,8 @@ class ValidationScore:
         self.mass = int(engine.counts()[:, 0].sum())
 
     def __call__(self, trace: Trace, number: int) -> float:
-        floor = self.engine.replay(self.loss, [self.method.change(number - 1)])  # type: ignore[arg-type]
-        sums = self.engine.advance(self.loss, None, floor, search=False)  # type: ignore[arg-type]
+        lowest = self.engine.replay(self.method.setting.booster, [self.method.change(number - 1)])
+        sums = self.engine.advance(self.loss, None, Floors((lowest,)), search=False)
         if self.scoring == "error":
             return sums.wrong / self.mass
-        return sums.total / (self.mass * self.engine.unit) * math.exp(min(-floor, 700.0))
+        return sums.total / (self.mass * self.engine.unit) * math.exp(min(-lowest, 700.0))

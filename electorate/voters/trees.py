@@ -4,6 +4,7 @@ The driver finds the split of every open node from its histogram; the shards par
 histograms of the left children; the right ones are what is left of the parents'.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from electorate.algorithms.protocol import Mean, Step
 from electorate.data.bins import Bins
 from electorate.messages import ROOT, Split, Sums
 from electorate.theory import complexity
@@ -23,6 +25,21 @@ from electorate.voters.splits import ANY_ROWS, Finder, Found, SplitFinder, least
 
 MANY_LEVELS = 2**31
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
+Groups = list[tuple[int, float]]  # sums of examples that gain the same, with what they gain
+
+
+@dataclass(frozen=True)
+class ChosenStep:
+    """A step that came with the search.
+
+    bounds: per channel, what bounds its sum after the step: None for the leaves of the voter, groups of examples, or
+    the logarithm of a bound on its mean. penalty: the price of all voters after it. notes: for the history.
+    """
+
+    step: Step
+    bounds: tuple[Groups | float | None, ...] = (None,)
+    penalty: float = 0.0
+    notes: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -39,7 +56,7 @@ class Voter:
     fitted: Any = None
     said: NDArray[np.float64] | None = None
     member: int = 0  # of a union: the family it comes from
-    step: Any = None  # the booster's, where the search has settled it
+    chosen: ChosenStep | None = None  # where the search has chosen the step too
     number: int | None = None  # among the voters that the shards keep
 
 
@@ -61,7 +78,9 @@ class Search:
     bins: Bins
     counts: NDArray[np.int64]  # [column, bin]
     engine: Splitter
-    floor: float = 0.0  # of the sums
+    means: Sequence[Mean] = ()  # of the booster's channels
+    past: Sequence[Any] = ()  # the voters of earlier rounds, each with its step
+    along: Callable[[int, float], float] | None = None  # edge of a stored voter after a step, over the sum of weights
     signed: bool = False  # the sums are of residuals, which may be negative: only the edge makes sense of them
 
 

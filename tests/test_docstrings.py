@@ -1,0 +1,66 @@
+"""Every public class and function documents all of its parameters, in order, in numpydoc's format."""
+
+import inspect
+import re
+
+import pytest
+
+import electorate
+from electorate.registry import ALGORITHMS, FAMILIES
+
+OBJECTS = {name: getattr(electorate, name) for name in electorate.__all__ if name != "__version__"}
+ESTIMATOR_SECTIONS = ("Parameters", "Attributes", "See Also", "References", "Examples")
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """The lines of each section of a docstring."""
+    lines = inspect.cleandoc(text).split("\n")
+    found: dict[str, list[str]] = {}
+    for number, line in enumerate(lines[:-1]):
+        if line and set(lines[number + 1]) == {"-"}:
+            found[line] = []
+        elif found and set(line) != {"-"}:
+            found[list(found)[-1]].append(line)
+    return found
+
+
+def entries(lines: list[str]) -> list[str]:
+    """The names that a section describes; `a, b : type` describes two."""
+    heads = [re.match(r"([\w*, ]+) : \S", line) for line in lines]
+    return [name.strip() for head in heads if head for name in head[1].split(",")]
+
+
+def parameters(value: object) -> list[str]:
+    return [name for name in inspect.signature(value).parameters if name not in ("self", "args", "kwargs")]
+
+
+def takes_parameters(value: object) -> bool:
+    return callable(value) and not (isinstance(value, type) and issubclass(value, BaseException))
+
+
+@pytest.mark.parametrize("name", [name for name, value in OBJECTS.items() if takes_parameters(value)])
+def test_every_parameter_is_described(name):
+    value = OBJECTS[name]
+    assert value.__doc__, name
+    wanted = parameters(value)
+    found = entries(sections(value.__doc__).get("Parameters", []))
+    assert found == wanted
+
+
+@pytest.mark.parametrize("name", [name for name, value in OBJECTS.items() if inspect.isfunction(value)])
+def test_functions_say_what_they_return(name):
+    assert "Returns" in sections(OBJECTS[name].__doc__)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_estimators_have_all_sections(name):
+    found = sections(OBJECTS[name].__doc__)
+    assert [section for section in ESTIMATOR_SECTIONS if section not in found] == []
+    assert any(".. [1]" in line for line in found["References"])
+    others = [re.match(r"(\w+) : ", line)[1] for line in found["See Also"] if line.strip()]
+    assert all(hasattr(electorate, other) for other in others)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families_have_examples(name):
+    assert {"Parameters", "Examples"} <= set(sections(OBJECTS[name].__doc__)) or not parameters(OBJECTS[name])
