@@ -1,6 +1,8 @@
 """The model file: named arrays and a JSON header in one flat file, with nothing in it to execute.
-Written to a temporary file and then moved into place; read with every size checked before use.
-It knows nothing of boosting. The layout, byte by byte, is in docs/model_file.md."""
+
+Written to a temporary file and then moved into place; read with every size checked before use. The layout, byte by
+byte, is in docs/model_file.md.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +22,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from electorate.safe_write import replacing
-
-__all__ = [
-    "FORMAT",
-    "Contents",
-    "ModelFormatError",
-    "is_text",
-    "meta_value",
-    "read",
-    "read_bytes",
-    "require",
-    "write",
-    "write_bytes",
-]
 
 FORMAT = (1, 0)
 # Like PNG's magic: the first byte is not text, and a transfer that rewrites line ends shows.
@@ -77,12 +66,12 @@ class Contents:
 # ---------------------------------------------------------------- files
 
 
-def write(
-    path: str | os.PathLike[str],
-    kind: str,
-    meta: dict[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
-) -> None:
+def expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def write(path: str | os.PathLike[str], kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Save so that `path` holds the old file or the whole new one, whatever happens on the way.
 
     An OSError (disk full, read-only folder) goes through and leaves no temporary file. A symbolic
@@ -123,8 +112,7 @@ def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[An
     `meta` is JSON: dict with str keys, list or tuple (read back as a list), str, int of 64 bits,
     finite float, bool, None. ValueError for anything else, so that a file written can be read.
     """
-    if not all(isinstance(name, str) for name in arrays):
-        raise ValueError("array names must be str")
+    expect(all(isinstance(name, str) for name in arrays), "array names must be str")
     table: list[dict[str, Any]] = []
     blocks: list[Any] = []
     end = 0
@@ -135,13 +123,9 @@ def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[An
         # A flat view, not tobytes(): the only copy of the arrays is the one made by join.
         blocks += [bytes(offset - end), array.reshape(-1).view(np.uint8).data]
         end = offset + array.nbytes
-    return _assembled(_encoded_header(kind, meta, table), blocks, end)
-
-
-def _assembled(header: bytes, blocks: list[Any], data_length: int) -> bytes:
-    """Prefix, header, padding, blocks, and the hash of all of them."""
+    header = _encoded_header(kind, meta, table)
     start = _aligned(_PREFIX.size + len(header))
-    total = start + data_length + _HASH_LENGTH
+    total = start + end + _HASH_LENGTH
     _check_cost(header, total)
     prefix = _PREFIX.pack(MAGIC, *FORMAT, total, len(header))
     parts = [prefix, header, bytes(start - _PREFIX.size - len(header)), *blocks]
@@ -153,11 +137,9 @@ def _assembled(header: bytes, blocks: list[Any], data_length: int) -> bytes:
 
 def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """The array in the byte order and layout of the file, checked by the reader's own rules."""
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"{_shown(name)} is a {type(array).__name__}, not an array")
+    expect(isinstance(array, np.ndarray), f"{_shown(name)} is a {type(array).__name__}, not an array")
     dtype = array.dtype.newbyteorder("<")
-    if dtype.str not in DTYPES:
-        raise ValueError(f"array {_shown(name)} has dtype {array.dtype}, which cannot be stored")
+    expect(dtype.str in DTYPES, f"array {_shown(name)} has dtype {array.dtype}, which cannot be stored")
     stored = np.asarray(array, dtype=dtype, order="C")
     if dtype.kind == "b":  # a bool array may hold other bytes than 0 and 1 when it is a view
         stored = np.asarray(stored.view(np.uint8) != 0)
@@ -166,14 +148,11 @@ def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _encoded_header(kind: str, meta: dict[str, Any], table: list[dict[str, Any]]) -> bytes:
-    if not isinstance(kind, str):
-        raise ValueError(f"kind must be str, not {type(kind).__name__}")
-    if not isinstance(meta, dict):
-        raise ValueError(f"meta must be a dict, not {type(meta).__name__}")
+    expect(isinstance(kind, str), f"kind must be str, not {type(kind).__name__}")
+    expect(isinstance(meta, dict), f"meta must be a dict, not {type(meta).__name__}")
     header = {"arrays": table, "kind": kind, "meta": meta}
     _check_json(header, "header", 0)
-    text = json.dumps(header, sort_keys=True, allow_nan=False, separators=(",", ":"))
-    return text.encode("ascii")
+    return json.dumps(header, sort_keys=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 # ---------------------------------------------------------------- reading
@@ -188,8 +167,8 @@ def read_bytes(data: bytes, name: str) -> Contents:
         raise TypeError(f"expected bytes, not {type(data).__name__}")
     with _blaming(name):
         version, header_length = _check_prefix(data[: _PREFIX.size], len(data))
-        if hashlib.sha256(memoryview(data)[:-_HASH_LENGTH]).digest() != data[-_HASH_LENGTH:]:
-            raise ValueError("its hash does not agree with its bytes: the file is damaged")
+        same = hashlib.sha256(memoryview(data)[:-_HASH_LENGTH]).digest() == data[-_HASH_LENGTH:]
+        expect(same, "its hash does not agree with its bytes: the file is damaged")
         end = _PREFIX.size + header_length
         header = _decoded_header(data[_PREFIX.size : end], len(data))
         kind = _typed(header, "kind", str, "header")
@@ -212,32 +191,26 @@ def _blaming(name: str) -> Iterator[None]:
 
 def _check_prefix(prefix: bytes, size: int) -> tuple[tuple[int, int], int]:
     """The version and the header's length. Magic and version stay in place in every version."""
-    if not prefix.startswith(MAGIC[: len(prefix)]):
-        raise ValueError("not an electorate model file")
-    if len(prefix) < _PREFIX.size:
-        raise ValueError(f"cut short: it ends after {size} bytes")
+    expect(prefix.startswith(MAGIC[: len(prefix)]), "not an electorate model file")
+    expect(len(prefix) == _PREFIX.size, f"cut short: it ends after {size} bytes")
     _, major, minor, total, header_length = _PREFIX.unpack(prefix)
-    if major > FORMAT[0]:
-        raise ValueError(
-            f"format {major}.{minor} is newer than this version of electorate can read "
-            f"(up to {FORMAT[0]}.x); upgrade electorate to read it"
-        )
-    if major < 1:
-        raise ValueError(f"unknown format version {major}.{minor}")
-    if total > size:
-        raise ValueError(f"cut short: it has {size} of {total} bytes")
-    if total < size:
-        raise ValueError(f"{size - total} bytes follow its end")
-    if _aligned(_PREFIX.size + header_length) > size - _HASH_LENGTH:
-        raise ValueError(f"a header of {header_length} bytes does not fit into {size} bytes")
+    expect(
+        major <= FORMAT[0],
+        f"format {major}.{minor} is newer than this version of electorate can read (up to {FORMAT[0]}.x); upgrade "
+        "electorate to read it",
+    )
+    expect(major >= 1, f"unknown format version {major}.{minor}")
+    expect(total <= size, f"cut short: it has {size} of {total} bytes")
+    expect(total == size, f"{size - total} bytes follow its end")
+    inside = _aligned(_PREFIX.size + header_length) <= size - _HASH_LENGTH
+    expect(inside, f"a header of {header_length} bytes does not fit into {size} bytes")
     return (major, minor), header_length
 
 
 def _decoded_header(raw: bytes, size: int) -> dict[str, Any]:
-    """JSON with the doors closed that Python leaves open: NaN, repeated keys, endless numbers."""
+    """The header, without what Python's JSON reader allows: NaN, repeated keys, endless numbers."""
     _check_cost(raw, size)
-    if not raw.isascii():
-        raise ValueError("the header is not ASCII")
+    expect(raw.isascii(), "the header is not ASCII")
     _check_depth(raw)
     try:
         header = json.loads(
@@ -250,9 +223,8 @@ def _decoded_header(raw: bytes, size: int) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise ValueError(f"the header is not JSON: {error.msg} (byte {error.pos})") from None
     _check_json(header, "header", 0)
-    if not isinstance(header, dict):
-        raise ValueError("the header is not a JSON object")
-    return header
+    expect(isinstance(header, dict), "the header is not a JSON object")
+    return dict(header)
 
 
 def _check_depth(raw: bytes) -> None:
@@ -298,15 +270,12 @@ def _views(data: bytes, table: list[Any], header_end: int) -> dict[str, NDArray[
     _check_padding(data, header_end, start)
     end = start
     for entry in table:
-        if not isinstance(entry, dict):
-            raise ValueError("an entry of the array table is not a JSON object")
+        expect(isinstance(entry, dict), "an entry of the array table is not a JSON object")
         name = _typed(entry, "name", str, "an entry of the array table")
-        if name in arrays:
-            raise ValueError(f"array {_shown(name)} appears twice")
+        expect(name not in arrays, f"array {_shown(name)} appears twice")
         arrays[name] = _view(data, entry, start, end)
         end = start + _aligned(end - start) + arrays[name].nbytes
-    if end != len(data) - _HASH_LENGTH:
-        raise ValueError(f"{len(data) - _HASH_LENGTH - end} bytes belong to no array")
+    expect(end == len(data) - _HASH_LENGTH, f"{len(data) - _HASH_LENGTH - end} bytes belong to no array")
     return arrays
 
 
@@ -321,20 +290,17 @@ def _view(data: bytes, entry: dict[str, Any], start: int, end: int) -> NDArray[A
     code = _typed(entry, "dtype", str, where)
     shape = _typed(entry, "shape", list, where)
     offset = _typed(entry, "offset", int, where)
-    if code not in DTYPES:
-        raise ValueError(f"{where} has the unknown dtype {_shown(code)}")
+    expect(code in DTYPES, f"{where} has the unknown dtype {_shown(code)}")
     expected = _aligned(end - start)
-    if offset != expected:
-        raise ValueError(f"{where} is at offset {offset} and must be at {expected}")
+    expect(offset == expected, f"{where} is at offset {offset} and must be at {expected}")
     limit = len(data) - _HASH_LENGTH
     length = _check_shape(name, shape, DTYPES[code], limit - start)
     begin = start + offset
-    if begin + length > limit:
-        raise ValueError(f"{where} of shape {shape} does not fit into the file")
+    expect(begin + length <= limit, f"{where} of shape {shape} does not fit into the file")
     _check_padding(data, end, begin)
     array: NDArray[Any] = np.ndarray(shape, np.dtype(code), data, begin)
-    if code == "|b1" and array.view(np.uint8).max(initial=0) > 1:
-        raise ValueError(f"{where} is boolean and holds other bytes than 0 and 1")
+    boolean = code != "|b1" or array.view(np.uint8).max(initial=0) <= 1
+    expect(boolean, f"{where} is boolean and holds other bytes than 0 and 1")
     return array
 
 
@@ -346,24 +312,22 @@ def _aligned(position: int) -> int:
 
 
 def _check_padding(data: bytes, begin: int, end: int) -> None:
-    if any(data[begin:end]):
-        raise ValueError(f"the padding at byte {begin} is not zero")
+    expect(not any(data[begin:end]), f"the padding at byte {begin} is not zero")
 
 
-def _check_shape(name: str, shape: list[Any], itemsize: int, room: int) -> int:
+def _check_shape(name: str, shape: list[Any], itemsize: int, available: int) -> int:
     """The array's length in bytes, computed in Python integers, which do not overflow.
 
-    An empty array takes no room whatever its other dimensions are, so these are bounded as if it
+    An empty array takes no bytes whatever its other dimensions are, so these are bounded as if it
     were not empty: the caller may use one of them as a size.
     """
-    if len(shape) > MAX_DIMENSIONS:
-        raise ValueError(f"array {_shown(name)} has {len(shape)} dimensions, over {MAX_DIMENSIONS}")
-    if not all(type(size) is int and size >= 0 for size in shape):
-        raise ValueError(f"array {_shown(name)} has a shape that is not made of sizes")
-    if math.prod(max(size, 1) for size in shape) * itemsize > max(room, ALLOWANCE):
-        raise ValueError(f"array {_shown(name)} of shape {shape} is larger than the file")
-    length: int = math.prod(shape) * itemsize
-    return length
+    where = f"array {_shown(name)}"
+    expect(len(shape) <= MAX_DIMENSIONS, f"{where} has {len(shape)} dimensions, over {MAX_DIMENSIONS}")
+    sizes = all(type(size) is int and size >= 0 for size in shape)
+    expect(sizes, f"{where} has a shape that is not made of sizes")
+    fits = math.prod(max(size, 1) for size in shape) * itemsize <= max(available, ALLOWANCE)
+    expect(fits, f"{where} of shape {shape} is larger than the file")
+    return int(math.prod(shape) * itemsize)
 
 
 def _check_cost(header: bytes, size: int) -> None:
@@ -372,15 +336,10 @@ def _check_cost(header: bytes, size: int) -> None:
     Counts from above, in bytes of CPython objects: characters inside strings count as if they were
     punctuation, and every string as if it needed four bytes a character.
     """
-    cost = (
-        9 * len(header)
-        + 200 * header.count(b"{")
-        + 200 * header.count(b":")
-        + 96 * header.count(b"[")
-        + 64 * header.count(b",")
-    )
-    if cost > size + ALLOWANCE:
-        raise ValueError(f"a header of {len(header)} bytes is too large; long lists belong into arrays")
+    prices = {b"{": 200, b":": 200, b"[": 96, b",": 64}
+    cost = 9 * len(header) + sum(price * header.count(mark) for mark, price in prices.items())
+    fits = cost <= size + ALLOWANCE
+    expect(fits, f"a header of {len(header)} bytes is too large; long lists belong into arrays")
 
 
 def _check_json(value: Any, where: str, depth: int) -> None:
@@ -423,11 +382,10 @@ def _check_text(text: str, where: str) -> None:
 
 def _typed(mapping: dict[str, Any], key: str, type_: type[_T], where: str) -> _T:
     """The value under a key, of exactly this type: to JSON a bool is not a number."""
-    if key not in mapping:
-        raise ValueError(f"{where} lacks {_shown(key)}")
-    value = mapping[key]
-    if type(value) is not type_:
-        raise ValueError(f"{where}: {_shown(key)} must be {type_.__name__}, not {type(value).__name__}")
+    expect(key in mapping, f"{where} lacks {_shown(key)}")
+    value: _T = mapping[key]
+    right = type(value) is type_
+    expect(right, f"{where}: {_shown(key)} must be {type_.__name__}, not {type(value).__name__}")
     return value
 
 
@@ -442,18 +400,15 @@ def _shown(text: str) -> str:
 def require(contents: Contents, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """The array of this name if it has this dtype and shape (None: any size), or an error."""
     with _blaming(contents.source):
-        if name not in contents.arrays:
-            raise ValueError(f"array {_shown(name)} is missing")
+        expect(name in contents.arrays, f"array {_shown(name)} is missing")
         array = contents.arrays[name]
         wanted = np.dtype(dtype).newbyteorder("<")
-        if array.dtype != wanted:
-            raise ValueError(f"array {_shown(name)} must have dtype {wanted.str}, not {array.dtype.str}")
-        agrees = array.ndim == len(shape) and all(
-            size is None or size == actual for size, actual in zip(shape, array.shape, strict=True)
-        )
-        if not agrees:
-            text = ", ".join("any" if size is None else str(size) for size in shape)
-            raise ValueError(f"array {_shown(name)} must have shape ({text}), not {list(array.shape)}")
+        right = array.dtype == wanted
+        expect(right, f"array {_shown(name)} must have dtype {wanted.str}, not {array.dtype.str}")
+        pairs = list(zip(shape, array.shape, strict=False))
+        fits = array.ndim == len(shape) and all(size is None or size == actual for size, actual in pairs)
+        text = ", ".join("any" if size is None else str(size) for size in shape)
+        expect(fits, f"array {_shown(name)} must have shape ({text}), not {list(array.shape)}")
     return array
 
 

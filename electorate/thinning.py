@@ -5,9 +5,9 @@ held-out rows decides how many voters stay.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -20,26 +20,25 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from electorate import kernels
+from electorate.algorithms.lpboost import in_nu
 from electorate.data import inputs
 from electorate.data.seen_rows import seen_of
 from electorate.data.split import DrawCandidates, draw, hash_rows
 from electorate.data.weights import read_weights
-from electorate.engines.gram import PoolState
-from electorate.engines.shard import counts_of
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
 from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
 from electorate.grid import on_grid
 from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
-from electorate.model.voter_outputs import Picks, VoterOutputs, rows_of, voter_outputs_of
+from electorate.model.voter_outputs import Picks, count_rows, rows_of, voter_outputs_of
 from electorate.threads import ThreadPool
 from electorate.training.totally_corrective import (
-    Normal,
-    Said,
+    VoterMatrix,
+    counted_rows,
     first_of_each,
     lasso,
-    soft_margin,
+    pool_of_voters,
     weigh_linear,
     weigh_quadratic,
 )
@@ -47,63 +46,44 @@ from electorate.voters.instances import TakesInstances
 
 Floats = NDArray[np.float64]
 Strengths = Sequence[float]  # of regularisation, in (0, 1]
-Weigher = Callable[[Said, Strengths], Iterator[Floats]]  # alpha for each strength
 
 
-def _by_margin(said: Said, strengths: Strengths) -> Iterator[Floats]:
+def _by_margin(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """LPBoost with nu = strength."""
     for nu in strengths:
-        yield weigh_linear(said, soft_margin(said, nu), "auto", 1e-6).alpha
+        yield weigh_linear(said, in_nu(said.mass, nu), "auto", 1e-6).alpha
 
 
-def _by_square(said: Said, strengths: Strengths) -> Iterator[Floats]:
+def _by_square(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """RQPBoost with C = 1 / (strength^2 n), where n is the total weight of the rows."""
     for strength in strengths:
         yield weigh_quadratic(said, 1.0 / (strength**2 * float(said.mass.sum())), 1e-5).alpha
 
 
-def _by_lasso(said: Said, strengths: Strengths) -> Iterator[Floats]:
+def _by_lasso(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """QuadBoost-L1 with lam = strength times the smallest lam that empties the model."""
-    normal = Normal.of(said)
-    empty = float(np.abs(normal.mu).max(initial=0.0))
-    return lasso(PoolState(normal), [strength * empty for strength in strengths], 1e-6)
+    pool = pool_of_voters(said)
+    empty = float(np.abs(pool.mu).max(initial=0.0))
+    return lasso(pool, [strength * empty for strength in strengths], 1e-6)
 
 
-@dataclass(frozen=True)
-class Program:
-    """weigh: the weights for each strength; shown: what a strength is in the program's own terms."""
+class Program(NamedTuple):
+    """weigh: the weights for each strength. text: the strength, or its square inverted, as the program's parameter."""
 
-    weigh: Weigher
-    strengths: tuple[float, ...]
-    shown: Callable[[float], str]
+    weigh: Callable[[VoterMatrix, Strengths], Iterator[Floats]]
+    strengths: Strengths
+    text: str
 
 
 PROGRAMS = {
-    "lp": Program(_by_margin, (0.6, 0.5, 0.4, 0.3, 0.2, 0.1), lambda s: f"nu={s:g}"),
-    "qp": Program(_by_square, (0.5, 0.2, 0.1, 0.05), lambda s: f"C={s**-2:g}/n"),
+    "lp": Program(_by_margin, (0.6, 0.5, 0.4, 0.3, 0.2, 0.1), "nu={0:g}"),
+    "qp": Program(_by_square, (0.5, 0.2, 0.1, 0.05), "C={1:g}/n"),
     "quad-l1": Program(
         _by_lasso,
         (0.3, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001),
-        lambda s: f"lam={s:g} times the smallest that empties the model",
+        "lam={0:g} times the smallest that empties the model",
     ),
 }
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows as one run of the voters hears them."""
-
-    said: Floats  # [voter, row]
-    second: NDArray[np.bool_]
-    counts: NDArray[np.int64]
-    given: float
-
-    def part(self, rows: NDArray[np.int64]) -> "Rows":
-        return Rows(self.said[:, rows], self.second[rows], self.counts[rows], self.given)
-
-    @property
-    def examples(self) -> Said:
-        return Said.of(self.said, self.second, self.counts, self.given)
 
 
 @dataclass(frozen=True)
@@ -137,11 +117,19 @@ def thin(
     model : a fitted ensemble
         One of electorate's classifiers, or scikit-learn's RandomForestClassifier, ExtraTreesClassifier,
         BaggingClassifier or AdaBoostClassifier.
-    X, y : rows that determine the weights
-        Use rows that the model was not fitted to: on its training rows, a voter that overfits looks better than it is.
-    by, max_voters, validation_fraction, random_state
-        As in :class:`ThinnedClassifier`.
+    X, y : array-like
+        Rows that determine the weights. Use rows that the model was not fitted to: on its training rows, a voter that
+        overfits looks better than it is.
+    by : str, default="quad-l1"
+        The program that weights the voters; as in :class:`ThinnedClassifier`.
+    max_voters : int, optional
+        The largest number of voters.
     sample_weight : array-like, optional
+        Weights of the rows.
+    validation_fraction : float, default=0.25
+        The fraction of the rows by which the strength of the penalty is chosen.
+    random_state : int, RandomState instance or None, default=0
+        The seed of that split.
 
     Returns
     -------
@@ -176,66 +164,60 @@ def thin(
     return thinned
 
 
+@dataclass
 class _Search:
-    """The choice of the strength of regularisation, by accuracy on held-out rows."""
+    """The choice of the strength of regularisation, by accuracy on held-out rows. Runs: see `VoterOutputs`."""
 
-    def __init__(self, runs: list[Rows], labels: NDArray[np.int64], program: Program, max_voters: int | None) -> None:
-        self.runs = runs
-        self.labels = labels
-        self.program = program
-        self.max_voters = max_voters
-        self.tried: list[Choice] = []
+    outputs: list[Floats]  # [run][voter, row]
+    labels: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    given: float
+    program: Program
+    max_voters: int | None
+    tried: list[Choice] = field(default_factory=list)
 
     def choose(self, judge: NDArray[np.bool_]) -> Choice:
         """judge[row]: whether a row is held out. Where none is, all rows both weigh and judge."""
         held, learn = np.flatnonzero(judge), np.flatnonzero(~judge)
         if not len(held):
             held = learn
-        paths = [self.weigh(run.part(learn), self.program.strengths) for run in self.runs]
+        paths = [self.weigh(run, learn, self.program.strengths) for run in range(len(self.outputs))]
         for strength, *alphas in zip(self.program.strengths, *paths, strict=False):  # a path may end early
-            votes = np.array([a @ run.said[:, held] for a, run in zip(alphas, self.runs, strict=True)])
-            said = votes[0] > 0 if len(votes) == 1 else np.argmax(votes, axis=0)
-            score = float(np.average(said == self.labels[held], weights=self.runs[0].counts[held]))
+            votes = np.array([a @ outputs[:, held] for a, outputs in zip(alphas, self.outputs, strict=True)])
+            predicted = votes[0] > 0 if len(votes) == 1 else np.argmax(votes, axis=0)
+            score = float(np.average(predicted == self.labels[held], weights=self.counts[held]))
             size = len(set().union(*(np.flatnonzero(a).tolist() for a in alphas)))
             self.tried.append(Choice(strength, size, score))
-        return self._best(len(held))
-
-    def _best(self, n: int) -> Choice:
         best = max(self.tried, key=lambda choice: (choice.score, -choice.n_voters))
         if self.max_voters is not None:
             return best
-        near = best.score - np.sqrt(best.score * (1 - best.score) / n)
+        near = best.score - np.sqrt(best.score * (1 - best.score) / len(held))
         return min((c for c in self.tried if c.score >= near and c.n_voters), key=lambda c: c.n_voters, default=best)
 
-    def weigh(self, rows: Rows, strengths: Strengths) -> list[Floats]:
-        """For each strength, alpha of all voters, with no more of them than wanted.
+    def weigh(self, run: int, rows: Any, strengths: Strengths) -> list[Floats]:
+        """For each strength, alpha of all voters, with at most max_voters of them, by these rows.
 
-        A strength that leaves more than twice as many voters as wanted ends the path: later ones leave more.
+        Where too many voters have a weight, the heaviest are weighed again by themselves. A strength that leaves more
+        than twice as many voters as wanted ends the path: later ones leave more.
         """
-        voters = first_of_each(rows.said)
-        said = rows.examples.only(voters)
+        outputs, n_runs = self.outputs[run][:, rows], len(self.outputs)
+        voters = first_of_each(outputs)
+        second = self.labels[rows] == (1 if n_runs == 1 else run)
+        said = VoterMatrix.of(outputs, second, self.counts[rows], self.given).only(voters)
+        n = len(voters)
+        most = n if self.max_voters is None else max(1, min(self.max_voters // n_runs, n))
         alphas: list[Floats] = []
         for strength, found in zip(strengths, self.program.weigh(said, strengths), strict=False):
-            alpha = np.zeros(len(rows.said))
-            alpha[voters] = self._heaviest(said, found, strength)
+            alpha, chosen = np.zeros(len(outputs)), found
+            if np.count_nonzero(found) > most:
+                heaviest = np.sort(np.argsort(-np.abs(found), kind="stable")[:most])
+                chosen = np.zeros(n)
+                chosen[heaviest] = next(self.program.weigh(said.only(heaviest), [strength]))
+            alpha[voters] = chosen
             alphas.append(np.asarray(on_grid(alpha)))
-            if np.count_nonzero(found) > 2 * self._most(found):
+            if np.count_nonzero(found) > 2 * most:
                 break
         return alphas
-
-    def _most(self, alpha: Floats) -> int:
-        """How many voters a run may keep."""
-        return len(alpha) if self.max_voters is None else max(1, min(self.max_voters // len(self.runs), len(alpha)))
-
-    def _heaviest(self, said: Said, alpha: Floats, strength: float) -> Floats:
-        """Where too many voters have a weight, the heaviest are weighed again by themselves."""
-        most = self._most(alpha)
-        if np.count_nonzero(alpha) <= most:
-            return alpha
-        kept = np.sort(np.argsort(-np.abs(alpha), kind="stable")[:most])
-        fewer = np.zeros(len(alpha))
-        fewer[kept] = next(self.program.weigh(said.only(kept), [strength]))
-        return fewer
 
 
 def _set_aside(rows: Any, labels: NDArray[np.int64], part: float, seed: int) -> NDArray[np.bool_]:
@@ -329,7 +311,7 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
     weights_: Floats
     tried_: list[Choice]
     summary_: str
-    _door: Any
+    _input_model: Any
     seen_: Any
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -387,18 +369,16 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
             if len(np.unique(codes[aside])) == len(classes):
                 fitting, weighing = used[~aside], used[aside]
         weights = [None if sample_weight is None else weight[rows] for rows in (fitting, weighing)]
-        model = self._fitted_ensemble(_safe_indexing(given, fitting), labels[fitting], weights[0])
+        if frozen:
+            model = self.estimator.estimator
+            check_is_fitted(model)
+        else:
+            weighted = {} if weights[0] is None else {"sample_weight": weights[0]}
+            model = clone(self._ensemble()).fit(_safe_indexing(given, fitting), labels[fitting], **weighted)
         self._weigh(model, _safe_indexing(given, weighing), labels[weighing], weights[1], seed + 1)
         if not frozen:
             self.seen_ = seen_of([(rows_of(model, X), labels, weight)])
         return self
-
-    def _fitted_ensemble(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        if isinstance(self.estimator, FrozenEstimator):
-            check_is_fitted(self.estimator.estimator)
-            return self.estimator.estimator
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return clone(self._ensemble()).fit(X, y, **weights)
 
     def _ensemble(self) -> Any:
         return AdaBoostClassifier(n_estimators=100) if self.estimator is None else self.estimator
@@ -409,41 +389,28 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
     def _weigh(self, model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
         """Weigh the voters of a fitted model by these rows, and keep few: sets the fitted attributes."""
         voters, rows = voter_outputs_of(model), rows_of(model, X)
-        n_rows = rows.n_rows if hasattr(rows, "n_rows") else rows.shape[0]
         if len(model.classes_) == 1:
-            raise ValueError("the ensemble knows one class only: there is nothing to weigh")
+            raise ValueError("The ensemble was fitted to one class only: there is nothing to weigh.")
         if self.max_voters is not None and self.max_voters < voters.n_runs:
             raise ValueError(
                 f"max_voters={self.max_voters}: the ensemble has {voters.n_runs} classes, and each needs a voter of "
                 f"its own; use max_voters={voters.n_runs} or more"
             )
-        labels = inputs.check_labels(self, y, n_rows)
-        weight = inputs.check_weight(sample_weight, n_rows)
+        n_rows = count_rows(rows)
+        labels, weight = inputs.check_labels(self, y, n_rows), inputs.check_weight(sample_weight, n_rows)
         codes = inputs.encode_labels(labels, np.asarray(model.classes_), weight, "y")
         weights = read_weights(weight)
-        used, counts = np.flatnonzero(weights.times), counts_of(weights)
-        counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
-        runs = [
-            Rows(
-                voters.outputs(rows, run)[:, used],
-                codes[used] == (1 if voters.n_runs == 1 else run),
-                counts,
-                weights.given,
-            )
-            for run in range(voters.n_runs)
-        ]
-        search = _Search(runs, codes[used], PROGRAMS[self.by], self.max_voters)
+        used, counts = counted_rows(weights)
+        outputs = [voters.outputs(rows, run)[:, used] for run in range(voters.n_runs)]
+        program = PROGRAMS[self.by]
+        search = _Search(outputs, codes[used], counts, weights.given, program, self.max_voters)
         choice = search.choose(_set_aside(rows, codes, self.validation_fraction, seed)[used])
-        self._keep(model, voters, [search.weigh(run, [choice.strength])[0] for run in runs], choice)
-        self.tried_ = search.tried
-        self.seen_ = seen_of([(rows, labels, weight)]).and_also(getattr(model, "seen_", None))
-
-    def _keep(self, model: Any, voters: VoterOutputs, alphas: list[Floats], choice: Choice) -> None:
+        alphas = [search.weigh(run, slice(None), [choice.strength])[0] for run in range(voters.n_runs)]
         picks: Picks = [
             [(int(t), float(a[t])) for t in np.argsort(-np.abs(a), kind="stable") if a[t] != 0] for a in alphas
         ]
-        self.classes_ = np.asarray(model.classes_)
-        self.n_features_in_ = model.n_features_in_
+        self.tried_ = search.tried
+        self.classes_, self.n_features_in_ = np.asarray(model.classes_), model.n_features_in_
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
         self.ensemble_ = voters.chosen(picks)
@@ -451,9 +418,11 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         self.weights_ = np.array(alphas)[:, self.kept_]
         self.summary_ = (
             f"kept {len(self.kept_)} of {voters.n_voters} voters of {type(model).__name__}, weighed by {self.by!r} "
-            f"with {PROGRAMS[self.by].shown(choice.strength)}; held-out accuracy of such weights {choice.score:.4f}"
+            f"with {program.text.format(choice.strength, choice.strength**-2)}; held-out accuracy of such weights "
+            f"{choice.score:.4f}"
         )
-        self._door = _without_voters(model)
+        self._input_model = _without_voters(model)
+        self.seen_ = seen_of([(rows, labels, weight)]).and_also(getattr(model, "seen_", None))
 
     # ------------------------------------------------------------ prediction
 
@@ -466,38 +435,35 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
 
-    def _read(self, X: Any) -> Any:
-        """X as the voters read it, checked under the name of this class."""
+    def _decisions(self, X: Any, staged: bool) -> Iterator[Floats]:
+        """Yield the decision after every round, or after the last one only. Errors in X name this class."""
         check_is_fitted(self)
-        if not hasattr(self._door, "_check_rows"):
-            return validate_data(self, X, reset=False, accept_sparse="csr", dtype=None, ensure_all_finite=False)
-        if self._door._is_native:
-            return inputs.check_table(self, X, reset=False)
-        return (
-            self._door._check_rows(X, reset=False)
-            if self._door._by_rows
-            else inputs.check_array_like(self, X, reset=False)
-        )
+        reader, ensemble = self._input_model, self.ensemble_
+        if not hasattr(reader, "_check_rows"):
+            rows = validate_data(self, X, reset=False, accept_sparse="csr", dtype=None, ensure_all_finite=False)
+        elif reader._is_native:
+            rows = inputs.check_table(self, X, reset=False)
+        elif reader._by_rows:
+            rows = reader._check_rows(X, reset=False)
+        else:
+            rows = inputs.check_array_like(self, X, reset=False)
+        native = isinstance(ensemble, Ensemble)
+        given = (rows.n_rows, reader._reader(rows)) if native else (rows,)
+        stages: Iterator[Any]
+        if staged:
+            stages = (votes for _, votes in ensemble.staged_votes(*given))
+        else:
+            stages = iter([ensemble.votes(*given, ThreadPool(1)) if native else ensemble.votes(rows)])
+        for votes in stages:
+            yield decisions.plain(votes, len(self.classes_), 0.0)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the votes: one number per row for two classes, positive for the second; else a column per class."""
-        rows = self._read(X)
-        if isinstance(self.ensemble_, Ensemble):
-            return self._decision(self.ensemble_.votes(rows.n_rows, self._door._reader(rows), ThreadPool(1)))
-        return self._decision(self.ensemble_.votes(rows))
+        return next(self._decisions(X, staged=False))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Yield the decision function of the heaviest voter, the two heaviest, and so on."""
-        rows = self._read(X)
-        if isinstance(self.ensemble_, Ensemble):
-            stages = self.ensemble_.staged_votes(rows.n_rows, self._door._reader(rows))
-        else:
-            stages = self.ensemble_.staged_votes(rows)
-        for _, votes in stages:
-            yield self._decision(votes)
-
-    def _decision(self, votes: NDArray[np.int64]) -> Floats:
-        return decisions.plain(votes, len(self.classes_), 0.0)
+        return self._decisions(X, staged=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the most votes; the first one where several have as many."""

@@ -47,7 +47,7 @@ from electorate import (
     thin,
 )
 from electorate.cli import main
-from electorate.data.seen_rows import KEPT, Seen, marks_of
+from electorate.data.seen_rows import MOST_MARKS, Seen, marks_of
 from electorate.inspection.complexity_classes import PAIRS, STUMPS, TESTS, _rules, _trees
 from electorate.inspection.median_bounds import tube_margins
 from electorate.inspection.vote_parts import parts_of
@@ -378,14 +378,14 @@ def test_marks_do_not_depend_on_order_and_are_no_part_of_the_model(tmp_path):
 def test_of_many_rows_a_file_keeps_a_sample(tmp_path):
     """The smallest marks: held-out rows with such a mark are compared, others are not."""
     rng = np.random.default_rng(0)
-    n = 2 * KEPT
+    n = 2 * MOST_MARKS
     X, y = rng.random((n, 1)), rng.integers(0, 2, n)
     model = AdaBoostClassifier(n_estimators=1).fit(X, y)
     assert len(model.seen_.where(marks_of(X, y))) == n
     model.save(tmp_path / "model")
     loaded = electorate.load(tmp_path / "model")
     assert loaded.seen_.share == pytest.approx(0.5, abs=0.01)
-    assert len(loaded.seen_.where(marks_of(X, y))) == KEPT
+    assert len(loaded.seen_.where(marks_of(X, y))) == MOST_MARKS
     assert "a sample of the marks" in certificate(loaded, heldout=(X[:10] + 2, y[:10])).notes[0]
 
 

@@ -1,4 +1,4 @@
-"""A loaded regressor is the fitted one: attributes, refusals, statements about held-out rows; and hard targets."""
+"""Regressors: what a file holds beside the model, hard targets, validation rows. See also test_loaded.py."""
 
 from pathlib import Path
 from typing import Any
@@ -48,30 +48,7 @@ def reloaded(model: Any, tmp_path: Path) -> Any:
     return electorate.load(tmp_path / "model")
 
 
-# ---------------------------------------------------------------- loaded == fitted
-
-
-def public(model: Any) -> set[str]:
-    return {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_model_has_every_attribute_of_the_fitted_one(name: str, tmp_path: Path) -> None:
-    X, y = numbers()
-    fitted = clone(MODELS[name]).fit(X, y)
-    loaded = reloaded(fitted, tmp_path)
-    assert public(loaded) == public(fitted)
-    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
-    np.testing.assert_array_equal(loaded.seen_.distinct[0], fitted.seen_.distinct[0])
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_model_refuses_its_training_rows_as_held_out(name: str, tmp_path: Path) -> None:
-    X, y = numbers()
-    fitted = clone(MODELS[name]).fit(X, y)
-    for model in (fitted, reloaded(fitted, tmp_path)):
-        with pytest.raises(ValueError, match=r"took part|training|fitted"):
-            model.certificate(heldout=(X, y), eps=0.5)
+# ---------------------------------------------------------------- what a file holds
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -266,7 +266,7 @@ def test_a_checkpoint_refuses_before_training(tmp_path: Path) -> None:
     ]
     for model, name in cases:
         model.set_callbacks(el.Checkpoint(tmp_path / "file"))
-        with pytest.raises(TypeError, match=f"parameter {name} cannot be stored"):
+        with pytest.raises(TypeError, match=f"{name} (cannot be stored|holds a function)"):
             model.fit(*rows())
     assert not list(tmp_path.iterdir())
 

@@ -137,7 +137,7 @@ class Rows:
         door = _door(model)
         table = door._check_rows(X, reset=False) if hasattr(door, "_check_rows") else rows_of(door, X)
         n_rows = table.n_rows if hasattr(table, "n_rows") else table.shape[0]
-        labels = np.asarray(inputs._to_array(y)).ravel()
+        labels = np.asarray(inputs.to_array(y)).ravel()
         if len(labels) != n_rows:
             raise ValueError(f"{name}: X has {n_rows} rows and y {len(labels)}")
         if hasattr(model, "classes_") and not np.any(np.isin(labels, model.classes_)):
@@ -149,7 +149,7 @@ class Rows:
 
 def _door(model: Any) -> Any:
     """What knows how to read X."""
-    return getattr(model, "_door", model)
+    return getattr(model, "_input_model", model)
 
 
 class Mistakes:

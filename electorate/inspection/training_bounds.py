@@ -126,7 +126,7 @@ def _seen_margins(model: Any, theta: float, train: Any) -> tuple[float, float | 
     """The error of the empirical Bayes rule on identical rows, and the share of margins of at most theta."""
     if train is None:
         return 0.0, None
-    X, y = train[0], np.asarray(inputs._to_array(train[1]))
+    X, y = train[0], np.asarray(inputs.to_array(train[1]))
     weight = np.ones(len(y)) if len(train) < 3 else np.asarray(train[2], dtype=np.float64)
     signs = np.where(y == model.classes_[1], 1.0, -1.0)
     votes = signs * model._votes(X)[0] / 2.0**40

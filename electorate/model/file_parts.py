@@ -15,7 +15,7 @@ from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
 from electorate.grid import LONGEST
 from electorate.model.ensemble import ARRAYS, LEAF, SET_WIDTH, Ensemble
-from electorate.modelfile import Contents, ModelFormatError, meta_value, require
+from electorate.modelfile import Contents, ModelFormatError, expect, meta_value, require
 
 ARRAY_TYPES = {
     "offsets": ("<i8", (None,)),
@@ -45,11 +45,6 @@ def blaming(contents: Contents) -> Iterator[None]:
         text = f"{type(error).__name__}, {error}" if isinstance(error, KeyError) else str(error)
         shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:300])
         raise ModelFormatError(f"model file {contents.source!r}: {shown}") from None
-
-
-def expect(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise ValueError(otherwise)
 
 
 def read_n_features(contents: Contents) -> int:

@@ -24,7 +24,6 @@ from electorate.model.file_parts import (
     blaming,
     check_ensemble,
     check_trees,
-    expect,
     read_bins,
     read_classes,
     read_ensemble,
@@ -36,7 +35,7 @@ from electorate.model.median import Median
 from electorate.model.moves import Moves
 from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.stored_parameters import decode_confidence, decode_parameters, encode_parameters
-from electorate.modelfile import Contents, meta_value, require
+from electorate.modelfile import Contents, expect, meta_value, require
 from electorate.registry import ALGORITHMS
 from electorate.voters.confidence import Bump, Sure
 from electorate.voters.finite_regressors import ColumnPredictor
@@ -55,6 +54,10 @@ HELD_OUT: dict[str, tuple[type, ...]] = {
     "why": (str,),
     "digest": (str,),
 }
+
+
+class NotStorableError(TypeError, AttributeError):
+    """The model has no file format. An AttributeError too, so that `dir(model)` leaves `digest_` out."""
 
 
 # ---------------------------------------------------------------- writing
@@ -124,7 +127,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
     if vote.trees is None and not model._by_rows:
         _refuse_voters(model, "use RegressionTrees, Pool or Columns, or ")
     if not all(isinstance(one, Bump | Sure) for one in model.confidences_):
-        raise TypeError(
+        raise NotStorableError(
             "A model with functions as confidences has no file format and no digest. Store it with skops or pickle."
         )
     columns = np.array([voter.column for voter in vote.fitted], dtype=np.int32)
@@ -139,7 +142,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
 
 
 def _refuse_voters(model: Any, hint: str) -> None:
-    raise TypeError(
+    raise NotStorableError(
         f"A model of {type(model.estimator_).__name__} voters has no file format and no digest: "
         f"{hint or 'use a family of electorate, or '}store it with skops or pickle."
     )
@@ -203,9 +206,34 @@ def bin_arrays(bins: Bins, columns: NDArray[Any]) -> Arrays:
 
 
 def load(path: Any, families: Sequence[type] = ()) -> Any:
-    """Read a model that `save` wrote. A damaged or hostile file raises `ModelFormatError`; nothing is executed.
+    """Read a model that `save` wrote.
 
-    families: classes of voters that are not electorate's own; a file names them, and only those given here are made.
+    A damaged or hostile file raises `ModelFormatError`; nothing in a file is executed.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    families : sequence of classes, default=()
+        Classes of voters that are not part of electorate. A file names them, and only those given here are
+        created.
+
+    Returns
+    -------
+    estimator
+        The fitted model, of the class that was saved.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, load
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=5).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model"))
+    ...     load(os.path.join(folder, "model")).digest_ == model.digest_
+    True
     """
     contents = modelfile.read(path)
     with blaming(contents):

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.model.ensemble import NODE_ARRAYS, Ensemble
-from electorate.model.file_parts import expect
 from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.trace import CLASSIFIER_COLUMNS, MEDIAN_COLUMNS
+from electorate.modelfile import expect
 from electorate.registry import ALGORITHMS
 
 ALWAYS = frozenset({"step", "edge", "n_voters", "seconds"})  # also where there is no round
@@ -112,7 +112,7 @@ def _check_moves(model: Any, counted: NDArray[Any]) -> None:
 
 def _check_errors(model: Any, label: Numbers) -> None:
     """Where every round has its training error, training can only resume if all rounds of the model have one."""
-    if not model._knows_errors or not len(label):
+    if not model._records_errors or not len(label):
         return
     expect("train_error" in model.history_, "the history has no column 'train_error'")
     for run in np.unique(model.moves_.label).tolist():

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.grid import LONGEST
-from electorate.model.file_parts import expect
 from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Cast
-from electorate.modelfile import Contents, require
+from electorate.modelfile import Contents, expect, require
 from electorate.voters.by_rows import Always, Hearing
 
 OWN_ARRAYS = {"steps": ("<f8", (None,)), "rounds": ("<i4", (None,)), "about": ("<i4", (None,))}

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from electorate.model.file_parts import expect
-from electorate.modelfile import is_text
+from electorate.modelfile import expect, is_text
 from electorate.registry import FAMILIES
+from electorate.voters.confidence import Bump, Sure
 
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 DEEPEST = 12  # lists and families inside each other: far more than any parameter needs
@@ -54,19 +54,19 @@ def _encode(value: Any, depth: int) -> Any:
         raise _NotStorableError(f"it is nested more than {DEEPEST} levels deep")
     if is_family(value):
         own = value.get_params(deep=False)
-        return {
-            "family": type(value).__name__,
-            "parameters": {name: _encode(one, depth + 1) for name, one in own.items()},
-        }
+        inside = {name: _encode(one, depth + 1) for name, one in own.items()}
+        return {"family": type(value).__name__, "parameters": inside}
     if isinstance(value, dict):
         return {"pairs": [[_scalar(key), _scalar(one)] for key, one in value.items()]}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return None
-    confidence = _confidence(value)
-    if confidence is not None:
-        return {"confidence": confidence}
-    items = _items(value)
-    return _scalar(value) if items is None else [_encode(item, depth + 1) for item in items]
+    if isinstance(value, Sure | Bump):
+        return {"confidence": [_scalar(one) for one in astuple(value)]}
+    if hasattr(value, "__array__") and not isinstance(value, np.generic) and np.ndim(value):
+        value = np.asarray(value).tolist()
+    if isinstance(value, list | tuple | range):
+        return [_encode(item, depth + 1) for item in value]
+    return _scalar(value)
 
 
 def is_family(value: Any) -> bool:
@@ -82,24 +82,6 @@ def family_types(value: Any) -> list[type]:
     return [type(value), *(type(one) for one in inside if is_family(one))]
 
 
-def _items(value: Any) -> list[Any] | None:
-    """Return the items of a list, tuple, range, array or series; None for anything else."""
-    if isinstance(value, list | tuple | range):
-        return list(value)
-    if isinstance(value, np.generic) or not hasattr(value, "__array__"):
-        return None
-    array = np.asarray(value)
-    return None if array.ndim == 0 else list(array.tolist())
-
-
-def _confidence(value: Any) -> list[Any] | None:
-    from electorate.voters.confidence import Bump, Sure
-
-    if isinstance(value, Sure):
-        return []
-    return [_scalar(one) for one in astuple(value)] if isinstance(value, Bump) else None
-
-
 def _scalar(value: Any) -> Any:
     """Return a number, text, bool or None as JSON has it."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -112,24 +94,15 @@ def _scalar(value: Any) -> Any:
             raise _NotStorableError("it holds half a surrogate pair, which is not text")
         return text
     if isinstance(value, Integral):
-        whole = int(value)
-        if not -(2**63) <= whole < 2**64:
+        if not -(2**63) <= int(value) < 2**64:
             raise _NotStorableError("it is an integer of more than 64 bits")
-        return whole
-    if isinstance(value, Real):
-        return _real(value)
-    raise _NotStorableError(f"it is or holds a {type(value).__name__}")
-
-
-def _real(value: Any) -> Any:
+        return int(value)
+    if not isinstance(value, Real):
+        raise _NotStorableError(f"it is or holds a {type(value).__name__}")
     number = float(value)
-    if math.isnan(number):
-        return {"float": "nan"}
-    if number != value:
+    if number != value and not math.isnan(number):
         raise _NotStorableError(f"{value!r:.60} is not exactly a 64-bit float")
-    if math.isinf(number):
-        return {"float": "inf" if number > 0 else "-inf"}
-    return number
+    return number if math.isfinite(number) else {"float": str(number)}
 
 
 # ---------------------------------------------------------------- reading
@@ -157,7 +130,15 @@ def _decode(value: Any, families: Mapping[str, type]) -> Any:
     if keys == {"confidence"}:
         return decode_confidence(value["confidence"])
     expect(keys == {"pairs"}, "a parameter is stored in an unknown form")
-    return _decode_pairs(value["pairs"])
+    pairs = value["pairs"]
+    in_pairs = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+    expect(in_pairs, "a dict is not stored as pairs")
+    for one in (one for pair in pairs for one in pair):
+        plain = set(one) == {"float"} if isinstance(one, dict) else not isinstance(one, list)
+        expect(plain, "a key or value of a dict is not a plain one")
+    found = {_decode(key, {}): _decode(one, {}) for key, one in pairs}
+    expect(len(found) == len(pairs), "a dict has the same key twice")
+    return found
 
 
 def _decode_family(name: Any, stored: Any, families: Mapping[str, type]) -> Any:
@@ -180,8 +161,6 @@ def _decode_family(name: Any, stored: Any, families: Mapping[str, type]) -> Any:
 
 def decode_confidence(entry: Any) -> Any:
     """Return the `Sure` or `Bump` that an entry of four numbers, or of none, stands for."""
-    from electorate.voters.confidence import Bump, Sure
-
     if entry == []:
         return Sure()
     fits = isinstance(entry, list) and len(entry) == 4 and type(entry[0]) is int
@@ -190,20 +169,3 @@ def decode_confidence(entry: Any) -> Any:
     finite = math.isfinite(bump.centre) and 0 < bump.width < math.inf
     expect(0 <= bump.column < 2**31 and 0 <= bump.least <= 1 and finite, "a bump is out of range")
     return bump
-
-
-def _decode_pairs(pairs: Any) -> dict[Any, Any]:
-    expect(isinstance(pairs, list), "a dict is not stored as pairs")
-    expect(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "a dict is not stored as pairs")
-    decoded = [(_decode_plain(key), _decode_plain(value)) for key, value in pairs]
-    found = dict(decoded)
-    expect(len(found) == len(decoded), "a dict has the same key twice")
-    return found
-
-
-def _decode_plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        expect(set(value) == {"float"}, "a key or value of a dict is not a plain one")
-        return _decode(value, {})
-    expect(not isinstance(value, list), "a key or value of a dict is not a plain one")
-    return value
