@@ -32,6 +32,8 @@ from electorate.grid import on_grid
 from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
 from electorate.model.voter_outputs import Picks, count_rows, rows_of, voter_outputs_of
+from electorate.theory.bounds import HINGE
+from electorate.theory.training import Guarantees
 from electorate.threads import ThreadPool
 from electorate.training.totally_corrective import (
     VoterMatrix,
@@ -303,6 +305,8 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
     >>> len(small.kept_) <= 10
     True
     """
+
+    _guarantees = Guarantees(loss=HINGE)
 
     classes_: NDArray[Any]
     n_features_in_: int

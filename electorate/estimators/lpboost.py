@@ -16,9 +16,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.theory import training as proved
+from electorate.theory.bounds import HINGE
 from electorate.training.classification import groups_of
+from electorate.training.column_generation import LPBench
 from electorate.training.fit import train
-from electorate.training.lpboost import LPBench
 from electorate.training.worker_data import Outline
 
 Floats = NDArray[np.float64]
@@ -232,6 +234,8 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
     >>> model.stop_reason_, model.gap_ <= 1e-4
     ('converged', True)
     """
+
+    _guarantees = proved.Guarantees(rounds=proved.lpboost, loss=HINGE)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **TotallyCorrectiveClassifier._parameter_constraints,
