@@ -28,7 +28,7 @@ from electorate.voters.finite_regressors import ColumnPredictions, ColumnPredict
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import EdgeTrees, SquaresTrees
 from electorate.voters.trees import Voter
-from electorate.voters.wrapped_regressors import WrappedRegressor, said_by
+from electorate.voters.wrapped import WrappedRegressor, said_by
 
 Array = NDArray[np.float64]
 
