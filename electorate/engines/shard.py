@@ -200,6 +200,13 @@ class Shard:
         assert self.votes is not None
         return self.votes.edges(self.grid, self.times)
 
+    def gram(self, number: int) -> NDArray[np.int64]:
+        """[voter]: of those stored, the sums of sample weight times award times the award, +-1, of voter `number`."""
+        assert self.votes is not None
+        units = np.empty_like(self.grid)
+        self._quantise(np.ones(len(units)), 0, len(units), units)
+        return self.votes.edges(np.where(self.votes.award(number) > 0, units, -units), self.times)
+
     def along(self, booster: Booster, number: int, size: float, floors: Floors) -> NDArray[np.int64]:
         """Of a stored voter after one more step: the sum of the weights, and of weight times award."""
         assert self.votes is not None
