@@ -1,7 +1,7 @@
-"""Trees laid out for prediction without going down them: every question crosses out the leaves it rules out.
+"""Trees laid out for prediction without going down them: every split crosses out the leaves it rules out.
 
-A tree's leaves are bits, numbered from left to right; a question keeps those of the side a row goes to, and the one bit
-left after all questions is the row's leaf. On bytes this runs over many rows at once, and depth costs little.
+A tree's leaves are bits, numbered from left to right; a split leaves those of the side a row goes to, and the one bit
+left after all splits is the row's leaf. On bytes this runs over many rows at once, and depth costs little.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ MOST_LEAVES = 64  # beyond that, going down is as fast
 
 
 class Tests(NamedTuple):
-    """The questions. A cell goes left if, as a byte, cell + shift <= cut: with a shift of 1 a missing one does.
+    """The splits. A cell goes left if, as a byte, cell + shift <= cut: with a shift of 1 a missing one does.
 
-    By category: if its table says so. keep[question, byte of leaves, 1 if left], for the bytes of its span.
+    By category: if its table has a 1. keep[split, byte of leaves, 1 if left], for the bytes of its span.
     """
 
     place: NDArray[np.int32]
@@ -29,13 +29,13 @@ class Tests(NamedTuple):
     cut: NDArray[np.uint8]
     table: NDArray[np.int32]  # row of `tables`, or -1
     tables: NDArray[np.uint8]  # [table, cell]: 1 if it goes left
-    span: NDArray[np.int32]  # [question, from and to]
+    span: NDArray[np.int32]  # [split, from and to]
     keep: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Masks:
-    """Questions of voter t: offsets[t]..offsets[t+1]; its leaves: leaves[t]..leaves[t+1] of `nodes`."""
+    """Splits of voter t: offsets[t]..offsets[t+1]; its leaves: leaves[t]..leaves[t+1] of `nodes`."""
 
     offsets: NDArray[np.int64]
     leaves: NDArray[np.int64]
