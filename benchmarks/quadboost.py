@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sklearn.linear_model import Lasso
 
 from electorate import Columns, QuadBoostClassifier
-from electorate.algorithms.quadboost import Penalty
+from electorate.algorithms.quadboost import Penalty, Rules
 from electorate.data.weights import read_weights
-from electorate.engines.gram import PoolState
-from electorate.training.pool_rounds import PoolRounds, Rules
-from electorate.voters import means
+from electorate.training.pool_rounds import PoolRounds
+from electorate.training.run import run
 from electorate.voters.columns import SignColumns
+from electorate.voters.means import Means, pool_of
 
 Floats = NDArray[np.float64]
 CLOSE = 1e-6
@@ -91,18 +91,18 @@ def rounds(*, quick: bool = False) -> dict[str, Any]:
     took = {}
     for n in (500, 50_000):
         X, y = data(n, voters)
-        sums = means.Sums(SignColumns(X), read_weights(np.ones(n)))
-        state = PoolState(means.Columns(sums, y))
+        pool = pool_of(SignColumns(X), Means(read_weights(np.ones(n))), y)
+        done = PoolRounds(pool, Rules(Penalty()))
         for j in range(voters):
-            state.gram.load(j)
-        took[f"{n} rows, us per round"] = min(_per_round(state, many) for _ in range(3))
+            done.gram.load(j)
+        took[f"{n} rows, us per round"] = min(_per_round(done, many) for _ in range(3))
     return {**took, "ratio": took["50000 rows, us per round"] / took["500 rows, us per round"]}
 
 
-def _per_round(state: PoolState, many: int) -> float:
+def _per_round(rounds: PoolRounds, many: int) -> float:
     """Microseconds; fewer rounds than asked for where nothing is left to gain."""
-    again = PoolRounds(state.afresh(), Rules(Penalty()))
-    return 1e6 * _seconds(lambda: again.advance(many)) / again.run.n_rounds
+    again = rounds.again()
+    return 1e6 * _seconds(lambda: run(again, many)) / again.trace.n_rounds
 
 
 def _seconds(function: Callable[[], Any]) -> float:

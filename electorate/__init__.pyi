@@ -32,14 +32,14 @@ from electorate.model.files import load as load
 from electorate.modelfile import ModelFormatError as ModelFormatError
 from electorate.report.margin_displays import CumulativeMarginsDisplay as CumulativeMarginsDisplay
 from electorate.report.margin_displays import MarginDisplay as MarginDisplay
-from electorate.report.path_display import PathDisplay as PathDisplay
+from electorate.report.margin_displays import RobustErrorDisplay as RobustErrorDisplay
 from electorate.report.regression import IntervalDisplay as IntervalDisplay
 from electorate.report.regression import QuantilesDisplay as QuantilesDisplay
-from electorate.report.robust_error import RobustErrorDisplay as RobustErrorDisplay
 from electorate.report.round_displays import BoundDisplay as BoundDisplay
 from electorate.report.round_displays import CostDisplay as CostDisplay
 from electorate.report.shape_display import ShapeDisplay as ShapeDisplay
-from electorate.report.tree_sizes import TreeSizesDisplay as TreeSizesDisplay
+from electorate.report.voter_displays import PathDisplay as PathDisplay
+from electorate.report.voter_displays import TreeSizesDisplay as TreeSizesDisplay
 from electorate.skops_types import trusted_types as trusted_types
 from electorate.thinning import ThinnedClassifier as ThinnedClassifier
 from electorate.thinning import thin as thin

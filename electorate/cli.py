@@ -31,13 +31,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     options = parser(given[0] if given else "").parse_args(given)
-    shown: set[str] = set()
+    printed: set[str] = set()
 
     def show_warning(message: Warning | str, *_: object, **__: object) -> None:
         """Print each warning once, as a message."""
         text = literal(message, 2000)
-        if text not in shown:
-            shown.add(text)
+        if text not in printed:
+            printed.add(text)
             print(f"electorate {options.command}: {text}", file=sys.stderr)
 
     try:

@@ -1,6 +1,6 @@
 """A short tour on a built-in data set: `python -m electorate.demo`, or `make demo`.
 
-One model looked at closely, then the main job: all algorithms compared, ending with a ranked table.
+It inspects one model, then compares all algorithms and prints the ranked table.
 """
 
 import sys
@@ -13,30 +13,24 @@ from sklearn.model_selection import train_test_split
 
 from electorate import AdaBoostClassifier, compare
 
-SECONDS = 60  # for the comparison; what is not run by then is named
+SECONDS = 60  # for the comparison; cells that are not run by then are listed
 
 
 def main() -> None:
-    show_one_model()
-    data = breast_cancer()
+    try:
+        data: Any = load_breast_cancer(as_frame=True)  # with the names of its columns
+    except ImportError:  # pandas is not installed
+        data = load_breast_cancer()
+    show_one_model(data)
     print("\nall algorithms on these data, by nested cross-validation (`electorate compare`):", flush=True)
     found = compare(data.data, data.target_names[np.asarray(data.target)], time_limit=SECONDS, progress=True)
     sys.stderr.flush()
     print(found)
 
 
-def breast_cancer() -> Any:
-    """The data set; with the names of its columns where pandas is installed."""
-    try:
-        return load_breast_cancer(as_frame=True)
-    except ImportError:
-        return load_breast_cancer()
-
-
-def show_one_model() -> None:
-    data = breast_cancer()
+def show_one_model(data: Any) -> None:
     X, X_test, y, y_test = train_test_split(data.data, np.asarray(data.target), test_size=0.3, random_state=0)
-    print(f"breast cancer (in scikit-learn): {len(X)} rows to train on, {len(X_test)} to test, {X.shape[1]} columns")
+    print(f"breast cancer (of scikit-learn): {len(X)} training rows, {len(X_test)} test rows, {X.shape[1]} columns")
     AdaBoostClassifier(n_estimators=2).fit(X[:50], y[:50])  # compiles the kernels, once per machine
     started = time.perf_counter()
     model = AdaBoostClassifier(n_estimators=200).fit(X, y)
@@ -44,12 +38,12 @@ def show_one_model() -> None:
     print(f"AdaBoost with stumps: {len(model.steps_)} rounds in {seconds:.3f} s, stopped by {model.stop_reason_}")
     print("\n rounds  train error  bound on it  test error")
     errors = [1 - score for score in model.staged_score(X_test, y_test)]
+    history = model.history_
     for t in (1, 5, 20, 50, 100, len(model.steps_)):
-        row = {name: column[t - 1] for name, column in model.history_.items()}
-        print(f"{t:7d}  {row['train_error']:11.4f}  {min(1, row['objective']):11.4f}  {errors[t - 1]:10.4f}")
-    signs = np.where(y == model.classes_[1], 1, -1)
-    margins = signs * model.decision_function(X) / 2
-    print("\nmargins in training, y f(x) / sum of steps, between -1 and 1:")
+        bound = min(1, history["objective"][t - 1])
+        print(f"{t:7d}  {history['train_error'][t - 1]:11.4f}  {bound:11.4f}  {errors[t - 1]:10.4f}")
+    margins = np.where(y == model.classes_[1], 1, -1) * model.decision_function(X) / 2
+    print("\ntraining margins, y f(x) / sum of steps, between -1 and 1:")
     for q in (0, 10, 50, 90, 100):
         print(f"  {q:3d}%  {np.percentile(margins, q):+.3f}")
     print("\nthe first voters:")

@@ -90,13 +90,13 @@ class WorkerLostError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A voter, as the rows are to hear it: questions, leaves and [leaf, (value, confidence)], or what it said."""
+class AppliedVoter:
+    """A regressor as shards apply it: splits, leaves and [leaf, (value, confidence)], or its predictions."""
 
     splits: list[Split]
     leaves: list[int]
     outputs: NDArray[np.float64]
-    said: NDArray[np.float64] | None = None  # of all rows, by a voter that was fitted elsewhere
+    predictions: NDArray[np.float64] | None = None  # of all rows, by a voter that was fitted to them
     kappa: int = 0
 
 

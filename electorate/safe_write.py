@@ -20,30 +20,24 @@ STREAMS = re.compile(r"/dev/(?P<name>stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<n
 def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open `path` for writing; it holds the old contents until the block ends without an error.
 
-    A symbolic link stays, and the file it names is replaced. A file keeps its permissions, a new one gets those of the
-    umask. Devices, pipes and /dev/stdout cannot be replaced: they are written to directly.
+    A symbolic link stays, and the file it names is replaced. A replaced file has the permissions of the old one, a new
+    one those of the umask. Devices, pipes and /dev/stdout cannot be replaced: they are written to directly.
     """
     name = os.fsdecode(path)
     stream = STREAMS.fullmatch(name)
+    descriptor = None
     if stream is not None:
-        number = stream["number"] or {"stdout": 1, "stderr": 2}[stream["name"]]
-        with open(os.dup(int(number)), "wb") as file:
-            yield file
-        return
-    mode = _mode(name)
-    if mode is not None and not stat.S_ISREG(mode):
-        with open(os.open(name, os.O_WRONLY), "wb") as file:
-            yield file
-        return
-    with replacing(name) as file:
+        descriptor = os.dup(int(stream["number"] or {"stdout": 1, "stderr": 2}[stream["name"]]))
+    elif _is_special(_mode(name)):
+        descriptor = os.open(name, os.O_WRONLY)
+    with replacing(name) if descriptor is None else open(descriptor, "wb") as file:
         yield file
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise the OSError that writing to `path` would meet, as far as it can be known before the work."""
+    """Raise the OSError that writing to `path` would raise, as far as that can be checked before the work."""
     name = os.fsdecode(path)
-    mode = _mode(name)
-    if STREAMS.fullmatch(name) or (mode is not None and not stat.S_ISREG(mode)):
+    if STREAMS.fullmatch(name) or _is_special(_mode(name)):
         return
     folder = os.path.dirname(os.path.realpath(name))
     if not os.path.isdir(folder):
@@ -53,7 +47,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _mode(name: str) -> int | None:
-    """The mode of what is at `name`, None if nothing is; a folder is refused."""
+    """The mode of the file at `name`, None if there is none; a folder raises."""
     try:
         mode = os.stat(name).st_mode
     except FileNotFoundError:
@@ -63,59 +57,58 @@ def _mode(name: str) -> int | None:
     return mode
 
 
+def _is_special(mode: int | None) -> bool:
+    """Whether it is a device or a pipe."""
+    return mode is not None and not stat.S_ISREG(mode)
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """As `writing`, for regular files only: OSError for a device or a pipe."""
     target = os.path.realpath(os.fsdecode(path))
     mode = _mode(target)
-    if mode is not None and not stat.S_ISREG(mode):
+    if _is_special(mode):
         raise OSError(errno.EINVAL, "not a regular file", target)
-    folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".electorate-{secrets.token_hex(8)}.tmp")
+    folder, temporary = os.path.dirname(target), f".electorate-{secrets.token_hex(8)}.tmp"
+    path = os.path.join(folder, temporary)
     # Private until it gets the permissions of the old file, which may be private itself.
-    file, is_nameless = _new_file(folder, temporary, 0o666 if mode is None else 0o600)
+    file, is_nameless = _new_file(folder, path, 0o666 if mode is None else 0o600)
     try:
         with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if is_nameless:
-                _give_name(file, folder, temporary)
+            if is_nameless:  # Python follows the link in /proc only when it gets the descriptor of a folder
+                with _open_folder(folder) as descriptor:
+                    os.link(f"/proc/self/fd/{file.fileno()}", temporary, dst_dir_fd=descriptor)
         if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
-        os.replace(temporary, target)
+            os.chmod(path, stat.S_IMODE(mode) & 0o777)
+        os.replace(path, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            os.unlink(path)
         raise
-    _sync_folder(folder)
+    # Make the rename durable where the system can; the new file is complete in any case.
+    with contextlib.suppress(OSError), _open_folder(folder) as descriptor:
+        os.fsync(descriptor)
 
 
-def _new_file(folder: str, temporary: str, mode: int) -> tuple[BinaryIO, bool]:
+def _new_file(folder: str, path: str, mode: int) -> tuple[BinaryIO, bool]:
     """A new file, and whether it still needs a name. The name is unpredictable, and O_EXCL follows no link."""
     if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # not every file system has nameless files
             return open(os.open(folder, os.O_TMPFILE | os.O_WRONLY, mode), "wb"), True
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    return open(os.open(temporary, flags, mode), "wb"), False
+    return open(os.open(path, flags, mode), "wb"), False
 
 
-def _give_name(file: BinaryIO, folder: str, temporary: str) -> None:
+@contextlib.contextmanager
+def _open_folder(folder: str) -> Iterator[int]:
     descriptor = os.open(folder, os.O_RDONLY)
-    try:  # Python follows the link in /proc only when it gets the descriptor of a folder
-        os.link(f"/proc/self/fd/{file.fileno()}", os.path.basename(temporary), dst_dir_fd=descriptor)
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the rename durable where the system can; the new file is complete in any case."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

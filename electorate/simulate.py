@@ -6,7 +6,6 @@ for all others.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -23,7 +22,7 @@ Ints = NDArray[np.int64]
 SEGMENTS = (119, 18, 93, 91, 58, 107, 111, 82, 127, 123)  # of the ten digits, the first segment the highest bit
 MOST_POINTS = 2**20
 DRAWN = 200_000  # points, where the Bayes rule has no closed form
-TURNED = 1e-13  # a labels' noise this near 1/2 leaves nothing to be learned
+TURNED = 1e-13  # label noise this near 1/2 leaves nothing to learn
 
 
 class Problem:
@@ -32,7 +31,7 @@ class Problem:
     noise: float
     exact: ClassVar[bool] = True  # whether the Bayes rule is known in closed form, or by enumeration
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         if not 0 <= self.noise <= 0.5:
             raise ValueError(f"noise={self.noise!r}: a rate from 0 to 0.5")
 
@@ -83,7 +82,7 @@ class Bits(Problem):
         return self._relevant + self.irrelevant
 
     def _mass(self, bits: Ints) -> Floats:
-        """The probability of each row of the bits that matter; even if nothing else is said."""
+        """The probability of each row of the bits that matter; even by default."""
         return np.full(len(bits), 0.5**self._relevant)
 
     def _likely(self, bits: Ints) -> Floats:
@@ -127,9 +126,6 @@ class LEDEven(Bits):
     noise: float = 0.1
     irrelevant: int = 0
     _relevant: ClassVar[int] = 7  # type: ignore[misc]
-
-    def __post_init__(self) -> None:
-        self._check()
 
     def _draw(self, n: int, random: np.random.Generator) -> tuple[Ints, Ints]:
         digit = random.integers(0, 10, n)
@@ -179,9 +175,6 @@ class XD6(Flipped):
     irrelevant: int = 1
     _relevant: ClassVar[int] = 9  # type: ignore[misc]
 
-    def __post_init__(self) -> None:
-        self._check()
-
     def _formula(self, bits: Ints) -> NDArray[np.bool_]:
         return np.asarray(np.any(np.all(bits.reshape(-1, 3, 3) == 1, axis=2), axis=1))
 
@@ -195,7 +188,7 @@ class Parity(Flipped):
     noise: float = 0.1
 
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         if not 1 <= self.relevant <= 20 or self.irrelevant < 0:
             raise ValueError(f"Parity(relevant={self.relevant!r}, irrelevant={self.irrelevant!r}): 1 to 20, and 0 up")
 
@@ -210,8 +203,20 @@ class Parity(Flipped):
 # ---------------------------------------------------------------- numbers: densities, and noise on the labels
 
 
-class Densities(Problem):
-    """Two classes, even chances, each with a density; the label is then inverted at the rate of the noise."""
+@dataclass(frozen=True)
+class Normals(Problem):
+    """Two normal laws, even chances; centres a = 2 / sqrt(columns) from 0 in every column.
+
+    The label is then inverted at the rate of the noise. The Bayes rule is known exactly, by the law of the score: the
+    log-odds of the true class.
+    """
+
+    columns: int = 20
+    noise: float = 0.0
+
+    @property
+    def _a(self) -> float:
+        return 2 / math.sqrt(self.columns)
 
     def _clean_draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
         raise NotImplementedError
@@ -220,66 +225,34 @@ class Densities(Problem):
         """The logarithm of the density of the class 1 over that of the class 0, with their chances."""
         raise NotImplementedError
 
-    _columns: int
+    def _score_at_most(self, s: float) -> float:
+        """P(score <= s) without noise: a continuous law."""
+        raise NotImplementedError
 
     def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
         X, y = self._clean_draw(n, random)
         return X, y ^ (random.random(n) < self.noise)
 
     def probability(self, X: Any) -> Floats:
-        rows = _rows(X, self._columns).astype(np.float64)
+        rows = _rows(X, self.columns).astype(np.float64)
         likely = 0.5 + 0.5 * np.tanh(self._log_odds(rows) / 2)
         return np.asarray(self.noise + (1 - 2 * self.noise) * likely)
-
-
-class ClosedForm(Densities):
-    """Densities whose Bayes rule is known exactly, by the law of the score: the log-odds of the true class."""
-
-    def _score_at_most(self, s: float) -> float:
-        """P(score <= s) without noise: a continuous law."""
-        raise NotImplementedError
 
     def bayes_error(self) -> float:
         return float(self.noise + (1 - 2 * self.noise) * self._score_at_most(0.0))
 
     def bayes_margins(self) -> BayesMargins:
-        return BayesMargins(_with_noise(self._score_at_most, self.noise))
+        return BayesMargins(self._margin_at_most)
 
-
-def _with_noise(score_at_most: Callable[[float], float], noise: float) -> Callable[[float, bool], float]:
-    """Margins are (1 - 2 noise) tanh(score / 2), of the other sign for inverted labels."""
-    most = 1 - 2 * noise
-
-    def at(theta: float, below: bool) -> float:
+    def _margin_at_most(self, theta: float, below: bool) -> float:
+        """Margins are (1 - 2 noise) tanh(score / 2), of the other sign for inverted labels."""
+        most = 1 - 2 * self.noise
         if most <= TURNED:
             return float(theta > 0 if below else theta >= 0)
-        if theta >= most:
-            return 1.0
-        if theta <= -most:
-            return 0.0
+        if abs(theta) >= most:
+            return float(theta > 0)
         score = math.log1p(theta / most) - math.log1p(-theta / most)
-        return float((1 - noise) * score_at_most(score) + noise * (1 - score_at_most(-score)))
-
-    return at
-
-
-@dataclass(frozen=True)
-class Normals(ClosedForm):
-    """Two normal laws, centres a = 2 / sqrt(columns) from 0 in every column."""
-
-    columns: int = 20
-    noise: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._check()
-
-    @property
-    def _columns(self) -> int:  # type: ignore[override]
-        return self.columns
-
-    @property
-    def _a(self) -> float:
-        return 2 / math.sqrt(self.columns)
+        return float((1 - self.noise) * self._score_at_most(score) + self.noise * (1 - self._score_at_most(-score)))
 
 
 @dataclass(frozen=True)
@@ -331,7 +304,7 @@ class Waveform(Problem):
     """A random mixture of two of three triangular waves at 21 points, plus normal noise of variance 1.
 
     Classes are 0 (waves with peaks at 7 and 15), 1 (7 and 11) and 2 (15 and 11), as in the file at UCI;
-    `sample_classes` and `class_probabilities` know all three. The label is 1 for class 1 and 0 for the others, as in
+    `sample_classes` and `class_probabilities` have all three. The label is 1 for class 1 and 0 for the others, as in
     the file of Raetsch. Densities are exact; the Bayes error and margins are means over 200,000 drawn points (``exact``
     is False).
     """
@@ -339,9 +312,6 @@ class Waveform(Problem):
     noise: float = 0.0
     exact: ClassVar[bool] = False
     columns: ClassVar[int] = 21
-
-    def __post_init__(self) -> None:
-        self._check()
 
     def sample_classes(self, n: int, random_state: Any = None) -> tuple[Floats, Ints]:
         """n rows and which pair of waves, 0, 1 or 2, they were mixed of; without noise on the labels."""

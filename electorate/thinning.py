@@ -20,12 +20,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from electorate import kernels
+from electorate.algorithms.lpboost import in_nu
 from electorate.data import inputs
 from electorate.data.seen_rows import seen_of
 from electorate.data.split import DrawCandidates, draw, hash_rows
 from electorate.data.weights import read_weights
-from electorate.engines.gram import PoolState
-from electorate.engines.shard import counts_of
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
 from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
@@ -33,13 +32,15 @@ from electorate.grid import on_grid
 from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
 from electorate.model.voter_outputs import Picks, count_rows, rows_of, voter_outputs_of
+from electorate.theory.bounds import HINGE
+from electorate.theory.training import Guarantees
 from electorate.threads import ThreadPool
 from electorate.training.totally_corrective import (
-    Normal,
-    Said,
+    VoterMatrix,
+    counted_rows,
     first_of_each,
     lasso,
-    soft_margin,
+    pool_of_voters,
     weigh_linear,
     weigh_quadratic,
 )
@@ -49,29 +50,29 @@ Floats = NDArray[np.float64]
 Strengths = Sequence[float]  # of regularisation, in (0, 1]
 
 
-def _by_margin(said: Said, strengths: Strengths) -> Iterator[Floats]:
+def _by_margin(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """LPBoost with nu = strength."""
     for nu in strengths:
-        yield weigh_linear(said, soft_margin(said, nu), "auto", 1e-6).alpha
+        yield weigh_linear(said, in_nu(said.mass, nu), "auto", 1e-6).alpha
 
 
-def _by_square(said: Said, strengths: Strengths) -> Iterator[Floats]:
+def _by_square(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """RQPBoost with C = 1 / (strength^2 n), where n is the total weight of the rows."""
     for strength in strengths:
         yield weigh_quadratic(said, 1.0 / (strength**2 * float(said.mass.sum())), 1e-5).alpha
 
 
-def _by_lasso(said: Said, strengths: Strengths) -> Iterator[Floats]:
+def _by_lasso(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """QuadBoost-L1 with lam = strength times the smallest lam that empties the model."""
-    normal = Normal.of(said)
-    empty = float(np.abs(normal.mu).max(initial=0.0))
-    return lasso(PoolState(normal), [strength * empty for strength in strengths], 1e-6)
+    pool = pool_of_voters(said)
+    empty = float(np.abs(pool.mu).max(initial=0.0))
+    return lasso(pool, [strength * empty for strength in strengths], 1e-6)
 
 
 class Program(NamedTuple):
     """weigh: the weights for each strength. text: the strength, or its square inverted, as the program's parameter."""
 
-    weigh: Callable[[Said, Strengths], Iterator[Floats]]
+    weigh: Callable[[VoterMatrix, Strengths], Iterator[Floats]]
     strengths: Strengths
     text: str
 
@@ -118,11 +119,19 @@ def thin(
     model : a fitted ensemble
         One of electorate's classifiers, or scikit-learn's RandomForestClassifier, ExtraTreesClassifier,
         BaggingClassifier or AdaBoostClassifier.
-    X, y : rows that determine the weights
-        Use rows that the model was not fitted to: on its training rows, a voter that overfits looks better than it is.
-    by, max_voters, validation_fraction, random_state
-        As in :class:`ThinnedClassifier`.
+    X, y : array-like
+        Rows that determine the weights. Use rows that the model was not fitted to: on its training rows, a voter that
+        overfits looks better than it is.
+    by : str, default="quad-l1"
+        The program that weights the voters; as in :class:`ThinnedClassifier`.
+    max_voters : int, optional
+        The largest number of voters.
     sample_weight : array-like, optional
+        Weights of the rows.
+    validation_fraction : float, default=0.25
+        The fraction of the rows by which the strength of the penalty is chosen.
+    random_state : int, RandomState instance or None, default=0
+        The seed of that split.
 
     Returns
     -------
@@ -196,7 +205,7 @@ class _Search:
         outputs, n_runs = self.outputs[run][:, rows], len(self.outputs)
         voters = first_of_each(outputs)
         second = self.labels[rows] == (1 if n_runs == 1 else run)
-        said = Said.of(outputs, second, self.counts[rows], self.given).only(voters)
+        said = VoterMatrix.of(outputs, second, self.counts[rows], self.given).only(voters)
         n = len(voters)
         most = n if self.max_voters is None else max(1, min(self.max_voters // n_runs, n))
         alphas: list[Floats] = []
@@ -297,6 +306,8 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
     True
     """
 
+    _guarantees = Guarantees(loss=HINGE)
+
     classes_: NDArray[Any]
     n_features_in_: int
     ensemble_: Any
@@ -393,8 +404,7 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         labels, weight = inputs.check_labels(self, y, n_rows), inputs.check_weight(sample_weight, n_rows)
         codes = inputs.encode_labels(labels, np.asarray(model.classes_), weight, "y")
         weights = read_weights(weight)
-        used, counts = np.flatnonzero(weights.times), counts_of(weights)
-        counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
+        used, counts = counted_rows(weights)
         outputs = [voters.outputs(rows, run)[:, used] for run in range(voters.n_runs)]
         program = PROGRAMS[self.by]
         search = _Search(outputs, codes[used], counts, weights.given, program, self.max_voters)

@@ -45,3 +45,11 @@ def run_python(code: str, *arguments: str, timeout: float = 120, **environment: 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, done.stderr
+
+
+def read_table(source: Any, target: str) -> tuple[Any, Any]:
+    """The columns of a table without its target, as a pyarrow table, and the target's values."""
+    from electorate.tables.reading import TableRequest, read_training
+
+    found = read_training(source, TableRequest(target))
+    return found.X, found.y

@@ -18,8 +18,7 @@ from electorate.data.all_reduce import Gather, Max, Min, Reduce, SortedUnion, re
 from electorate.data.bins import Sketch, find_bins, find_bins_steps
 from electorate.data.inputs import EXACT_BITS, exact_sums
 from electorate.data.split import DrawCandidates, _quotas, draw, draw_steps
-from electorate.data.stack import Stack
-from electorate.data.table import Categories, read_table
+from electorate.data.table import Categories, Stack, read_table
 from electorate.data.weights import read_weights, read_weights_steps
 from electorate.threads import ThreadPool
 
@@ -191,6 +190,6 @@ def test_a_stack_reads_as_one_table() -> None:
     for low, high in ((0, 50), (0, 20), (19, 22), (20, 21), (45, 50), (7, 7)):
         np.testing.assert_array_equal(stack.numbers(low, high, [0]), whole.numbers(low, high, [0]))
         np.testing.assert_array_equal(stack.codes(low, high, 1, texts), whole.codes(low, high, 1, texts))
-    assert stack.place(0) == "row 0 of partition 1"
-    assert stack.place(20) == "row 0 of partition 2"
-    assert stack.place(49) == "row 28 of partition 4"
+    assert stack.row_name(0) == "row 0 of partition 1"
+    assert stack.row_name(20) == "row 0 of partition 2"
+    assert stack.row_name(49) == "row 28 of partition 4"

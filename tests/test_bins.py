@@ -21,9 +21,7 @@ from electorate.data.bins import (
     NO_LIMIT,
     TALLIED,
     Bins,
-    Columns,
     Cut,
-    Cutting,
     Sketch,
     count_levels,
     cut_columns_steps,
@@ -50,8 +48,9 @@ def ones(n: int) -> np.ndarray:
     return np.ones(n, dtype=np.int64)
 
 
-def cut_columns(table: Any, columns: list[int], weights: np.ndarray, cutting: Cutting) -> list[Cut]:
-    return run_locally(cut_columns_steps(Columns(table, weights, ThreadPool(1)), columns, table.n_rows, cutting))
+def cut_columns(table: Any, columns: list[int], weights: np.ndarray, most: int, capacity: int) -> list[Cut]:
+    steps = cut_columns_steps(table, weights, columns, table.n_rows, most, capacity, ThreadPool(1))
+    return [cut for _, cut in sorted(run_locally(steps).items())]
 
 
 def find_categories(table: Any, column: int, weights: np.ndarray) -> tuple[Categories, bool]:
@@ -68,7 +67,7 @@ def sketch_of(
         if merge:
             part = Sketch(capacity, limit)
             part.add(values, weights)
-            whole.merge(part)
+            whole += part
         else:
             whole.add(values, weights)
     return whole
@@ -209,7 +208,7 @@ def edges_of(
 ) -> tuple[np.ndarray, int, bool]:
     column = np.asarray(values, dtype=np.float64)
     whole = ones(len(column)) if weights is None else np.asarray(weights)
-    ((edges, n_bins, missing),) = cut_columns(read_table(column[:, None]), [0], whole, Cutting(max_bins, capacity))
+    ((edges, n_bins, missing),) = cut_columns(read_table(column[:, None]), [0], whole, max_bins, capacity)
     return edges, n_bins, missing
 
 

@@ -47,8 +47,8 @@ from electorate import (
     thin,
 )
 from electorate.cli import main
-from electorate.data.seen_rows import KEPT, Seen, marks_of
-from electorate.inspection.complexity_classes import PAIRS, STUMPS, TESTS, _rules, _trees
+from electorate.data.seen_rows import MOST_MARKS, Seen, marks_of
+from electorate.inspection.complexity_classes import PAIRS, STUMPS, TESTS, rules_class, trees_class
 from electorate.inspection.median_bounds import tube_margins
 from electorate.inspection.vote_parts import parts_of
 from electorate.theory.binomial import binomial_bound
@@ -180,7 +180,7 @@ def test_trees_are_priced_by_their_depth():
         splits = int(np.sum(model.ensemble_.only(voter).column >= 0))
         assert STUMPS.holds(model.ensemble_, voter) == (splits <= 1)
         for depth in (2, 3, 4):
-            assert _trees(depth).holds(model.ensemble_, voter) == (splits < 2**depth)
+            assert trees_class(depth).holds(model.ensemble_, voter) == (splits < 2**depth)
 
 
 def test_pairs_rules_and_single_tests_are_known():
@@ -190,7 +190,7 @@ def test_pairs_rules_and_single_tests_are_known():
     trees = AdaBoostClassifier(Trees(2), n_estimators=5).fit(X, y).ensemble_
     assert not all(PAIRS.holds(trees, voter) for voter in range(trees.n_voters))
     rules = AdaBoostClassifier(Rules(3), n_estimators=5).fit(X, y).ensemble_
-    assert all(_rules(3).holds(rules, voter) for voter in range(rules.n_voters))
+    assert all(rules_class(3).holds(rules, voter) for voter in range(rules.n_voters))
     pool = AdaBoostClassifier(Pool(4), n_estimators=5).fit(X, y).ensemble_
     assert all(TESTS.holds(pool, voter) for voter in range(pool.n_voters))
 
@@ -378,14 +378,14 @@ def test_marks_do_not_depend_on_order_and_are_no_part_of_the_model(tmp_path):
 def test_of_many_rows_a_file_keeps_a_sample(tmp_path):
     """The smallest marks: held-out rows with such a mark are compared, others are not."""
     rng = np.random.default_rng(0)
-    n = 2 * KEPT
+    n = 2 * MOST_MARKS
     X, y = rng.random((n, 1)), rng.integers(0, 2, n)
     model = AdaBoostClassifier(n_estimators=1).fit(X, y)
     assert len(model.seen_.where(marks_of(X, y))) == n
     model.save(tmp_path / "model")
     loaded = electorate.load(tmp_path / "model")
     assert loaded.seen_.share == pytest.approx(0.5, abs=0.01)
-    assert len(loaded.seen_.where(marks_of(X, y))) == KEPT
+    assert len(loaded.seen_.where(marks_of(X, y))) == MOST_MARKS
     assert "a sample of the marks" in certificate(loaded, heldout=(X[:10] + 2, y[:10])).notes[0]
 
 
@@ -393,7 +393,7 @@ def test_a_model_without_marks_says_so():
     X, y = rows(200)
     model = AdaBoostClassifier(n_estimators=2).fit(X, y)
     del model.seen_
-    assert "does not know the rows" in certificate(model, heldout=(X, y)).notes[0]
+    assert "are not stored with the model" in certificate(model, heldout=(X, y)).notes[0]
     assert Seen(None, False).and_also(Seen(np.zeros(1, dtype=np.uint64), False)).marks is None
     model.seen_ = Seen(None, False)  # as on a cluster
     assert certificate(model, train=(X, y))["margins"].applies
@@ -415,7 +415,7 @@ def test_thinned_reweighed_and_chosen_models(tmp_path):
     forest = RandomForestClassifier(10, random_state=0).fit(X[:200], y[:200])
     small = thin(forest, X[200:400], y[200:400], max_voters=4)
     found = certificate(small, train=(X, y), heldout=(X[400:], y[400:]))
-    assert "does not know" in found.notes[0]
+    assert "are not stored with the model" in found.notes[0]
     assert "foreign" in found["margins"].status
 
 
@@ -522,17 +522,41 @@ def test_sets_above_the_target_are_counted():
 # ---------------------------------------------------------------- training quantities
 
 
+def test_an_undeclared_algorithm_is_credited_to_no_paper():
+    class Another(AdaBoostClassifier):
+        """May train in any way."""
+
+    X, y = rows(200)
+    model = Another(n_estimators=5).fit(X, y)
+    assert AdaBoostClassifier._guarantees.source.startswith("AdaBoost")
+    found = model.certificate()
+    assert [(bound.name, bound.source) for bound in found.training] == [("training error", "")]
+    assert found["training error"].status == "does not apply: no theorem bounds its training error"
+    assert not model.convergence().predictions
+    assert "Another does not store" in electorate.margins(model, X, y).proof
+
+
+def test_log_odds_of_wrapped_classifiers_have_no_largest_value():
+    """Real AdaBoost's mu is the edge over the largest output: with none, eq. 14 bounds nothing."""
+    X, y = rows(300)
+    model = RealAdaBoostClassifier(DecisionTreeClassifier(max_depth=2, random_state=0), n_estimators=8).fit(X, y)
+    found = model.certificate(train=(X, y))
+    assert found["margins (eq. 9) of at most 0"].status == "vacuous"
+    assert found["training error"].status == "proved"
+    assert model.convergence().holds
+
+
 def test_theorems_are_not_claimed_where_their_conditions_fail():
     X, y = rows(300)
     infinite = AdaBoostRClassifier(Trees(3, smoothing=0), n_estimators=6).fit(X, y)
     assert np.any(infinite.history_["step"] == 0)
     perfect = AdaBoostClassifier(n_estimators=6).fit(X, X[:, 0] > 0)
     slow = AdaBoostRClassifier(n_estimators=6, learning_rate=0.5).fit(X, y)
-    for model, why in ((infinite, "infinity"), (perfect, "perfect voter"), (slow, "learning_rate")):
+    for model, why in ((infinite, "infinite outputs"), (perfect, "perfect voter"), (slow, "learning_rate")):
         for theta in (0, 0.25, 0.5):
             assert why in model.certificate()[f"margins (eq. 9) of at most {theta:g}"].status
         assert model.convergence().holds
-    assert "infinity" in infinite.certificate()["training error"].status
+    assert "infinite outputs" in infinite.certificate()["training error"].status
     assert perfect.certificate()["training error"].applies
 
 

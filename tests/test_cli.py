@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from samples import read_table
 
 import electorate
 from electorate import AdaBoostClassifier
 from electorate.cli import main
 from electorate.escape import cell, literal
-from electorate.tables.reading import read_table
 from electorate.tables.source import Source, TableError
 
 ESCAPE = "\x1b[31m"
@@ -517,7 +517,7 @@ def test_predict_in_constant_memory(tmp_path):
             for _ in range(times):
                 file.write(body)
         program = (
-            "import resource, sys; from electorate.tables import blocks; blocks.BLOCK = 2**16;"
+            "import resource, sys; from electorate.tables import text as text_tables; text_tables.BLOCK = 2**16;"
             "from electorate.cli import main;"
             f"assert main(['predict', {str(tmp_path / 'm')!r}, {str(tmp_path / 't.csv')!r},"
             f" '--out', {str(tmp_path / 'p.csv')!r}]) == 0;"

@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from samples import read_table
 
 import electorate
 from electorate.cli import main
 from electorate.data import inputs
-from electorate.tables import blocks
-from electorate.tables.reading import TableRequest, read_table, read_training
+from electorate.tables import text as text_tables
+from electorate.tables.reading import TableRequest, read_training
 from electorate.tables.source import Source, TableError
 
 FEW = ["--set", "n_estimators=3"]
@@ -63,7 +64,7 @@ def test_encodings(there, capsys, encoding):
 def test_a_character_across_blocks(there, capsys, monkeypatch):
     text = "c,y\n" + "é,u\nß,v\n" * 50
     (there / "e.csv").write_bytes(text.encode("utf-16-le"))
-    monkeypatch.setattr(blocks, "BLOCK", 7)
+    monkeypatch.setattr(text_tables, "BLOCK", 7)
     X, y = read_table(Source("e.csv", encoding="utf-16-le"), "y")
     assert X.column("c").to_pylist() == ["é", "ß"] * 50
     assert list(y) == ["u", "v"] * 50
@@ -91,7 +92,7 @@ def test_a_wrong_byte_is_named_by_its_line(there, capsys, command, more):
     assert "bad.csv, line 52: byte 0xe9 is not UTF-8" in said
     assert "--encoding" in said
     (there / "bad.csv").write_bytes("\n".join(lines).encode("latin-1").replace(b"\xe9", b"\x81"))
-    assert "line 52: byte 0x81 is no cp1252" in refused(capsys, command, *where, *more, "--encoding", "cp1252")
+    assert "line 52: byte 0x81 is not cp1252" in refused(capsys, command, *where, *more, "--encoding", "cp1252")
 
 
 def test_empty_lines_before_the_header(there, capsys):
@@ -139,7 +140,7 @@ def test_a_table_that_cannot_fit_is_refused_while_it_is_read(there, capsys, monk
             file.write(b"0,0,u\n0,0,v\n" * 87_000)
     assert os.path.getsize("bomb.csv.gz") < 200_000
     monkeypatch.setattr(inputs, "free_memory", lambda: 5 * 2**20)
-    monkeypatch.setattr(blocks, "BLOCK", 2**17)
+    monkeypatch.setattr(text_tables, "BLOCK", 2**17)
     unpacked = []
     real = Source.open
 
@@ -273,7 +274,7 @@ def test_lines_are_right_whatever_the_blocks(there, capsys, monkeypatch, size):
     """Of cells with line breaks and among empty lines, from a file and from a pipe."""
     digest(capsys, "t.csv", "--target", "y")
     text = 'x,c\n1,red\n\n2,"re\nd"\n3,"r""ed"\n\n4,red\ninf,red\n'
-    monkeypatch.setattr(blocks, "BLOCK", size)
+    monkeypatch.setattr(text_tables, "BLOCK", size)
     (there / "n.csv").write_text(text)
     assert "line 9: column 'x' is infinite" in refused(capsys, "predict", "m", "n.csv")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))

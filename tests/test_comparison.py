@@ -22,12 +22,13 @@ from threadpoolctl import threadpool_limits
 
 import electorate
 from electorate import AdaBoostClassifier, ModelFormatError, Trees, modelfile
-from electorate.comparison import cells, folds, journal, report, statistics
+from electorate.comparison import cells, folds, journal, report
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, Algorithm, Facts, applicable
 from electorate.comparison.cells import Cell, Failed, Protocol
 from electorate.comparison.journal import Journal
+from electorate.comparison.paired_tests import chance_of_worse, posterior_means
 from electorate.comparison.progress import Progress
-from electorate.comparison.ranking import baseline, best_setting, nest, rank
+from electorate.comparison.ranking import baseline, best_setting, nest, rank, standard_error
 from electorate.comparison.rows import Rows, guess_task, read_rows, restore, store
 from electorate.theory.binomial import binomial_bound
 
@@ -114,28 +115,28 @@ def test_two_algorithms_have_the_chances_of_a_beta(first_only, second_only, both
     """The share of the first's errors among the rows between them has a uniform prior and a Beta posterior."""
     a = [1.0] * first_only + [0.0] * second_only + [1.0] * both + [0.0] * none
     b = [0.0] * first_only + [1.0] * second_only + [1.0] * both + [0.0] * none
-    means = statistics.posterior_means(np.array([a, b]), 0, draws=20_000)
+    means = posterior_means(np.array([a, b]), 0, draws=20_000)
     first_better = stats.beta(first_only + 1, second_only + 1).cdf(0.5)
-    assert statistics.chance_of_worse(means, 0)[1] == pytest.approx(first_better, abs=0.02)
+    assert chance_of_worse(means, 0)[1] == pytest.approx(first_better, abs=0.02)
 
 
 def test_one_row_proves_nothing():
     losses = np.zeros((2, 100))
     losses[0, 7] = 1
-    means = statistics.posterior_means(losses, 0)
-    assert statistics.chance_of_worse(means, 1)[0] == pytest.approx(0.75, abs=0.03)
+    means = posterior_means(losses, 0)
+    assert chance_of_worse(means, 1)[0] == pytest.approx(0.75, abs=0.03)
 
 
 def test_equal_algorithms_are_worse_with_a_chance_of_a_half():
     losses = np.random.default_rng(0).integers(0, 2, (1, 50)).astype(float)
-    assert statistics.chance_of_worse(statistics.posterior_means(losses[[0, 0]], 0), 0)[1] == 0.5
+    assert chance_of_worse(posterior_means(losses[[0, 0]], 0), 0)[1] == 0.5
 
 
 def test_posterior_of_quantities_is_centred_and_as_wide_as_the_standard_error():
     losses = np.random.default_rng(0).exponential(size=(2, 500))
-    means = statistics.posterior_means(losses, 0)
+    means = posterior_means(losses, 0)
     assert means.mean(axis=0) == pytest.approx(losses.mean(axis=1), rel=0.03)
-    assert means[:, 0].std() == pytest.approx(statistics.standard_error(losses[0]), rel=0.1)
+    assert means[:, 0].std() == pytest.approx(standard_error(losses[0]), rel=0.1)
 
 
 # ---------------------------------------------------------------- cells
@@ -648,11 +649,11 @@ def test_rows_of_weight_0_are_not_there_and_processes_know_the_weights():
 def test_weighted_posterior_is_centred_and_as_wide_as_the_standard_error():
     rng = np.random.default_rng(0)
     losses, weight = rng.exponential(size=(2, 500)), rng.exponential(size=500)
-    means = statistics.posterior_means(losses, 0, weight=weight)
+    means = posterior_means(losses, 0, weight=weight)
     assert means.mean(axis=0) == pytest.approx(np.average(losses, axis=1, weights=weight), rel=0.03)
-    assert means[:, 0].std() == pytest.approx(statistics.standard_error(losses[0], weight), rel=0.1)
-    plain = statistics.posterior_means(losses, 0)
-    assert statistics.posterior_means(losses, 0, weight=np.full(500, 3.0)) == pytest.approx(plain)
+    assert means[:, 0].std() == pytest.approx(standard_error(losses[0], weight), rel=0.1)
+    plain = posterior_means(losses, 0)
+    assert posterior_means(losses, 0, weight=np.full(500, 3.0)) == pytest.approx(plain)
 
 
 def test_the_baseline_is_weighted():
@@ -665,7 +666,7 @@ def test_the_baseline_is_weighted():
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [(lambda w: w[:-1], "shape"), (lambda w: -w, "row 0 is"), (lambda w: 0 * w, "all weights are 0")],
+    [(lambda w: w[:-1], "shape"), (lambda w: -w, "row 0 has"), (lambda w: 0 * w, "all weights are 0")],
 )
 def test_weights_are_checked(change, message):
     X, y = small()
@@ -763,7 +764,7 @@ def test_classes_count_as_rows_where_time_is_short():
     X, y = load_iris(return_X_y=True)
     X, y = np.repeat(X, 20, axis=0), np.repeat(y, 20)  # 3,000 rows of 3 classes: 9,000
     found = electorate.compare(X, y, n_jobs=1, time_limit=1e-9)
-    names = [a.name for a in found.setup.protocol.algorithms]
+    names = [a.name for a in found.protocol.algorithms]
     assert "LPBoost, stumps" not in names
     assert "RLPBoost, stumps" in names
 

@@ -257,7 +257,7 @@ def test_certificates_say_that_rows_on_workers_are_not_remembered(client: Any) -
     weighted = AdaBoostClassifier(n_estimators=2).fit(*scattered((X, y, np.ones(len(y))), cuts(len(y), 2)))
     model = AdaBoostClassifier(n_estimators=2).fit(*scattered((X, y), cuts(len(y), 2)))
     found = model.certificate(train=(X, y), heldout=(X, y))
-    assert "does not know the rows" in found.notes[0]
+    assert "are not stored with the model" in found.notes[0]
     assert found["margins"].applies
     assert "weights" in weighted.certificate(train=(X, y))["margins"].status
 

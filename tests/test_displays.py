@@ -234,7 +234,7 @@ def test_tree_sizes_are_counted_in_words(ax: Any) -> None:
             np.testing.assert_array_equal(np.sort(display.sizes[name]), np.sort(sizes))
         assert len(display.sizes[name]) == len(model.steps_)
     assert sum(bar.get_height() for bar in ax.patches) == sum(map(len, display.sizes.values()))
-    with pytest.raises(TypeError, match="no trees of ours"):
+    with pytest.raises(TypeError, match="are not electorate"):
         TreeSizesDisplay.from_estimator(AdaBoostClassifier(DecisionTreeClassifier()).fit(X, y))
 
 
@@ -311,7 +311,7 @@ def test_shape_functions_of_several_classes_and_their_picture() -> None:
     f = model.decision_function(table) * 2 / 3 + 1 / 3  # scikit-learn's scale to shares of the steps
     np.testing.assert_allclose((parts.sum(axis=2) + constant[:, None]).T / model.steps_.sum(), f, atol=1e-9)
     for options, word in (
-        ({}, "say whose votes"),
+        ({}, "whose votes to draw"),
         ({"label": "x"}, "label='x'"),
         ({"label": "u", "columns": ["nobody"]}, "'nobody'"),
     ):
@@ -389,7 +389,7 @@ except ImportError as error:
         (lambda: CostDisplay({}), "at least one"),
         (lambda: TreeSizesDisplay({"a": []}), "no trees"),
         (lambda: ShapeDisplay([]), "no column"),
-        (lambda: MarginDisplay.from_estimator(None, [[0]], [0], X_test=[[0]]), "come together"),
+        (lambda: MarginDisplay.from_estimator(None, [[0]], [0], X_test=[[0]]), "together"),
     ],
 )
 def test_mistakes_are_named(make: Any, word: str) -> None:

@@ -6,18 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from electorate.algorithms import programs
-from electorate.algorithms.programs import (
-    Fresh,
-    Live,
-    Quadratic,
-    hard,
-    in_c,
-    in_nu,
-    margins_of,
-    solve_quadratic,
-    to_c_form,
-)
+from electorate.algorithms.lpboost import hard, in_c, in_nu, margins_of, to_c_form
+from electorate.algorithms.solvers import linear
+from electorate.algorithms.solvers.linear import Fresh, Live
+from electorate.algorithms.solvers.quadratic import solve_quadratic
+from electorate.algorithms.totally_corrective import Quadratic
 
 pytest.importorskip("highspy")
 MASTERS = {"scipy": Fresh, "highspy": Live}
@@ -197,8 +190,8 @@ def test_rqp_kkt(seed: int) -> None:
 
 
 def test_no_solver_is_asked_for_what_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "can_go_on", lambda: False)
+    monkeypatch.setattr(linear, "has_highspy", lambda: False)
     form = in_nu(np.ones(3), 0.5)
-    assert isinstance(programs.master_of(form, "auto"), Fresh)
+    assert isinstance(linear.master_of(form, "auto"), Fresh)
     with pytest.raises(ImportError, match=r"electorate\[lp\]"):
-        programs.master_of(form, "highspy")
+        linear.master_of(form, "highspy")

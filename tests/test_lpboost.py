@@ -13,7 +13,8 @@ from test_lp_programs import primal_in_c, primal_in_nu
 
 import electorate
 from electorate import Columns, KernelSections, LPBoostClassifier, PairedStumps, Pool, Stumps, TimeLimit, Trees
-from electorate.algorithms import programs
+from electorate.algorithms.lpboost import in_nu
+from electorate.algorithms.solvers.linear import Fresh, Live
 
 SOLVERS = ["scipy", "highspy"]
 
@@ -134,7 +135,7 @@ def test_any_family(family: Any) -> None:
     whole = getattr(family, "exhaustive", False)
     assert ("over all voters" if whole else "over the columns found") in model.certificate_
     f = np.where(y == 1, 1, -1) * model.decision_function(X)
-    form = programs.in_nu(np.ones(len(y)), 0.3)
+    form = in_nu(np.ones(len(y)), 0.3)
     assert form.primal(model.steps_, f) == pytest.approx(objective(model), abs=1e-9)
     assert model.history_["train_error"][-1] == pytest.approx(1 - model.score(X, y))
     better = np.diff(model.history_["objective"])
@@ -183,7 +184,7 @@ def test_too_few_rounds_are_not_silent() -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_solver_that_gives_up_is_not_silent(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table(12)
-    kind = programs.Fresh if solver == "scipy" else programs.Live
+    kind = Fresh if solver == "scipy" else Live
     solve, calls = kind.solve, []
 
     def sometimes(self: Any) -> Any:

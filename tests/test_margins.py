@@ -275,7 +275,7 @@ def test_the_bound_is_one_that_can_fail() -> None:
 def test_where_nothing_is_proved_it_says_why() -> None:
     X, y = noisy(150)
     for model, words in (
-        (QuadBoostClassifier(n_estimators=5), "does not keep"),
+        (QuadBoostClassifier(n_estimators=5), "does not store"),
         (AdaBoostClassifier(n_estimators=5), "two classes"),
     ):
         labels = y if isinstance(model, QuadBoostClassifier) else noisy(150, labels=3)[1]

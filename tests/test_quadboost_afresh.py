@@ -270,11 +270,29 @@ def test_the_bound_is_lowered_on_a_cluster_as_here(penalty: str) -> None:
     assert checks.fitted(ENGINES["dask"], model, X, y, weight).digest_ == here.digest_
 
 
-def test_what_a_cluster_does_not_do() -> None:
+@pytest.mark.parametrize("weights", ["none", "real"])
+@pytest.mark.parametrize("way", ["cyclic", "greedy"])
+def test_searched_voters_are_weighted_again_on_a_cluster_as_here(way: str, weights: str) -> None:
     X, y = DATA["missing"]
-    for model, why in (
-        (QuadBoostClassifier(Stumps(), reweight="greedy"), "only the voters of a Pool"),
-        (QuadBoostClassifier(early_stopping=True), "does not stop by validation"),
-    ):
-        with pytest.raises(ValueError, match=why):
-            checks.fitted(ENGINES["dask"], model, X, y)
+    weight = None if weights == "none" else checks.real_weights(len(y))
+    for family in (Stumps(), Trees(2, criterion="edge")):
+        model = QuadBoostClassifier(family, penalty="l1", lam=0.02, reweight=way, n_estimators=8)
+        here = clone(model).fit(X, y, weight)
+        there = checks.fitted(ENGINES["dask"], model, X, y, weight)
+        assert there.digest_ == here.digest_
+        np.testing.assert_array_equal(there.history_["objective"], here.history_["objective"])
+
+
+@pytest.mark.parametrize("scoring", ["loss", "error"])
+@pytest.mark.parametrize("data", ["missing", "categories"])
+def test_validation_stops_on_a_cluster_as_here(scoring: str, data: str) -> None:
+    X, y = DATA[data]
+    weight = checks.real_weights(len(y))
+    patience = {"early_stopping": True, "n_iter_no_change": 2, "random_state": 0, "n_estimators": 12}
+    for family in (electorate.Pool(5), Stumps()):
+        model = QuadBoostClassifier(family, scoring=scoring, reweight="greedy", validation_fraction=0.3, **patience)
+        here = clone(model).fit(X, y, weight)
+        there = checks.fitted(ENGINES["dask"], model, X, y, weight)
+        assert there.digest_ == here.digest_
+        assert there.best_round_ == here.best_round_
+        np.testing.assert_array_equal(there.history_["validation"], here.history_["validation"])

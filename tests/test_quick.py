@@ -28,10 +28,10 @@ from electorate.cli import main
 from electorate.data.bins import reader
 from electorate.model import byte_votes, predict_from_file
 from electorate.registry import ALGORITHMS
-from electorate.tables import blocks
-from electorate.tables.columns import column
-from electorate.tables.in_order import count_threads, in_order
+from electorate.tables import text as text_tables
 from electorate.tables.source import Source, TableError
+from electorate.tables.streaming import count_threads, in_order
+from electorate.tables.writing import column
 from electorate.threads import ThreadPool
 
 properties = settings(max_examples=40, derandomize=True, deadline=None)
@@ -178,8 +178,7 @@ def test_parts_with_gaps_are_read_from_their_own_memory() -> None:
     numbers = [None if rng.random() < 0.3 else float(rng.normal()) for _ in range(100)]
     texts = [None if rng.random() < 0.3 else f"t{rng.integers(5)}" for _ in range(100)]
     whole = pa.table({"n": pa.array(numbers, pa.float64()), "t": pa.array(texts).dictionary_encode()})
-    from electorate.data.arrow_table import ArrowTable
-    from electorate.data.table import Categories, read_table
+    from electorate.data.table import ArrowTable, Categories, read_table
 
     known = {1: Categories(np.array(["t1", "t3"], dtype=object), ("t4",))}
     for first, length in ((0, 100), (3, 50), (61, 39), (99, 1)):
@@ -260,16 +259,31 @@ def test_blocks_hold_whole_rows(rows: list[list[str]], size: int, ended: bool) -
     assert again == rows
 
 
+class Slow(io.BytesIO):
+    """Returns at most `size` bytes of a read."""
+
+    def __init__(self, text: bytes, size: int) -> None:
+        super().__init__(text)
+        self.size = size
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(self.size)
+
+
+class Given(Source):
+    """A text table of one column, below its header."""
+
+    def open(self) -> Any:
+        return Slow(b"a\n" + self.path.encode("latin-1"), self.types["size"])
+
+
 def parts_of(text: bytes, size: int) -> Any:
-    before, blocks.BLOCK = blocks.BLOCK, size
-    try:
-        yield from map(bytes, blocks.blocks(Source("t.csv"), b"", io.BytesIO(text)))
-    finally:
-        blocks.BLOCK = before
+    for block in text_tables.TextTable(Given(text.decode("latin-1"), "csv", {"size": size})).blocks():
+        yield bytes(block.text)
 
 
 def test_a_quote_that_is_none_does_not_take_the_whole_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "LONGEST_CELL", 1000)
+    monkeypatch.setattr(text_tables, "LONGEST_CELL", 1000)
     text = b'pipe 5" wide,1\n' + b"abc,2\n" * 2000
     found = list(parts_of(text, 100))
     assert b"".join(found) == text
@@ -277,7 +291,7 @@ def test_a_quote_that_is_none_does_not_take_the_whole_text(monkeypatch: pytest.M
 
 
 def test_a_row_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(text_tables, "LONGEST_LINE", 1000)
     with pytest.raises(TableError, match="longer than"):
         list(parts_of(b"a" * 5000, 100))
 
@@ -288,7 +302,7 @@ def test_line_breaks_in_cells_across_parts(tmp_path: Path, monkeypatch: pytest.M
     model = electorate.AdaBoostClassifier(n_estimators=10).fit(X, y)
     model.save(tmp_path / "m")
     X.to_csv(tmp_path / "t.csv", index=False)
-    monkeypatch.setattr(blocks, "BLOCK", 257)
+    monkeypatch.setattr(text_tables, "BLOCK", 257)
     for keep in ([], ["--keep", "kind"]):
         assert main(["predict", str(tmp_path / "m"), str(tmp_path / "t.csv"), "--out", str(tmp_path / "p"), *keep]) == 0
         said = pd.read_csv(tmp_path / "p")
@@ -303,7 +317,7 @@ def test_an_infinite_number_in_a_later_part_is_named_by_its_line(
     electorate.AdaBoostClassifier(n_estimators=10).fit(X, y).save(tmp_path / "m")
     X.loc[200, "c"] = np.inf
     X.to_csv(tmp_path / "t.csv", index=False)
-    monkeypatch.setattr(blocks, "BLOCK", 257)
+    monkeypatch.setattr(text_tables, "BLOCK", 257)
     assert main(["predict", str(tmp_path / "m"), str(tmp_path / "t.csv"), "--out", str(tmp_path / "p")]) == 1
     said = capsys.readouterr().err
     assert "t.csv, line 202: column 'c'" in said

@@ -84,7 +84,7 @@ def test_a_small_run_goes_on_where_it_ended(tmp_path: Path) -> None:
     results = study.study(names, FOLDER, 2, 10, kept, most=120)
     assert kept.read_text().startswith(lines)
     assert len(results) == 2
-    assert results[:1] == [json.loads(line) for line in lines.splitlines()] == json.loads(json.dumps(first))
+    assert results[:1] == [json.loads(line)[1] for line in lines.splitlines()] == json.loads(json.dumps(first))
     text = study.report(results, 10)
     assert all(name in text for name in (*names, "AdaBoost.R2", "linear cost", "quantile boosting"))
     for one in results:

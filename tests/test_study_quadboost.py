@@ -45,13 +45,12 @@ def test_normalisation_is_fitted_to_the_training_part() -> None:
 
 def test_lines_are_read_again_and_a_cut_one_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "some" / "lines.jsonl"
-    Lines(path).put(["a", 1], [0.5, 2.0])
+    assert Lines(path).compute(["a", 1], lambda: [0.5, 2.0]) == [0.5, 2.0]
     with open(path, "a") as file:
         file.write('[["b", 1], [0.')
     lines = Lines(path)
-    assert lines.get(["a", 1]) == [0.5, 2.0]
-    assert lines.get(["b", 1]) is None
-    lines.put(["b", 1], [0.25, 1.0])
+    assert lines.compute(["a", 1], list) == [0.5, 2.0]  # as it is stored
+    assert lines.compute(["b", 1], lambda: [0.25, 1.0]) == [0.25, 1.0]
     assert Lines(path).found == lines.found
     assert len(lines.found) == 2
 

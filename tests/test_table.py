@@ -21,10 +21,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from electorate.data import column_views
-from electorate.data.buffers import BlockReader
 from electorate.data.factors import factorise
-from electorate.data.stack import Stack
-from electorate.data.table import Block, Categories, Table, numeric_codes, read_table
+from electorate.data.table import Block, BlockReader, Categories, Stack, Table, numeric_codes, read_table
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 NAN = np.nan

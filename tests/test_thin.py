@@ -29,9 +29,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import electorate
 from electorate import Columns, ThinnedClassifier, Trees, thin
-from electorate.engines.gram import PoolState
 from electorate.thinning import PROGRAMS
-from electorate.training.totally_corrective import Normal, Said, lasso
+from electorate.training.totally_corrective import VoterMatrix, lasso, pool_of_voters
 
 ROOT = Path(__file__).parent.parent
 MODELS = {
@@ -267,9 +266,9 @@ def test_the_lasso_is_scikit_learns(seed: int) -> None:
     rng = np.random.default_rng(seed)
     said = np.where(rng.normal(size=(15, 120)) > 0, 1.0, -1.0)
     y = np.sign(said[0] + said[1] + rng.normal(size=120))
-    examples = Said.of(said, y > 0, np.ones(120, dtype=np.int64), 120.0)
+    examples = VoterMatrix.of(said, y > 0, np.ones(120, dtype=np.int64), 120.0)
     path = (0.3, 0.05, 0.001)
-    for lam, ours in zip(path, lasso(PoolState(Normal.of(examples)), path, 0.0), strict=True):
+    for lam, ours in zip(path, lasso(pool_of_voters(examples), path, 0.0), strict=True):
         theirs = Lasso(alpha=lam, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(said.T, y).coef_
         np.testing.assert_allclose(ours, theirs, atol=1e-7)
 

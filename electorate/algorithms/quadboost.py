@@ -1,48 +1,45 @@
 """QuadBoost: quadratic risk, steps in closed form; vanilla, L1, L2 and Linf penalties (the paper's eq. 6 to 9).
 
 Paper: Fortier-Dubois et al., "Efficient Learning of Ensembles with QuadBoost". Everything follows from three numbers of
-a voter: c = mu - M, its correlation with the residual; eta, its mean square; and its weight.
+a voter: c = mu - M, its correlation with the residual; eta, its mean square; and its weight. The kernels compute with
+them: `quad_weight` (eq. 6 to 9), `quad_drop` and `quad_gap`.
 """
 
 import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from electorate.grid import on_grid
+from electorate import kernels
 
 MODES = {"never": 0, "cyclic": 1, "greedy": 2}
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """None: the risk alone. `kind` is what the kernels call it."""
+    """None: the risk alone. `kind` is its number in the kernels."""
 
     lam: float = 0.0
     alpha_max: float = math.inf
     kind: ClassVar[int] = 0
 
+    @property
+    def numbers(self) -> tuple[int, float, float]:
+        return self.kind, float(self.lam), float(self.alpha_max)
+
     def best(self, pull: float, eta: float) -> float:
         """The best weight of a voter, on the grid of votes. pull: mu - M, with M of the other voters (eq. 6)."""
-        return float(on_grid(self._best(pull, eta))) if eta > 0 else 0.0
+        return float(kernels.quad_weight(*self.numbers, pull, eta))
 
-    def _best(self, pull: float, eta: float) -> float:
-        return pull / eta
+    def drop(self, c: float, eta: float, old: float, new: float) -> float:
+        """By how much the objective falls when the weight goes from old to new: g(old) - g(new).
+
+        g(a) = eta a^2 - 2 a (c + old eta) + cost(a); c: the correlation with the residual, this voter included.
+        """
+        return float(kernels.quad_drop(self.kind, float(self.lam), c, eta, old, new))
 
     def cost(self, weight: float) -> float:
         """What a voter of this weight adds to the objective."""
         return 0.0
-
-    def saved(self, old: float, new: float) -> float:
-        """cost(old) - cost(new), of weights that hardly differ too."""
-        return 0.0
-
-    def drop(self, c: float, eta: float, old: float, new: float) -> float:
-        """What the objective loses when the weight goes from old to new: g(old) - g(new), exactly.
-
-        g(a) = eta a^2 - 2 a (c + old eta) + cost(a); c: the correlation with the residual, this voter heard.
-        """
-        change = new - old
-        return change * (2 * c - eta * change) + self.saved(old, new)
 
 
 @dataclass(frozen=True)
@@ -51,14 +48,8 @@ class L1(Penalty):
 
     kind: ClassVar[int] = 1
 
-    def _best(self, pull: float, eta: float) -> float:
-        return math.copysign(max(abs(pull) - self.lam, 0.0) / eta, pull)
-
     def cost(self, weight: float) -> float:
         return 2 * self.lam * abs(weight)
-
-    def saved(self, old: float, new: float) -> float:
-        return 2 * self.lam * (abs(old) - abs(new))
 
 
 @dataclass(frozen=True)
@@ -67,14 +58,8 @@ class L2(Penalty):
 
     kind: ClassVar[int] = 2
 
-    def _best(self, pull: float, eta: float) -> float:
-        return pull / (eta + self.lam)
-
     def cost(self, weight: float) -> float:
         return self.lam * weight * weight
-
-    def saved(self, old: float, new: float) -> float:
-        return self.lam * (old - new) * (old + new)
 
 
 @dataclass(frozen=True)
@@ -83,13 +68,32 @@ class Linf(Penalty):
 
     kind: ClassVar[int] = 3
 
-    def _best(self, pull: float, eta: float) -> float:
-        return min(max(pull / eta, -self.alpha_max), self.alpha_max)
-
 
 PENALTIES: dict[str | None, type[Penalty]] = {None: Penalty, "l1": L1, "l2": L2, "linf": Linf}
 
 
-def theory_lam(complexity: float) -> float:
-    """The lam that Theorem 1 asks of L1, risk + 2 lam |alpha|_1: 4 R_m. For L2 and Linf see theory_rounds.py."""
-    return 4 * complexity
+@dataclass(frozen=True)
+class Rules:
+    """How the weights are set. tol: for L1's last correlation and for the gap; max_voters: distinct voters at once."""
+
+    penalty: Penalty
+    reweight: str = "never"
+    tol: float = 0.0
+    max_voters: int | None = None
+
+    @property
+    def mode(self) -> int:
+        return MODES[self.reweight]
+
+
+def lasso_gap(lam: float, risk: float, covariance: float, size: float, largest: float) -> float:
+    """The Lasso's duality gap, with the residual scaled into the dual set.
+
+    covariance: the mean of y (y - f); size: |alpha|_1; largest: of all |c|.
+    """
+    if risk <= 0:
+        return 2 * lam * size
+    scale = covariance / risk
+    if largest > 0:
+        scale = min(max(scale, -lam / largest), lam / largest)
+    return max(risk + 2 * lam * size - 2 * scale * covariance + scale * scale * risk, 0.0)

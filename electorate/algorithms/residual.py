@@ -1,9 +1,11 @@
-"""QuadBoost's channels, signed: the residual of every example, and the output of a voter.
+"""What shards sum for QuadBoost: the residual of every example, the outputs of a voter, and validation losses.
 
 state[0] is the margin y f; for a label of +-1 the residual y - f is y (1 - y f).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,20 @@ class StateChannel(Channel):
         return np.array(state[0])
 
 
+class SquaredLossChannel(Channel):
+    """(y - f)^2, divided by the floor, a power of two."""
+
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        return np.asarray((1.0 - state[0]) ** 2 / floors.each[0])
+
+
+class ErrorChannel(Channel):
+    """1 where f is wrong; a tie is the first label. state[2] is y."""
+
+    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        return np.asarray((state[0] < 0) | ((state[0] == 0) & (state[2] > 0)), dtype=np.float64)
+
+
 class Residual(Booster):
     """The sums fit whatever the round: the mean of |1 - y f| is at most the root of the risk, which is at most 1."""
 
@@ -31,8 +47,14 @@ class Residual(Booster):
         return (ResidualChannel(),)
 
 
-class Plain(Booster):
-    """The state itself, from -1 to 1: its sums are means of a pool's voters, with the labels and with each other."""
+class StoringResidual(Residual):
+    """Shards store the votes of all voters, to re-weight them."""
+
+    keeps_votes: ClassVar[bool] = True
+
+
+class StateItself(Booster):
+    """The state, from -1 to 1: its sums are means of a pool's voters, with the labels and with each other."""
 
     @property
     def channels(self) -> Sequence[Channel]:
@@ -40,3 +62,24 @@ class Plain(Booster):
 
     def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
         return np.zeros(state.shape[1], dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class ValidationLoss(Booster):
+    """scoring: "loss" or "error". The state is y f, -y f and y."""
+
+    scoring: str
+
+    @property
+    def n_states(self) -> int:
+        return 3
+
+    @property
+    def channels(self) -> Sequence[Channel]:
+        return (ErrorChannel() if self.scoring == "error" else SquaredLossChannel(),)
+
+
+class HighestMargin(ValidationLoss):
+    """The lowest number of its margin row is minus the highest margin."""
+
+    margin_row: ClassVar[int] = 1

@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   electorate compare adult.csv.gz:income titanic.csv:survived wine.csv --target class
 With several tables, tests over all of them follow; FILE:COLUMN names the target of one.
 After Ctrl-C or a crash the same command resumes."""
+PASSED = ("algorithms", "peers", "folds", "locked", "task", "n_jobs", "seed")  # options that `compare` takes
 ERRORS, PAIRS = "errors.csv", "pairs.csv"  # of several tables
 
 
@@ -32,11 +33,11 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--time", type=_seconds, metavar="SECONDS", help="for the comparison, e.g. 60 or 5m")
     peers = "other libraries to add: hgb,xgboost,lightgbm,catboost"
     add("--peers", "--with", dest="peers", type=_names, default=[], metavar="NAMES", help=peers)
-    add("--algorithm", action="append", metavar="NAME", help="only this one; may be repeated")
+    add("--algorithm", action="append", dest="algorithms", metavar="NAME", help="only this one; may be repeated")
     add("--folds", type=int, help="of the cross-validation")
     add("--locked", type=float, default=0.2, help="share of test rows, held out for the bound (0.2)")
     add("--seed", type=int, default=0, help="the same seed gives the same table (0)")
-    add("--jobs", type=int, metavar="N", help="number of processes (all CPUs)")
+    add("--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs)")
 
 
 def _seconds(text: str) -> float:
@@ -109,37 +110,32 @@ def _example() -> Any:
 def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float | None) -> Any:
     from electorate.comparison.compare import compare
 
+    passed = {name: getattr(options, name) for name in PASSED}
     with data.by_line():
         return compare(
             data.X,
             data.y,
             sample_weight=data.weight,
-            algorithms=options.algorithm,
-            peers=options.peers,
-            folds=options.folds,
-            locked=options.locked,
             time_limit=seconds,
-            task=options.task,
-            n_jobs=options.jobs,
-            seed=options.seed,
             folder=folder,
             progress=not options.quiet,
+            **passed,
         )
 
 
 def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[str]:
     from electorate.comparison.compare import BOUNDED, FINAL, RESULTS
 
-    shown, name = literal(folder), literal(found.stored)
-    lines = [f"\n{shown}/{RESULTS}: the table"]
+    path, name = literal(folder), literal(found.stored)
+    lines = [f"\n{path}/{RESULTS}: the table"]
     if os.path.exists(os.path.join(folder, FINAL)):
         about = "the bound is about this model" if found.bounds else "tested on them"
         lines += [
-            f"{shown}/{BOUNDED}: {name}, trained without the test rows; {about}",
-            f"{shown}/{FINAL}: {name}, refitted on all rows; it has no bound",
+            f"{path}/{BOUNDED}: {name}, trained without the test rows; {about}",
+            f"{path}/{FINAL}: {name}, refitted on all rows; it has no bound",
         ]
         if options.table is not None:
-            lines.append(f"to predict: electorate predict {shown}/{FINAL} NEW_TABLE --out predictions.csv")
+            lines.append(f"to predict: electorate predict {path}/{FINAL} NEW_TABLE --out predictions.csv")
     else:
         lines.append(f"{name} has no file format: in Python, electorate.compare(...).model is the winner")
     return lines + _resume([found])
@@ -214,10 +210,10 @@ def _conclude(found: dict[str, Any], folder: str) -> int:
     print(over)
     write_text(os.path.join(folder, ERRORS), over.errors_csv)
     write_text(os.path.join(folder, PAIRS), over.pairs_csv)
-    shown = literal(folder)
+    path = literal(folder)
     lines = [
-        f"\n{shown}/{ERRORS}, {shown}/{PAIRS}: errors, and all pairs with their tests",
-        f"{shown}/NAME.compare: results and models of each table",
+        f"\n{path}/{ERRORS}, {path}/{PAIRS}: errors, and all pairs with their tests",
+        f"{path}/NAME.compare: results and models of each table",
     ]
     print("\n".join(lines + _resume(list(found.values()))), file=sys.stderr)
     return 0

@@ -16,43 +16,18 @@ EXAMPLES = """examples:
   electorate data letter --out letter.csv --folder /srv/data
 A folder holds NAME.csv.gz or NAME.csv; ELECTORATE_DATA names the default."""
 
-# Name: number at OpenML, and the name there. The version is that with the papers' rows and classes, if there is one. A
+# Name, number at OpenML, and the name there. The version is that with the papers' rows and classes, if there is one. A
 # wrong number does no harm, since the name is checked.
-SETS = {
-    "abalone": (183, "abalone"),
-    "adult": (1590, "adult"),
-    "australian": (40981, "Australian"),
-    "balance_scale": (11, "balance-scale"),
-    "breast_w": (15, "breast-w"),
-    "bupa": (8, "liver-disorders"),
-    "car": (40975, "car"),
-    "cmc": (23, "cmc"),
-    "covtype": (1596, "covertype"),
-    "credit_crx": (29, "credit-approval"),
-    "ecoli": (39, "ecoli"),
-    "german": (31, "credit-g"),
-    "glass": (41, "glass"),
-    "heart_statlog": (53, "heart-statlog"),
-    "hepatitis": (55, "hepatitis"),
-    "house_votes": (56, "vote"),
-    "ionosphere": (59, "ionosphere"),
-    "letter": (6, "letter"),
-    "mnist": (554, "mnist_784"),
-    "monks1": (333, "monks-problems-1"),
-    "monks2": (334, "monks-problems-2"),
-    "monks3": (335, "monks-problems-3"),
-    "mushroom": (24, "mushroom"),
-    "optdigits": (28, "optdigits"),
-    "pima": (37, "diabetes"),
-    "ringnorm": (1496, "ringnorm"),
-    "segment": (36, "segment"),
-    "spambase": (44, "spambase"),
-    "splice": (46, "splice"),
-    "tic_tac_toe": (50, "tic-tac-toe"),
-    "titanic": (40704, "Titanic"),
-    "twonorm": (1507, "twonorm"),
-    "vehicle": (54, "vehicle"),
-}
+SETS_AT_OPENML = """
+abalone 183 abalone, adult 1590 adult, australian 40981 Australian, balance_scale 11 balance-scale,
+breast_w 15 breast-w, bupa 8 liver-disorders, car 40975 car, cmc 23 cmc, covtype 1596 covertype,
+credit_crx 29 credit-approval, ecoli 39 ecoli, german 31 credit-g, glass 41 glass, heart_statlog 53 heart-statlog,
+hepatitis 55 hepatitis, house_votes 56 vote, ionosphere 59 ionosphere, letter 6 letter, mnist 554 mnist_784,
+monks1 333 monks-problems-1, monks2 334 monks-problems-2, monks3 335 monks-problems-3, mushroom 24 mushroom,
+optdigits 28 optdigits, pima 37 diabetes, ringnorm 1496 ringnorm, segment 36 segment, spambase 44 spambase,
+splice 46 splice, tic_tac_toe 50 tic-tac-toe, titanic 40704 Titanic, twonorm 1507 twonorm, vehicle 54 vehicle
+"""
+SETS = {name: (int(number), called) for name, number, called in map(str.split, SETS_AT_OPENML.split(","))}
 UNCONFIRMED = ("bupa", "titanic")  # numbers that were not found in an independent list
 ENDINGS = (".csv.gz", ".csv")
 

@@ -5,13 +5,12 @@ import difflib
 import json
 import re
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import electorate
 from electorate.commands.options import TABLE, add_training_options, read, source_of
-from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_known
+from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_supported
 from electorate.escape import literal
 from electorate.registry import ALGORITHMS, FAMILIES
 from electorate.safe_write import check_writable
@@ -77,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
     found = _find(options.algorithm)
     _check_options(found, options)
     data = read(source_of(options), options, options.target)
-    model = _build(_select(options.algorithm, found, options.task, data.y), options)
+    task = _needed_task(options.algorithm, found, options.task, data.y)
+    model = _build(found[task], task, options)
     _check_target(model, data.y, options.target)
     if not options.quiet and sys.stderr.isatty():
         model.set_callbacks(electorate.ProgressBar())
@@ -95,86 +95,70 @@ def run(options: argparse.Namespace) -> int:
 # ---------------------------------------------------------------- which estimator
 
 
-@dataclass(frozen=True)
-class Choice:
-    """An estimator to train; listed: the entry of `compare`, where it was chosen by that name."""
-
-    estimator: str
-    task: str
-    listed: Algorithm | None = None
-
-    def build(self) -> Any:
-        if self.listed is None:
-            return getattr(electorate, self.estimator)()
-        model = self.listed.build(self.listed.grid[0], Facts([], 0))
-        return set_known(model, {"categorical_features": "from_dtype", "random_state": None, "n_jobs": None})
-
-
 def _plain(name: str) -> str:
     """Spelling does not matter: Real AdaBoost, RealAdaBoost, real_adaboost."""
     return re.sub(r"[\s_.,-]", "", name).casefold()
 
 
-def _find(wanted: str) -> list[Choice]:
-    """The estimators that a name stands for: one, or one for each task."""
-    known: dict[str, list[Choice]] = {}
-    for name in ALGORITHMS:
-        for alias in (name, _short(name)):
-            known.setdefault(_plain(alias), []).append(Choice(name, _task(name)))
-    for listed in OURS:
-        assert isinstance(listed.make, Ours)
-        task = "regression" if REGRESSION in listed.tasks else "classification"
-        known.setdefault(_plain(listed.name), []).append(Choice(listed.make.estimator, task, listed))
+def _find(wanted: str) -> dict[str, Algorithm]:
+    """The algorithms that a name stands for, by task."""
+    plain = [Algorithm(name, (_task(name),), Ours(name), ({},)) for name in ALGORITHMS]
+    known: dict[str, dict[str, Algorithm]] = {}
+    for algorithm in (*plain, *OURS):
+        task = "regression" if REGRESSION in algorithm.tasks else "classification"
+        for alias in (algorithm.name, _short(algorithm.name)):
+            known.setdefault(_plain(alias), {})[task] = algorithm
     if _plain(wanted) not in known:
         close = difflib.get_close_matches(_plain(wanted), known, 1, 0.7)
-        hint = f" Did you mean {known[close[0]][0].estimator}?" if close else ""
+        hint = f" Did you mean {next(iter(known[close[0]].values())).name}?" if close else ""
         raise ValueError(f"no algorithm is called {literal(wanted)!r}.{hint} Choose from:\n{NAMES}")
     return known[_plain(wanted)]
 
 
-def _select(wanted: str, found: list[Choice], task: str, y: Any) -> Choice:
-    """The estimator for the task. With "auto" only a classifier for a regression target is refused."""
+def _needed_task(wanted: str, found: dict[str, Algorithm], task: str, y: Any) -> str:
+    """The task to train for. With "auto" only a classifier for a regression target is refused."""
     from electorate.comparison.rows import guess_task
 
-    by_task = {choice.task: choice for choice in found}
-    needed = guess_task(y) if task == "auto" else task
-    if task == "auto" and list(by_task) == ["regression"]:
-        needed = "regression"
-    if needed in by_task:
-        return by_task[needed]
+    needed = task
+    if task == "auto":
+        needed = "regression" if list(found) == ["regression"] else guess_task(y)
+    if needed in found:
+        return needed
     if task != "auto":
-        raise ValueError(f"{literal(wanted)} is not for {task}; choose from {_names_for(needed)}")
+        raise ValueError(f"{literal(wanted)} is not for {task}; choose from {_names_for(task)}")
     raise ValueError(
         f"the target is treated as regression (float values, or more than 20 distinct integers), and {literal(wanted)} "
-        f"is a classifier: choose from {_names_for(needed)}, or add --task classification"
+        f"is a classifier: choose from {_names_for('regression')}, or add --task classification"
     )
 
 
-def _check_options(found: list[Choice], options: argparse.Namespace) -> None:
+def _check_options(found: dict[str, Algorithm], options: argparse.Namespace) -> None:
     """Raise before the table is read if the options suit none of the estimators."""
     errors = []
-    for one in found:
+    for task in found:
         try:
-            _build(one, options)
+            _build(found[task], task, options)
         except (ValueError, TypeError) as error:
             errors.append(error)
     if len(errors) == len(found):
         raise errors[0]
 
 
-def _build(one: Choice, options: argparse.Namespace) -> Any:
-    model = one.build()
+def _build(algorithm: Algorithm, task: str, options: argparse.Namespace) -> Any:
+    model = algorithm.build(algorithm.grid[0], Facts([], 0))
+    set_supported(model, {"categorical_features": "from_dtype", "random_state": None, "n_jobs": None})
+    name = type(model).__name__
     if options.voters is not None:
-        model.set_params(estimator=_family(options.voters, one.task))
-    elif any(name.startswith("estimator__") for name, _ in options.set) and model.estimator is None:
+        model.set_params(estimator=_family(options.voters, task))
+    elif any(option.startswith("estimator__") for option, _ in options.set) and model.estimator is None:
         raise ValueError("options of the voters are set, but the voters are not: add --voters Trees")
-    for name, value in options.set:
+    for option, value in options.set:
         known = sorted(model.get_params())
-        if name not in known:
-            raise ValueError(f"{one.estimator} has no option {literal(name)!r}; it has {', '.join(known)}")
-        model.set_params(**{name: value})
+        if option not in known:
+            raise ValueError(f"{name} has no option {literal(option)!r}; it has {', '.join(known)}")
+        model.set_params(**{option: value})
     if not hasattr(model, "save"):
-        raise ValueError(f"{one.estimator} has no file format: use it from Python")
+        raise ValueError(f"{name} has no file format: use it from Python")
     return model
 
 

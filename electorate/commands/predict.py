@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from electorate.commands.options import TABLE, add_table_options, source_of
-from electorate.tables.source import FORMATS, pyarrow
+from electorate.tables.source import FORMATS, arrow
 
 EXAMPLES = """examples:
   electorate predict adult.model new.csv --out predictions.csv
@@ -27,9 +27,8 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from electorate.tables.in_order import in_order
     from electorate.tables.reading import refuse_infinite
-    from electorate.tables.streaming import kinds_of, names_of, open_stream
+    from electorate.tables.streaming import in_order, kinds_of, names_of, open_stream
     from electorate.tables.writing import open_writer
 
     if "prediction" in options.keep or len(set(options.keep)) < len(options.keep):
@@ -79,7 +78,7 @@ def _load(options: argparse.Namespace) -> Any:
 
 
 def _predicted(model: Any, table: Any, names: list[str], options: argparse.Namespace) -> Any:
-    arrow, X = pyarrow(), table.select(names)
+    X = table.select(names)
     columns = {name: table.column(name) for name in options.keep}
     if not hasattr(model, "classes_"):
         columns["prediction"] = arrow.array(np.asarray(model.predict(X)))
@@ -96,6 +95,6 @@ def _predicted(model: Any, table: Any, names: list[str], options: argparse.Names
 
 def _labels(model: Any, codes: Any) -> Any:
     """Labels as an Arrow dictionary, so that texts are escaped once per class, not per row."""
-    from electorate.tables.columns import column, places
+    from electorate.tables.writing import column, indices
 
-    return pyarrow().DictionaryArray.from_arrays(places(codes), column(model.classes_))
+    return arrow.DictionaryArray.from_arrays(indices(codes), column(model.classes_))

@@ -17,7 +17,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from electorate.comparison.algorithms import OURS, Facts, set_known
+    from electorate.comparison.algorithms import OURS, Facts, set_supported
 
     started = time.perf_counter()
     rng = np.random.default_rng(0)
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
             model = algorithm.build(algorithm.grid[0], Facts([3], 0)).set_params(n_estimators=2)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # two rounds do not converge
-                set_known(model, {"max_bins": bins}).fit(X, targets[task]).predict(X)
+                set_supported(model, {"max_bins": bins}).fit(X, targets[task]).predict(X)
     if not options.quiet:
         print(f"kernels compiled and cached, {time.perf_counter() - started:.0f} s", file=sys.stderr)
     return 0

@@ -5,9 +5,11 @@ Other libraries (peers) are added by name. The settings of a grid are tried in t
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from electorate.registry import ALGORITHMS
 
 BINARY, MULTICLASS, REGRESSION = "binary", "multiclass", "regression"
 CLASSIFICATION = (BINARY, MULTICLASS)
@@ -44,17 +46,17 @@ class Ours:
 
     estimator: str
     family: str | None = None
-    fixed: tuple[tuple[str, Any], ...] = ()
+    fixed: Setting = field(default_factory=dict)
 
     def __call__(self, facts: Facts) -> Any:
         package = importlib.import_module("electorate")
         voters = None if self.family is None else getattr(package, self.family)()
-        model = getattr(package, self.estimator)(voters, **dict(self.fixed))
-        known = {"categorical_features": facts.categorical or None, "random_state": facts.seed, "n_jobs": 1}
-        return set_known(model, known)
+        model = getattr(package, self.estimator)(voters, **self.fixed)
+        common = {"categorical_features": facts.categorical or None, "random_state": facts.seed, "n_jobs": 1}
+        return set_supported(model, common)
 
 
-def set_known(model: Any, values: Setting) -> Any:
+def set_supported(model: Any, values: Setting) -> Any:
     """Set those of the parameters that the model has."""
     own = model.get_params(deep=False)
     return model.set_params(**{name: value for name, value in values.items() if name in own})
@@ -70,14 +72,11 @@ def _each(name: str, *values: Any) -> tuple[Setting, ...]:
     return tuple({"n_estimators": 100, name: value} for value in values)
 
 
-def _classifier(
+def _ours(
     name: str, estimator: str, family: str | None, grid: tuple[Setting, ...], most_rows: int | None = None, **fixed: Any
 ) -> Algorithm:
-    return Algorithm(name, CLASSIFICATION, Ours(estimator, family, tuple(fixed.items())), grid, most_rows=most_rows)
-
-
-def _regressor(name: str, estimator: str, family: str | None, grid: tuple[Setting, ...]) -> Algorithm:
-    return Algorithm(name, (REGRESSION,), Ours(estimator, family), grid)
+    tasks = (REGRESSION,) if estimator.endswith("Regressor") else CLASSIFICATION
+    return Algorithm(name, tasks, Ours(estimator, family, fixed), grid, most_rows=most_rows)
 
 
 STUMPS, TREES = "n_estimators learning_rate", "estimator__max_depth n_estimators learning_rate"
@@ -89,24 +88,24 @@ QUAD_L2 = _grid("n_estimators penalty lam", (200, "l2", 1.0))
 QUAD_LINF = "n_estimators penalty alpha_max"
 
 OURS = (
-    _classifier("AdaBoost, stumps", "AdaBoostClassifier", "Stumps", _grid(STUMPS, (100, 1.0), (400, 1.0))),
-    _classifier("Real AdaBoost, stumps", "RealAdaBoostClassifier", None, _grid(STUMPS, (100, 1.0), (300, 0.3))),
-    _classifier("AdaBoost, trees", "AdaBoostClassifier", "Trees", _grid(TREES, (3, 100, 1.0), (6, 100, 0.3))),
-    _classifier("SAMME.R, trees", "RealAdaBoostClassifier", "Trees", REAL_TREES, step=1),
-    _classifier("Real AdaBoost, trees", "RealAdaBoostClassifier", "Trees", REAL_TREES),
-    _classifier("AdaBoost_R, trees", "AdaBoostRClassifier", "Trees", _grid(TREES, (3, 100, 0.3), (1, 100, 1.0))),
-    _classifier("VadaBoost, stumps", "VadaBoostClassifier", None, _each("lam", 0.5, 0.1)),
-    _classifier("EBBoost, stumps", "EBBoostClassifier", None, _each("lam", 0.5, 0.1)),
-    _classifier("DeepBoost, trees", "DeepBoostClassifier", "Trees", DEEP),
-    _classifier("QuadBoost, pool", "QuadBoostClassifier", None, QUAD_L1 + _grid(QUAD_LINF, (300, "linf", 0.1))),
-    _classifier("QuadBoost, stumps", "QuadBoostClassifier", "Stumps", _grid(QUAD_LINF, (100, "linf", 0.1)) + QUAD_L2),
-    _classifier("LPBoost, stumps", "LPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), most_rows=5_000),
-    _classifier("RLPBoost, stumps", "RLPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), most_rows=10_000),
-    _classifier("RQPBoost, stumps", "RQPBoostClassifier", None, _each("C", 0.1, 0.01, 1.0), most_rows=20_000),
-    _regressor("AdaBoost.R2, trees", "AdaBoostRegressor", "RegressionTrees", R2_TREES),
-    _regressor("MedBoost, trees", "MedBoostRegressor", "RegressionTrees", _each("estimator__max_depth", 3, 5)),
-    _regressor("LocMedBoost, trees", "LocMedBoostRegressor", "RegressionTrees", _each("estimator__max_depth", 3, 5)),
-    _regressor("QuadBoost, regression", "QuadBoostRegressor", None, _grid("n_estimators", (100,), (300,))),
+    _ours("AdaBoost, stumps", "AdaBoostClassifier", "Stumps", _grid(STUMPS, (100, 1.0), (400, 1.0))),
+    _ours("Real AdaBoost, stumps", "RealAdaBoostClassifier", None, _grid(STUMPS, (100, 1.0), (300, 0.3))),
+    _ours("AdaBoost, trees", "AdaBoostClassifier", "Trees", _grid(TREES, (3, 100, 1.0), (6, 100, 0.3))),
+    _ours("SAMME.R, trees", "RealAdaBoostClassifier", "Trees", REAL_TREES, step=1),
+    _ours("Real AdaBoost, trees", "RealAdaBoostClassifier", "Trees", REAL_TREES),
+    _ours("AdaBoost_R, trees", "AdaBoostRClassifier", "Trees", _grid(TREES, (3, 100, 0.3), (1, 100, 1.0))),
+    _ours("VadaBoost, stumps", "VadaBoostClassifier", None, _each("lam", 0.5, 0.1)),
+    _ours("EBBoost, stumps", "EBBoostClassifier", None, _each("lam", 0.5, 0.1)),
+    _ours("DeepBoost, trees", "DeepBoostClassifier", "Trees", DEEP),
+    _ours("QuadBoost, pool", "QuadBoostClassifier", None, QUAD_L1 + _grid(QUAD_LINF, (300, "linf", 0.1))),
+    _ours("QuadBoost, stumps", "QuadBoostClassifier", "Stumps", _grid(QUAD_LINF, (100, "linf", 0.1)) + QUAD_L2),
+    _ours("LPBoost, stumps", "LPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), most_rows=5_000),
+    _ours("RLPBoost, stumps", "RLPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), most_rows=10_000),
+    _ours("RQPBoost, stumps", "RQPBoostClassifier", None, _each("C", 0.1, 0.01, 1.0), most_rows=20_000),
+    _ours("AdaBoost.R2, trees", "AdaBoostRegressor", "RegressionTrees", R2_TREES),
+    _ours("MedBoost, trees", "MedBoostRegressor", "RegressionTrees", _each("estimator__max_depth", 3, 5)),
+    _ours("LocMedBoost, trees", "LocMedBoostRegressor", "RegressionTrees", _each("estimator__max_depth", 3, 5)),
+    _ours("QuadBoost, regression", "QuadBoostRegressor", None, _grid("n_estimators", (100,), (300,))),
 )
 
 
@@ -138,7 +137,19 @@ PEERS = {
     "lightgbm": _peer("LightGBM", "lightgbm", "LGBM", n_jobs=1, verbose=-1),
     "catboost": _peer("CatBoost", "catboost", "CatBoost", "iterations", "random_seed", **_CATBOOST),
 }
-LISTED = [*OURS, *(algorithm for both in PEERS.values() for algorithm in both)]
+
+
+def ours() -> list[Algorithm]:
+    """The algorithms of this package: those of OURS, then registered ones without a line there, with their defaults."""
+    listed = {algorithm.make.estimator for algorithm in OURS if isinstance(algorithm.make, Ours)}
+    others = [entry for entry in ALGORITHMS.values() if entry.name not in listed]
+    tasks = {True: CLASSIFICATION, False: (REGRESSION,)}
+    return [*OURS, *(Algorithm(one.title, tasks[one.is_classifier], Ours(one.name), ({},)) for one in others)]
+
+
+def every_algorithm() -> list[Algorithm]:
+    """Ours and those of all peers."""
+    return [*ours(), *(algorithm for both in PEERS.values() for algorithm in both)]
 
 
 # ---------------------------------------------------------------- selection
@@ -153,16 +164,16 @@ def applicable(
     classes, if there are more than two). peers: short names of other libraries.
     """
     own = [item for item in wanted or [] if isinstance(item, Algorithm)]
-    ours = {a.name.casefold(): a for a in OURS if task in a.tasks}
+    listed = {a.name.casefold(): a for a in ours() if task in a.tasks}
     if wanted is None:
-        chosen = [a for a in ours.values() if a.most_rows is None or n_rows <= a.most_rows]
+        chosen = [a for a in listed.values() if a.most_rows is None or n_rows <= a.most_rows]
     else:
         names = {item.casefold(): item for item in wanted if not isinstance(item, Algorithm)}
-        unknown = [name for key, name in names.items() if key not in ours]
+        unknown = [name for key, name in names.items() if key not in listed]
         if unknown:
-            known = [a.name for a in ours.values()]
+            known = [a.name for a in listed.values()]
             raise ValueError(f"no algorithm for {task} is called {unknown[0]!r}; choose from {known}")
-        chosen = [a for key, a in ours.items() if key in names]
+        chosen = [a for key, a in listed.items() if key in names]
     chosen = [*own, *chosen, *(a for name in peers or [] for a in _installed(name) if task in a.tasks)]
     if not chosen:
         raise ValueError(f"no algorithm to compare for {task}: name one, or add a peer, for example 'hgb'")

@@ -2,21 +2,22 @@
 
 A cell scores its setting by splits of the fold's training rows (inner loss), then trains on all of them and tests on
 the fold's rows. Nested cross-validation follows from the cells: in each fold the setting of least inner loss counts.
+`Coded` fits another library's estimator to a table of any kind.
 """
 
 import time
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from electorate.comparison import folds
-from electorate.comparison.algorithms import Algorithm, Facts
-from electorate.comparison.rows import Coder, Floats, Rows
+from electorate.comparison.algorithms import REGRESSION, Algorithm, Facts, Setting
+from electorate.comparison.rows import Coder, Floats, Rows, as_table, read_categories, read_matrix, widest_of
 
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
 
@@ -127,6 +128,34 @@ class Fitted:
         proba[:, self.present] = _finite(found, "probability")
         of_label = np.clip(proba[np.arange(rows.n_rows), rows.target], SMALLEST, 1.0)
         return (np.argmax(proba, axis=1) != rows.target).astype(np.float64), -np.log(of_label)
+
+
+class Coded:
+    """Passes float64 with NaN for missing values to another library's estimator, `model_`."""
+
+    def __init__(self, algorithm: Algorithm, setting: Setting, seed: int, categorical_features: Any) -> None:
+        self.algorithm = algorithm
+        self.setting = setting
+        self.seed = seed
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: Floats | None = None) -> Self:
+        table = as_table(X)
+        self.categories_ = read_categories(table, self.categorical_features)
+        facts = Facts(list(self.categories_), self.seed, widest_of(self.categories_))
+        if REGRESSION not in self.algorithm.tasks:
+            self.classes_, y = np.unique(y, return_inverse=True)
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        model = self.algorithm.build(self.setting, facts)
+        self.model_ = model.fit(read_matrix(X, table, self.categories_), y, **weighted)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        found = np.asarray(self.model_.predict(read_matrix(X, as_table(X), self.categories_))).ravel()
+        return np.asarray(self.classes_[found.astype(np.int64)]) if hasattr(self, "classes_") else found
+
+    def predict_proba(self, X: Any) -> Floats:
+        return np.asarray(self.model_.predict_proba(read_matrix(X, as_table(X), self.categories_)))
 
 
 def _finite(values: Any, name: str) -> Any:

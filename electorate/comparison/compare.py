@@ -6,12 +6,8 @@ the test rows and tested on them once, which gives its bound. Then it is refitte
 
 import math
 import os
-import sys
 import tempfile
-import time
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import joblib
@@ -21,15 +17,14 @@ from sklearn.utils import _safe_indexing
 
 from electorate.comparison import folds as splits
 from electorate.comparison import report
-from electorate.comparison.algorithms import LISTED, Facts, applicable, set_known, task_of
-from electorate.comparison.cells import Cell, Failed, Protocol, Result
-from electorate.comparison.journal import Journal
+from electorate.comparison.algorithms import Facts, applicable, every_algorithm, set_supported, task_of
+from electorate.comparison.cells import Coded, Protocol
+from electorate.comparison.journal import Journal, Store
 from electorate.comparison.over_tables import Outcomes
-from electorate.comparison.peers import Coded
-from electorate.comparison.progress import Progress
-from electorate.comparison.ranking import Line, Ranking, baseline, rank
-from electorate.comparison.rows import Floats, Places, Rows, as_table, read_rows, read_weight
-from electorate.comparison.workers import run_here, run_in_processes
+from electorate.comparison.ranking import Line, baseline, rank
+from electorate.comparison.rows import Parts, Places, Rows, as_table, read_rows
+from electorate.comparison.workers import run_cells
+from electorate.data.inputs import check_weight
 from electorate.safe_write import write_text
 from electorate.theory.binomial import binomial_bound
 
@@ -111,31 +106,33 @@ def compare(
     _check_options(folds, locked, time_limit, seed)
     weight = None
     if sample_weight is not None:
-        weight = read_weight(sample_weight, as_table(X).n_rows)
-        if not np.all(weight):  # rows of weight 0 are left out
-            used = np.flatnonzero(weight)
+        weight = check_weight(sample_weight, as_table(X).n_rows)
+        used = np.flatnonzero(weight)
+        if not len(used):
+            raise ValueError("all weights are 0")
+        if len(used) < len(weight):  # rows of weight 0 are left out
             X, y, weight = _safe_indexing(X, used), _safe_indexing(y, used), weight[used]
     rows, classes = read_rows(X, y, task, categorical_features, weight)
     work = rows.n_rows * (len(classes) if len(classes) > 2 else 1)
     chosen = applicable(task_of(len(classes)), algorithms, peers, work)
     if rows.n_rows < FEWEST_ROWS:
         raise ValueError(f"{rows.n_rows} rows are too few to compare algorithms: at least {FEWEST_ROWS} are needed")
-    training, test = splits.lock(rows.target, locked, seed)
-    n_folds = folds or splits.count_folds(len(training), len(classes))
-    if n_folds > len(training) // 2:
-        raise ValueError(f"{n_folds} folds are too many for {len(training)} rows")
+    parts = splits.lock(rows.target, locked, seed)
+    n_folds = folds or splits.count_folds(len(parts[0]), len(classes))
+    if n_folds > len(parts[0]) // 2:
+        raise ValueError(f"{n_folds} folds are too many for {len(parts[0])} rows")
     protocol = Protocol(chosen, n_folds, seed, len(classes))
-    setup = Setup(X, rows, classes, training, test, protocol, categorical_features)
+    y = classes[rows.target] if len(classes) else rows.target
+    found = Comparison(X, y, rows, parts, protocol, categorical_features)
     n_jobs = n_jobs or int(joblib.cpu_count())
+    is_listed = all(one in every_algorithm() for one in chosen)  # workers find algorithms by their names
     with ExitStack() as stack:
-        journal: Journal | dict[int, Result] = {}
-        is_listed = all(any(a is b for b in LISTED) for a in chosen)  # workers find algorithms by their names
+        journal: Store = {}
         if folder is not None or (n_jobs > 1 and is_listed):
-            passing = None if folder else stack.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
-            journal = Journal(folder or os.path.join(passing or "", "compare"))
-            journal.open(protocol, setup.training_rows, locked)
-        results = _run_cells(setup, journal, n_jobs if is_listed else 1, time_limit or math.inf, progress)
-        found = Comparison(setup, rank(protocol, results, setup.fold_weights))
+            place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
+            journal = Journal(place)
+            journal.open(protocol, found.training_rows, locked)
+        found.run(journal, n_jobs if is_listed else 1, time_limit or math.inf, progress)
         if folder is not None:
             found.write(os.fspath(folder))
             if isinstance(journal, Journal) and not found.not_run:
@@ -152,91 +149,6 @@ def _check_options(folds: int | None, locked: float, time_limit: float | None, s
         raise ValueError(f"time_limit is {time_limit}: it must be a positive number of seconds")
     if seed < 0:
         raise ValueError(f"seed is {seed}: it must not be negative")
-
-
-def _run_cells(
-    setup: "Setup", journal: Journal | dict[int, Result], n_jobs: int, seconds: float, progress: bool
-) -> dict[Cell, Result]:
-    """Run the cells that the journal lacks; returns all results."""
-    protocol, deadline = setup.protocol, time.monotonic() + seconds
-    before = {number: journal.get(number) for number in range(len(protocol.cells))}
-    finished = {protocol.cells[number]: result for number, result in before.items() if result is not None}
-    missing = [number for number, result in before.items() if result is None]
-    shown = Progress(protocol, finished, sys.stderr if progress else None)
-
-    def done(number: int) -> None:
-        shown.done(protocol.cells[number], journal.get(number))
-
-    lost: dict[int, str] = {}
-    try:
-        if missing and n_jobs > 1 and isinstance(journal, Journal):
-            lost = run_in_processes(missing, journal.folder, n_jobs, deadline, done)
-        else:
-            run_here(missing, setup.training_rows, protocol, journal, deadline, done)
-    finally:
-        shown.end()
-    results = {cell: journal.get(number) for number, cell in enumerate(protocol.cells)}
-    results |= {protocol.cells[number]: Failed(why) for number, why in lost.items()}
-    return {cell: result for cell, result in results.items() if result is not None}
-
-
-@dataclass(frozen=True)
-class Setup:
-    """The data and the protocol of a comparison. training, test: positions of the rows."""
-
-    X: Any
-    rows: Rows
-    classes: NDArray[Any]
-    training: Places
-    test: Places
-    protocol: Protocol
-    categorical_features: Any
-
-    @cached_property
-    def training_rows(self) -> Rows:
-        return self.rows.take(self.training)
-
-    @property
-    def fold_weights(self) -> dict[int, Floats] | None:
-        rows, protocol = self.training_rows, self.protocol
-        if rows.weight is None:
-            return None
-        part = splits.outer(rows.target, protocol.n_folds, protocol.seed)
-        return {fold: rows.weight[part == fold] for fold in range(protocol.n_folds)}
-
-    @cached_property
-    def y(self) -> NDArray[Any]:
-        return self.classes[self.rows.target] if len(self.classes) else self.rows.target
-
-    def build(self, line: Line) -> Any:
-        """The estimator of a line, as the user would make it: for the columns of X."""
-        setting, seed = line.algorithm.grid[line.setting], self.protocol.seed
-        if line.algorithm.peer:
-            return Coded(line.algorithm, setting, seed, self.categorical_features)
-        model = line.algorithm.build(setting, Facts([], seed))
-        return set_known(model, {"categorical_features": self.categorical_features, "n_jobs": None})
-
-    def fit(self, line: Line, which: Places | None = None) -> Any:
-        """The estimator of a line, fitted to some rows, or to all."""
-        X = self.X if which is None else _safe_indexing(self.X, which)
-        rows = slice(None) if which is None else which
-        weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
-        return self.build(line).fit(X, self.y[rows], **weighted)
-
-    def test_result(self, model: Any) -> dict[str, Any]:
-        """The error of a model on the test rows, and the exact bound that follows, or why there is none."""
-        predicted, target = model.predict(_safe_indexing(self.X, self.test)), self.y[self.test]
-        losses = (predicted != target if len(self.classes) else np.abs(predicted - target)).astype(np.float64)
-        weight = None if self.rows.weight is None else self.rows.weight[self.test]
-        result = {"rows": len(self.test), "error": float(np.average(losses, weights=weight))}
-        if not len(self.classes):
-            return result | {"bound": None, "why": "an exact binomial bound is for classification, not for regression"}
-        if self.rows.weight is not None and np.ptp(self.rows.weight):
-            why = "an exact binomial bound does not apply to rows of different weights"
-            return result | {"bound": None, "why": why}
-        errors = int(losses.sum())
-        bound = binomial_bound(errors, len(self.test), CONFIDENCE)
-        return result | {"errors": errors, "bound": bound, "confidence": CONFIDENCE}
 
 
 class Comparison:
@@ -267,28 +179,83 @@ class Comparison:
         The losses of every algorithm on the rows tested, as `compare_over` takes them.
     not_run, failed : list and dict
         The cells that the table lacks.
+    notes : list of str
+        The same in words, and the algorithms that are not ranked.
     """
 
-    def __init__(self, setup: Setup, ranking: Ranking) -> None:
-        self.setup, self.ranking = setup, ranking
-        self.not_run, self.failed = ranking.not_run, ranking.failed
+    def __init__(self, X: Any, y: NDArray[Any], rows: Rows, parts: Parts, protocol: Protocol, categorical: Any) -> None:
+        self.X, self.y, self.rows, self.protocol, self.categorical_features = X, y, rows, protocol, categorical
+        self.training, self.test = parts
+        self.training_rows = rows.take(self.training)
         self.models: dict[str, tuple[Any, Any]] = {}
         self.bounds: dict[str, float] = {}
-        chosen = ranking.lines[:1]
-        storable = next((line for line in ranking.lines if hasattr(setup.build(line), "save")), None)
+        self.stored: str | None = None
+
+    def run(self, journal: Store, n_jobs: int, seconds: float, progress: bool) -> None:
+        """Run the cells that the journal lacks, rank the algorithms, and train and test the first."""
+        rows, protocol = self.training_rows, self.protocol
+        results = run_cells(protocol, rows, journal, n_jobs, seconds, progress)
+        weights = None
+        if rows.weight is not None:
+            part = splits.outer(rows.target, protocol.n_folds, protocol.seed)
+            weights = {fold: rows.weight[part == fold] for fold in range(protocol.n_folds)}
+        self.ranking = rank(protocol, results, weights)
+        self.not_run, self.failed = self.ranking.not_run, self.ranking.failed
+        self.notes = report.missing(self.ranking, protocol)
+        self._train()
+
+    def _train(self) -> None:
+        """Train the winner, and the best that has a file format if the winner has none."""
+        chosen = self.ranking.lines[:1]
+        storable = next((line for line in self.ranking.lines if hasattr(self._build(line), "save")), None)
         if storable is not None and storable is not chosen[0]:
             chosen = [*chosen, storable]
-        self.stored = chosen[-1].algorithm.name if chosen else None
         for line in chosen:
-            model, final = setup.fit(line, setup.training), setup.fit(line)
-            model.held_out_ = setup.test_result(model)
+            name = self.stored = line.algorithm.name
+            model, final = self._fit(line, self.training), self._fit(line, None)
+            model.held_out_ = self._test(model)
             final.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"}
             for each in (model, final):
                 if hasattr(each, "digest_"):  # the statement is about this model only, and is not stored with another
                     each.held_out_["digest"] = each.digest_
-            self.models[line.algorithm.name] = model, final
+            self.models[name] = model, final
             if model.held_out_["bound"] is not None:
-                self.bounds[line.algorithm.name] = model.held_out_["bound"]
+                self.bounds[name] = model.held_out_["bound"]
+
+    def _build(self, line: Line) -> Any:
+        """The estimator of a line, as the user would make it: for the columns of X."""
+        setting, seed = line.algorithm.grid[line.setting], self.protocol.seed
+        if line.algorithm.peer:
+            return Coded(line.algorithm, setting, seed, self.categorical_features)
+        model = line.algorithm.build(setting, Facts([], seed))
+        return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
+
+    def _fit(self, line: Line, which: Places | None) -> Any:
+        """The estimator of a line, fitted to some rows, or to all."""
+        X = self.X if which is None else _safe_indexing(self.X, which)
+        rows = slice(None) if which is None else which
+        weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
+        return self._build(line).fit(X, self.y[rows], **weighted)
+
+    def _test(self, model: Any) -> dict[str, Any]:
+        """The error of a model on the test rows, and the exact bound that follows, or why there is none."""
+        weight, is_regression = self.rows.weight, self.protocol.n_classes == 0
+        predicted, target = model.predict(_safe_indexing(self.X, self.test)), self.y[self.test]
+        losses = (np.abs(predicted - target) if is_regression else predicted != target).astype(np.float64)
+        error = float(np.average(losses, weights=None if weight is None else weight[self.test]))
+        result = {"rows": len(self.test), "error": error}
+        if is_regression:
+            return result | {"bound": None, "why": "an exact binomial bound is for classification, not for regression"}
+        if weight is not None and np.ptp(weight):
+            return result | {
+                "bound": None,
+                "why": "an exact binomial bound does not apply to rows of different weights",
+            }
+        errors = int(losses.sum())
+        bound = binomial_bound(errors, len(self.test), CONFIDENCE)
+        return result | {"errors": errors, "bound": bound, "confidence": CONFIDENCE}
+
+    # ------------------------------------------------------------ results
 
     @property
     def _first(self) -> Line:
@@ -322,41 +289,32 @@ class Comparison:
 
     @property
     def frame(self) -> Any:
-        return report.as_frame(self.columns, type(self.setup.X).__module__.split(".")[0], "columns")
+        return report.as_frame(self.columns, type(self.X).__module__.split(".")[0], "columns")
 
     @property
     def outcomes(self) -> Outcomes:
         names = [line.algorithm.name for line in self.ranking.lines]
-        return Outcomes(names, self.ranking.losses, self.ranking.weight, self.setup.protocol.n_folds)
-
-    # ------------------------------------------------------------ as text and files
-
-    @property
-    def notes(self) -> list[str]:
-        """What was not run, failed, or is not ranked."""
-        return report.missing(self.ranking, self.setup.protocol)
+        return Outcomes(names, self.ranking.losses, self.ranking.weight, self.protocol.n_folds)
 
     @property
     def head(self) -> str:
-        setup, protocol, used = self.setup, self.setup.protocol, len(self.ranking.folds)
-        some = "" if used == protocol.n_folds else f", {used} of them run by all"
-        weighted = "" if setup.rows.weight is None else "; errors are weighted"
-        return (
-            f"{len(setup.training):,} rows in {protocol.n_folds} folds{some}; {len(setup.test):,} test rows held out "
-            f"and used once; seed {protocol.seed}{weighted}"
-        )
+        n_folds, used = self.protocol.n_folds, len(self.ranking.folds)
+        some = "" if used == n_folds else f", {used} of them run by all"
+        weighted = "" if self.rows.weight is None else "; errors are weighted"
+        test = f"{len(self.test):,} test rows held out and used once"
+        return f"{len(self.training):,} rows in {n_folds} folds{some}; {test}; seed {self.protocol.seed}{weighted}"
 
     @property
     def meaning(self) -> list[str]:
         """The table in words."""
-        n_classes, rows = len(self.setup.classes), self.setup.training_rows
+        n_classes, rows = self.protocol.n_classes, self.training_rows
         error = baseline(rows.target, n_classes, rows.weight)
-        return report.meaning(self.ranking, error, self.model_without_locked.held_out_, not n_classes)
+        return report.meaning(self.ranking, error, self.model_without_locked.held_out_, n_classes == 0)
 
     def __repr__(self) -> str:
         if not self.ranking.lines:
             return "\n".join(["nothing to rank: no algorithm was run in any fold", *self.notes])
-        table = report.as_text(self.ranking, self.bounds, not len(self.setup.classes))
+        table = report.as_text(self.ranking, self.bounds, self.protocol.n_classes == 0)
         return "\n".join([self.head, "", table, "", *self.meaning, *self.notes])
 
     def write(self, folder: str) -> None:

@@ -6,7 +6,7 @@ All splits are stratified, row by row; a class with few rows is missing from som
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.comparison.rows import Places
+from electorate.comparison.rows import Parts, Places
 
 LARGE = 2_000  # training rows from which one inner split is enough
 HUGE = 200_000  # rows times classes from which three folds are enough
@@ -34,7 +34,7 @@ def strata(target: NDArray[np.number]) -> NDArray[np.int64]:
     return np.asarray(rank * 10 // max(1, len(target)), dtype=np.int64)
 
 
-def lock(target: NDArray[np.number], share: float, seed: int) -> tuple[Places, Places]:
+def lock(target: NDArray[np.number], share: float, seed: int) -> Parts:
     """Training and test rows, in order: about `share` of every class is held out for the test."""
     groups = strata(target)
     steps = np.floor(np.arange(1, len(groups) + 1) * share + 0.5)  # even steps: every stretch holds its share
@@ -48,7 +48,7 @@ def outer(target: NDArray[np.number], n_folds: int, seed: int) -> Places:
     return deal(strata(target), n_folds, np.random.default_rng([seed, 1]))
 
 
-def inner(target: NDArray[np.number], fold: int, seed: int) -> list[tuple[Places, Places]]:
+def inner(target: NDArray[np.number], fold: int, seed: int) -> list[Parts]:
     """Splits of one fold's training rows: 3-fold cross-validation for small data, else one quarter for validation."""
     n_parts, n_used = (3, 3) if len(target) < LARGE else (INNER_PARTS, 1)
     part = deal(strata(target), n_parts, np.random.default_rng([seed, 2, fold]))

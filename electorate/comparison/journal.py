@@ -16,9 +16,9 @@ import numpy as np
 
 from electorate import __version__, modelfile
 from electorate.comparison import folds
-from electorate.comparison.algorithms import LISTED, task_of
+from electorate.comparison.algorithms import every_algorithm, task_of
 from electorate.comparison.cells import Failed, Protocol, Result, Tested
-from electorate.comparison.rows import Rows, restore, store
+from electorate.comparison.rows import Rows, store
 from electorate.modelfile import ModelFormatError, meta_value, require
 from electorate.safe_write import write_text
 
@@ -44,7 +44,7 @@ def plan_of(protocol: Protocol, rows: Rows, locked: float) -> dict[str, Any]:
 
 
 class Journal:
-    """Reads and writes the folder of a comparison. A dict from cell numbers to results can take its place."""
+    """Reads and writes the folder of a comparison."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = os.fspath(folder)
@@ -60,7 +60,11 @@ class Journal:
         """Start, or resume the same plan; a folder with another comparison or with other files is refused."""
         plan, before = plan_of(protocol, rows, locked), self.read_plan()
         if before is None:
-            self._refuse_other_files()
+            names = set(os.listdir(self.folder)) - UNFINISHED if os.path.isdir(self.folder) else set()
+            names |= set(os.listdir(self.path(CELLS))) if os.path.isdir(self.path(CELLS)) else set()
+            if names:
+                other = f"the folder {self.folder!r} holds something else ({min(names)!r}) and no {PLAN}"
+                raise ValueError(f"{other}: choose another folder, or remove it")
             os.makedirs(self.path(CELLS), exist_ok=True)
             write_text(self.path(PLAN), json.dumps(plan, indent=1))  # before the rows, so that a kill can be resumed
         elif before != plan:
@@ -92,26 +96,13 @@ class Journal:
         assert plan is not None, "the folder has no plan"
         algorithms = []
         for entry in plan["algorithms"]:
-            listed = next(a for a in LISTED if a.name == entry["name"] and plan["task"] in a.tasks)
+            listed = next(a for a in every_algorithm() if a.name == entry["name"] and plan["task"] in a.tasks)
             algorithms.append(replace(listed, grid=tuple(entry["grid"])))
         return Protocol(algorithms, plan["folds"], plan["seed"], plan["classes"])
-
-    def read_rows(self) -> Rows:
-        return restore(self.path(ROWS))
 
     def close(self) -> None:
         """Remove the copy of the rows; cells stay."""
         shutil.rmtree(self.path(ROWS), ignore_errors=True)
-
-    def _refuse_other_files(self) -> None:
-        """Refuse a folder without a plan, unless it is what a run killed at its start leaves."""
-        names = set(os.listdir(self.folder)) - UNFINISHED if os.path.isdir(self.folder) else set()
-        names |= set(os.listdir(self.path(CELLS))) if os.path.isdir(self.path(CELLS)) else set()
-        if names:
-            raise ValueError(
-                f"the folder {self.folder!r} holds something else ({min(names)!r}) and no {PLAN}: "
-                "choose another folder, or remove it"
-            )
 
     # ------------------------------------------------------------ cells
 
@@ -140,6 +131,9 @@ class Journal:
                 self._reported.add(number)
                 _log.warning("damaged cell, it is run again: %s", error)
             return None
+
+
+Store = Journal | dict[int, Result]  # a dict stores nothing on the disk
 
 
 def _read_cell(path: str) -> Result:

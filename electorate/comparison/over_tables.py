@@ -6,7 +6,7 @@ Poisson binomial test) and the usual tests. Nothing here trains.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,6 @@ import narwhals as nw
 import numpy as np
 
 from electorate.comparison import paired_tests as tests
-from electorate.comparison import statistics
 from electorate.comparison.report import Table, align, as_csv, as_frame
 from electorate.comparison.rows import Floats
 from electorate.comparison.verdicts import training_factor
@@ -83,20 +82,22 @@ class Outcomes:
     def is_zero_one(self) -> bool:
         return bool(np.all((self.losses == 0) | (self.losses == 1)))
 
-    def chances(self, algorithms: list[str], seed: int) -> Floats:
+    def take(self, algorithms: list[str]) -> "Outcomes":
+        return replace(self, algorithms=algorithms, losses=self.losses[[self.algorithms.index(a) for a in algorithms]])
+
+    def chances(self, seed: int) -> Floats:
         """[a, b]: the probability that a is better than b on such rows.
 
         The training sets of a cross-validation overlap, which enlarges the variance by a factor: each row then counts
         as 1 / factor of a row.
         """
-        losses = self.losses[[self.algorithms.index(a) for a in algorithms]]
-        factor = 1.0 if self.n_folds is None else training_factor(self.n_folds)
-        if self.weight is None and np.all((losses == 0) | (losses == 1)):
+        losses, factor = self.losses, 1.0 if self.n_folds is None else training_factor(self.n_folds)
+        if self.weight is None and self.is_zero_one:
             only = losses @ (1 - losses).T / factor  # [a, b]: rows that a alone gets wrong
             pairs = zip(only.T.ravel(), only.ravel(), strict=True)
             return np.array([tests.chance_of_better(wins, lost) for wins, lost in pairs]).reshape(only.shape)
-        means = statistics.posterior_means(losses, seed, weight=self.weight, factor=factor)
-        return np.array([statistics.chance_of_worse(means, a) for a in range(len(losses))])
+        means = tests.posterior_means(losses, seed, weight=self.weight, factor=factor)
+        return np.array([tests.chance_of_worse(means, a) for a in range(len(losses))])
 
 
 def _read_outcomes(name: Any, value: Any) -> Outcomes:
@@ -117,17 +118,14 @@ def _read_outcomes(name: Any, value: Any) -> Outcomes:
 
 def over_outcomes(outcomes: dict[str, Outcomes], seed: int) -> "OverTables":
     """Compare the algorithms that every data set has."""
-    found = list(outcomes.values())
-    anywhere = dict.fromkeys(a for one in found for a in one.algorithms)
-    everywhere = [a for a in anywhere if all(a in one.algorithms for one in found)]
-    errors = [
-        np.average(one.losses[[one.algorithms.index(a) for a in everywhere]], axis=1, weights=one.weight)
-        for one in found
-    ]
-    chances = np.array([one.chances(everywhere, seed) for one in found])
+    anywhere = dict.fromkeys(a for one in outcomes.values() for a in one.algorithms)
+    everywhere = [a for a in anywhere if all(a in one.algorithms for one in outcomes.values())]
     left_out = [a for a in anywhere if a not in everywhere]
-    in_units = not all(one.is_zero_one for one in found)
-    return OverTables(list(outcomes), everywhere, np.array(errors), chances, left_out, in_units)
+    found = [one.take(everywhere) for one in outcomes.values()]
+    errors = np.array([np.average(one.losses, axis=1, weights=one.weight) for one in found])
+    chances = np.array([one.chances(seed) for one in found])
+    in_units = not all(one.is_zero_one for one in outcomes.values())
+    return OverTables(list(outcomes), everywhere, errors, chances, left_out, in_units)
 
 
 # ---------------------------------------------------------------- a table of errors

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 Floats = NDArray[np.float64]
+DRAWS = 4_000
+CELLS_AT_ONCE = 4_000_000
 EXACT_RANKS = 60  # up to so many differences the distribution of the signed ranks is exact
 
 
@@ -42,10 +44,10 @@ def chances_of_all_pairings(errors: int, others: int, rows: int) -> tuple[float,
 
 def poisson_binomial(chances: Floats) -> Floats:
     """Probabilities of 0, 1, ..., n successes in n independent trials with these probabilities."""
-    law = np.ones(1)
+    probability = np.ones(1)
     for chance in np.asarray(chances, dtype=np.float64):
-        law = np.append(law * (1 - chance), 0.0) + np.append(0.0, law * chance)
-    return law
+        probability = np.append(probability * (1 - chance), 0.0) + np.append(0.0, probability * chance)
+    return probability
 
 
 def chance_of_majority(chances: Floats) -> float:
@@ -54,9 +56,51 @@ def chance_of_majority(chances: Floats) -> float:
     chances: of being better on each. Exactly half of the data sets counts half, so the probabilities of two algorithms
     add up to 1.
     """
-    law = poisson_binomial(chances)
-    twice = 2 * np.arange(len(law))
-    return float(law[twice > len(law) - 1].sum() + 0.5 * law[twice == len(law) - 1].sum())
+    probability = poisson_binomial(chances)
+    twice = 2 * np.arange(len(probability))
+    return float(
+        probability[twice > len(probability) - 1].sum() + 0.5 * probability[twice == len(probability) - 1].sum()
+    )
+
+
+# ---------------------------------------------------------------- losses other than 0 and 1, by simulation
+
+
+def posterior_means(
+    losses: Floats, seed: int, draws: int = DRAWS, weight: Floats | None = None, factor: float = 1.0
+) -> Floats:
+    """[draw, algorithm] of mean losses under weights of the rows drawn from a Dirichlet(1, ..., 1).
+
+    losses: [algorithm, row]. Rows with equal outcomes are merged: their weights add up, and so do the parameters of the
+    Dirichlet (Rubin 1981; as in Lacoste et al. 2012, "Bayesian comparison of machine learning algorithms on single and
+    multiple datasets"). The prior is one row for each algorithm that it alone gets wrong: of two algorithms, the share
+    of the rows between them that the first gets wrong is then uniform. Without the prior one row would decide.
+    weight: of the rows; a drawn mean is then that of weight times loss over that of the weight.
+    factor: each row counts as 1 / factor of a row, which multiplies the variance by about as much.
+    """
+    prior = np.eye(len(losses)) * float(np.ptp(losses, axis=0).max(initial=0.0))  # as far apart as any row shows
+    seen = np.concatenate([losses.T, prior])
+    if weight is not None:
+        seen = np.column_stack([seen, np.append(weight / np.mean(weight), np.ones(len(losses)))])
+    patterns, place = np.unique(seen, axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), np.append(np.full(losses.shape[1], 1 / factor), np.ones(len(losses))))
+    of_row = np.ones(len(patterns)) if weight is None else patterns[:, -1]
+    lost = of_row[:, None] * patterns[:, : len(losses)]
+    rng = np.random.default_rng([seed, 3])
+    means = np.empty((draws, len(losses)))
+    at_once = max(1, CELLS_AT_ONCE // len(patterns))
+    for low in range(0, draws, at_once):
+        high = min(draws, low + at_once)
+        drawn = rng.standard_gamma(counts, size=(high - low, len(counts)))
+        means[low:high] = (drawn @ lost) / (drawn @ of_row)[:, None]
+    return means
+
+
+def chance_of_worse(means: Floats, first: int) -> Floats:
+    """The probability that each algorithm's loss is larger than that of `first`; equal ones count half."""
+    more = means - means[:, [first]]
+    tiny = 1e-12 * means[:, [first]]
+    return np.asarray(((more > tiny) + 0.5 * (np.abs(more) <= tiny)).mean(axis=0))
 
 
 # ---------------------------------------------------------------- two algorithms
@@ -89,12 +133,12 @@ def wilcoxon_test(difference: Floats) -> float:
 def _share_of_signs(ranks: Floats, most: float) -> float:
     """The share of all sign patterns whose positive ranks add up to at most `most`."""
     whole = np.rint(2 * ranks).astype(np.int64)  # shared ranks are halves
-    law = np.zeros(int(whole.sum()) + 1)
-    law[0] = 1.0
+    probability = np.zeros(int(whole.sum()) + 1)
+    probability[0] = 1.0
     for rank in whole:
-        law[rank:] = 0.5 * (law[rank:] + law[:-rank])
-        law[:rank] *= 0.5
-    return float(law[: int(np.rint(2 * most)) + 1].sum())
+        probability[rank:] = 0.5 * (probability[rank:] + probability[:-rank])
+        probability[:rank] *= 0.5
+    return float(probability[: int(np.rint(2 * most)) + 1].sum())
 
 
 def t_test(difference: Floats) -> float:

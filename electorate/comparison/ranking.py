@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from electorate.comparison.algorithms import Algorithm
 from electorate.comparison.cells import Cell, Failed, Protocol, Result, Tested
 from electorate.comparison.rows import Floats
-from electorate.comparison.statistics import standard_error
 from electorate.comparison.verdicts import RowLosses, judge
 
 FoldWeights = dict[int, Floats]  # weights of the rows of each fold, in order
@@ -121,6 +120,14 @@ def _line(algorithm: Algorithm, setting: int, nested: list[Tested], n_settings: 
         1000 * sum(t.predict_seconds for t in nested) / len(losses),
         n_settings,
     )
+
+
+def standard_error(losses: Floats, weight: Floats | None = None) -> float:
+    """Of the (weighted) mean over rows, for the models as they were trained."""
+    if weight is None:
+        return float(np.std(losses) / np.sqrt(len(losses)))
+    off = weight * (losses - np.average(losses, weights=weight))
+    return float(np.sqrt(np.sum(off**2)) / np.sum(weight))
 
 
 def baseline(target: NDArray[np.number], n_classes: int, weight: Floats | None = None) -> float:

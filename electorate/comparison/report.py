@@ -83,8 +83,8 @@ def as_text(ranking: Ranking, bounds: dict[str, float], is_regression: bool) -> 
     table = columns(ranking, bounds)
     table["difference_to_first"][0] = ""
     heads = COLUMNS | ({"error": ("abs. error", "{:.4f}")} if is_regression else {})
-    shown = [[form[0], *(_text(value, form[1]) for value in table[name])] for name, form in heads.items() if form]
-    lines = [line for line in shown if any(line[1:])]
+    cells = [[form[0], *(_text(value, form[1]) for value in table[name])] for name, form in heads.items() if form]
+    lines = [line for line in cells if any(line[1:])]
     return align([list(row) for row in zip(*lines, strict=True)], {1, len(lines) - 1})
 
 

@@ -16,10 +16,12 @@ from scipy import sparse
 from electorate.data.bins import read_block
 from electorate.data.inputs import category_columns, check_labels
 from electorate.data.table import ArrayTable, Categories, SparseTable, Table, numeric_codes, read_table, refuse_infinite
+from electorate.data.targets import check_targets
 
 MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]  # positions of rows
+Parts = tuple[Places, Places]  # training rows and rows to test
 
 
 @dataclass(frozen=True)
@@ -57,15 +59,15 @@ class Coder:
 
     def __init__(self, rows: Rows) -> None:
         columns = {j: np.unique(rows.matrix[:, j]) for j in rows.categorical}
-        self.known = {j: values[~np.isnan(values)] for j, values in columns.items()}
+        self.levels = {j: values[~np.isnan(values)] for j, values in columns.items()}
 
     def __call__(self, rows: Rows) -> Rows:
-        if not self.known:
+        if not self.levels:
             return rows
         matrix = np.array(rows.matrix)
-        for j, known in self.known.items():
-            matrix[:, j] = numeric_codes(matrix[:, j], Categories(known))
-        return replace(rows, matrix=matrix, widest=max(map(len, self.known.values())))
+        for j, levels in self.levels.items():
+            matrix[:, j] = numeric_codes(matrix[:, j], Categories(levels))
+        return replace(rows, matrix=matrix, widest=max(map(len, self.levels.values())))
 
 
 # ---------------------------------------------------------------- reading
@@ -100,36 +102,24 @@ def widest_of(categories: dict[int, Categories]) -> int:
 
 def read_matrix(X: Any, table: Table, categories: dict[int, Categories]) -> Any:
     """The columns as float64, with the codes of the categories; CSR for a sparse table without categories."""
-    if isinstance(table, SparseTable) and not categories:
-        matrix = sparse.csr_array(X, dtype=np.float64)
-        bad = np.flatnonzero(np.isinf(matrix.data))
-        if bad.size:
-            row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
-            refuse_infinite(table, int(matrix.indices[bad[0]]), row)
-        return matrix
-    if isinstance(table, ArrayTable) and not isinstance(table, SparseTable) and table.array.dtype.kind not in "fiub":
+    is_sparse = isinstance(table, SparseTable)
+    if is_sparse and not categories:
+        matrix: Any = sparse.csr_array(X, dtype=np.float64)
+        bad = np.flatnonzero(np.isinf(matrix.data))[:1]
+        where = np.column_stack([np.searchsorted(matrix.indptr, bad, side="right") - 1, matrix.indices[bad]])
+    elif isinstance(table, ArrayTable) and not is_sparse and table.array.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {table.array.dtype}: use numbers, or a dataframe for texts")
-    block = np.ascontiguousarray(read_block(table, categories, 0, table.n_rows).T)
-    where = np.argwhere(np.isinf(block))
+    else:
+        matrix = np.ascontiguousarray(read_block(table, categories, 0, table.n_rows).T)
+        where = np.argwhere(np.isinf(matrix))
     if len(where):
         refuse_infinite(table, int(where[0][1]), int(where[0][0]))
-    return block
-
-
-def read_weight(sample_weight: Any, n_rows: int) -> Floats:
-    """Weights as numbers; raise if one is negative or all are 0."""
-    weight = _read_numbers(sample_weight, n_rows, "sample_weight", "sample_weight holds texts: weights are numbers")
-    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
-    if bad.size:
-        raise ValueError(f"the weight of row {int(bad[0])} is {weight[bad[0]]}: weights must be finite and at least 0")
-    if not np.any(weight):
-        raise ValueError("all weights are 0")
-    return weight
+    return matrix
 
 
 def guess_task(y: Any) -> str:
     """Treat float targets, and integer targets with more than 20 distinct values, as regression."""
-    values = np.asarray(_array(y))
+    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if values.dtype.kind not in "iuf":
         return "classification"
     finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
@@ -140,12 +130,7 @@ def guess_task(y: Any) -> str:
 def _read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[Any]]:
     kind = guess_task(y) if task == "auto" else task
     if kind == "regression":
-        texts = "the target holds texts, and regression needs numbers: use task='classification'"
-        target = _read_numbers(y, n_rows, "y", texts)
-        bad = np.flatnonzero(~np.isfinite(target))
-        if bad.size:
-            raise ValueError(f"the target of row {int(bad[0])} is {target[bad[0]]}: drop such rows")
-        return target, np.empty(0)
+        return check_targets("compare", y, n_rows), np.empty(0)
     if kind != "classification":
         raise ValueError(f"task is {task!r}: it must be 'auto', 'classification' or 'regression'")
     classes, codes = np.unique(check_labels("compare", y, n_rows), return_inverse=True)
@@ -157,21 +142,6 @@ def _read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[
             "If it is a number to predict, use task='regression'"
         )
     return codes.astype(np.int64), classes
-
-
-def _read_numbers(values: Any, n_rows: int, name: str, texts: str) -> Floats:
-    """One number per row. texts: the message for values that are not numbers."""
-    try:
-        numbers = np.asarray(_array(values), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(texts) from None
-    if numbers.shape != (n_rows,):
-        raise ValueError(f"X has {n_rows} rows, {name} has the shape {numbers.shape}")
-    return numbers
-
-
-def _array(y: Any) -> Any:
-    return y.to_numpy() if hasattr(y, "to_numpy") else y
 
 
 # ---------------------------------------------------------------- storage

@@ -17,28 +17,43 @@ from pathlib import Path
 from typing import Any
 
 import electorate
-from electorate.comparison.cells import Protocol, Result, run
-from electorate.comparison.journal import Journal
-from electorate.comparison.rows import Rows
+from electorate.comparison.cells import Cell, Failed, Protocol, Result, run
+from electorate.comparison.journal import ROWS, Journal, Store
+from electorate.comparison.progress import Progress
+from electorate.comparison.rows import Rows, restore
 
-Done = Callable[[int], None]  # called with the number of each finished cell
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def run_here(
-    missing: list[int],
-    rows: Rows,
-    protocol: Protocol,
-    journal: Journal | dict[int, Result],
-    deadline: float,
-    done: Done,
-) -> None:
-    """Run cells one after another; one that has begun is finished."""
-    for number in missing:
-        if time.monotonic() >= deadline:
-            return
-        journal[number] = run(protocol.cells[number], rows, protocol)
-        done(number)
+def run_cells(
+    protocol: Protocol, rows: Rows, journal: Store, n_jobs: int, seconds: float, progress: bool
+) -> dict[Cell, Result]:
+    """Run the cells that the journal lacks; returns the results of all that are finished."""
+    deadline, lost = time.monotonic() + seconds, {}
+    before = _results(protocol, journal)
+    missing = [number for number, cell in enumerate(protocol.cells) if cell not in before]
+    display = Progress(protocol, before, sys.stderr if progress else None)
+
+    def done(number: int) -> None:
+        display.done(protocol.cells[number], journal.get(number))
+
+    try:
+        if missing and n_jobs > 1 and isinstance(journal, Journal):
+            lost = _run_in_processes(missing, journal.folder, n_jobs, deadline, done)
+        else:  # one after another; a cell that has begun is finished
+            for number in missing:
+                if time.monotonic() >= deadline:
+                    break
+                journal[number] = run(protocol.cells[number], rows, protocol)
+                done(number)
+    finally:
+        display.end()
+    return _results(protocol, journal) | {protocol.cells[number]: Failed(why) for number, why in lost.items()}
+
+
+def _results(protocol: Protocol, journal: Store) -> dict[Cell, Result]:
+    results = {cell: journal.get(number) for number, cell in enumerate(protocol.cells)}
+    return {cell: result for cell, result in results.items() if result is not None}
 
 
 class Worker:
@@ -70,8 +85,13 @@ class Worker:
             self.process.stdin.flush()
 
 
-def run_in_processes(missing: list[int], folder: str, n_workers: int, deadline: float, done: Done) -> dict[int, str]:
-    """Run cells in processes. Those that run at the deadline are stopped. Returns the cells whose worker died."""
+def _run_in_processes(
+    missing: list[int], folder: str, n_workers: int, deadline: float, done: Callable[[int], None]
+) -> dict[int, str]:
+    """Run cells in processes. Those that run at the deadline are stopped. Returns the cells whose worker died.
+
+    done: called with the number of each finished cell.
+    """
     todo, n_workers, n_finished = iter(missing), min(n_workers, len(missing)), 0
     answers: queue.Queue[tuple[Worker, str]] = queue.Queue()
     lost: dict[int, str] = {}
@@ -116,7 +136,7 @@ def run_in_processes(missing: list[int], folder: str, n_workers: int, deadline: 
 def main(folder: str) -> None:
     """The loop of a worker process; it ends with its input."""
     journal = Journal(folder)
-    protocol, rows = journal.read_protocol(), journal.read_rows()
+    protocol, rows = journal.read_protocol(), restore(journal.path(ROWS))
     answers, sys.stdout = sys.stdout, sys.stderr  # what estimators print must not look like an answer
     for line in sys.stdin:
         journal[int(line)] = run(protocol.cells[int(line)], rows, protocol)

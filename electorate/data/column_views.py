@@ -1,10 +1,9 @@
-"""The columns of a dataframe on its own memory: nothing is copied, and blocks of rows need no calls of its library.
+"""The columns of a dataframe as arrays on its own memory: nothing is copied, and slices need no call of its library.
 
-Columns are taken from a dataframe all at once. To look one up by its position or name takes narwhals a pass over the
-names of all, which is quadratic in their number.
+Columns are taken from a dataframe all at once. Looking one up by position or name takes narwhals a pass over all names,
+which is quadratic in their number.
 """
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ SHORT_CHUNK = 4096  # rows: columns whose chunks are shorter on average are copi
 
 
 def native_columns(frame: Any) -> list[Any]:
-    """All columns of a narwhals dataframe, as its library holds them."""
+    """Return all columns of a narwhals dataframe as objects of its library."""
     native, library = frame.to_native(), frame.implementation
     if library.is_pandas():
         return [column for _, column in native.items()]
@@ -26,8 +25,8 @@ def native_columns(frame: Any) -> list[Any]:
 
 
 def in_one_piece(column: Any) -> Any:
-    """A column without chunks; a slice of many chunks takes a pass over them."""
-    library = type(column).__module__.partition(".")[0]
+    """Return a column without chunks: a slice of many chunks takes a pass over them."""
+    library = _library(column)
     if library == "polars":
         return column.rechunk()
     if library == "pyarrow" and column.num_chunks > 1:
@@ -38,23 +37,26 @@ def in_one_piece(column: Any) -> Any:
     return column
 
 
+def _library(column: Any) -> str:
+    return type(column).__module__.partition(".")[0]
+
+
 class ChunkedView:
-    """Arrays that make up one column, sliced as one; present: of each array, where it has a value, or None."""
+    """Arrays that make up one column, sliced as one. present: for each array, where it has a value, or None."""
 
     def __init__(self, arrays: list[NDArray[Any]], present: list[NDArray[np.bool_] | None]) -> None:
         self.arrays, self.present = arrays, present
-        self.starts = np.concatenate([[0], np.cumsum([len(array) for array in arrays])]).astype(np.int64)
+        self.starts = np.cumsum([0, *map(len, arrays)])
 
     def __getitem__(self, rows: slice) -> NDArray[np.float64]:
         out = np.empty(rows.stop - rows.start)
         first = max(0, int(np.searchsorted(self.starts, rows.start, side="right")) - 1)
         last = int(np.searchsorted(self.starts, rows.stop, side="left"))
-        ends = pairwise(self.starts[first : last + 1].tolist())
-        for number, (start, end) in enumerate(ends, start=first):
-            low, high = max(start, rows.start), min(end, rows.stop)
+        for number, start in enumerate(self.starts[first:last].tolist(), start=first):
+            array, present = self.arrays[number], self.present[number]
+            low, high = max(start, rows.start), min(start + len(array), rows.stop)
             part = out[low - rows.start : high - rows.start]
-            part[:] = self.arrays[number][low - start : high - start]
-            present = self.present[number]
+            part[:] = array[low - start : high - start]
             if present is not None:
                 part[~present[low - start : high - start]] = np.nan
         return out
@@ -63,22 +65,17 @@ class ChunkedView:
 View = NDArray[Any] | ChunkedView
 
 
-def views_of(frame: Any, columns: list[Any], types: list[Any]) -> list[View | None]:
-    """The columns of numbers as arrays on the dataframe's memory; None for those that hold anything else."""
-    library = frame.implementation
-    if library.is_pandas():
-        view = _view_of_pandas
-    elif library.is_polars():
-        view = _view_of_polars
-    elif library.is_pyarrow():
-        view = _view_of_pyarrow
-    else:
+def views_of(columns: list[Any], types: list[Any]) -> list[View | None]:
+    """Return the columns of numbers as arrays on the dataframe's memory; None for other columns and libraries."""
+    views = {"pandas": _view_of_pandas, "polars": _view_of_polars, "pyarrow": _view_of_pyarrow}
+    view = views.get(_library(columns[0])) if columns else None
+    if view is None:
         return [None] * len(columns)
     return [view(column) if _are_numbers(dtype) else None for column, dtype in zip(columns, types, strict=True)]
 
 
 def _are_numbers(dtype: Any) -> bool:
-    """Whether values have a type that NumPy has too; booleans count as 0 and 1."""
+    """Whether NumPy has the type of the values; booleans count as 0 and 1."""
     name = str(dtype)
     return name == "Boolean" or (bool(dtype.is_numeric()) and not dtype.is_decimal() and "128" not in name)
 
@@ -92,7 +89,7 @@ def _view_of_polars(column: Any) -> View | None:
         return None
     if str(column.dtype) == "Boolean":
         return np.asarray(column.to_numpy())  # a byte for each bit
-    if column.n_chunks() == 1 or _are_short(len(column), column.n_chunks()):
+    if column.n_chunks() == 1 or len(column) < SHORT_CHUNK * column.n_chunks():
         return np.asarray(column.rechunk().to_numpy())
     chunks = column.get_chunks()
     return ChunkedView([chunk.to_numpy() for chunk in chunks], [None] * len(chunks))
@@ -101,20 +98,15 @@ def _view_of_polars(column: Any) -> View | None:
 def _view_of_pyarrow(column: Any) -> View:
     if str(column.type) == "bool":
         column = column.cast("uint8")  # a byte for each bit
-    if column.num_chunks > 1 and _are_short(len(column), column.num_chunks):
-        return np.asarray(column.to_numpy())
     chunks = column.chunks
+    if len(chunks) > 1 and len(column) < SHORT_CHUNK * len(chunks):
+        return np.asarray(column.to_numpy())
     if len(chunks) == 1 and not chunks[0].null_count:
         return np.asarray(chunks[0].to_numpy())
     arrays, present = [], []
     for chunk in chunks:
-        held = chunk.buffers()[1]
+        values, kind = chunk.buffers()[1], chunk.type.to_pandas_dtype()
         rows = slice(chunk.offset, chunk.offset + len(chunk))
-        kind = chunk.type.to_pandas_dtype()
-        arrays.append(np.frombuffer(held, dtype=kind)[rows] if held is not None else np.zeros(len(chunk), dtype=kind))
+        arrays.append(np.zeros(len(chunk), dtype=kind) if values is None else np.frombuffer(values, dtype=kind)[rows])
         present.append(chunk.is_valid().to_numpy(zero_copy_only=False) if chunk.null_count else None)
     return ChunkedView(arrays, present)
-
-
-def _are_short(n_rows: int, n_chunks: int) -> bool:
-    return n_rows < SHORT_CHUNK * n_chunks

@@ -1,6 +1,6 @@
-"""Rows that cannot be told apart, as one: keys of rows, groups of equal ones, and what they weigh together.
+"""Groups of equal rows: keys of rows, a row of every group, and the total weight of each.
 
-Groups come by label and then by key, so that nothing made of them depends on the order of the rows.
+Groups are sorted by label and then by key, so that nothing made of them depends on the order of the rows.
 """
 
 from typing import Any
@@ -8,35 +8,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-EVERY = np.empty(0, dtype=np.int64)
-Floats = NDArray[np.float64]
 
-
-def mass_of(counts: NDArray[np.int64], given: float) -> Floats:
-    """Sample weights as given, from whole numbers in proportion to them."""
+def mass_of(counts: NDArray[np.int64], given: float) -> NDArray[np.float64]:
+    """Return sample weights that sum to `given`, from integers in proportion to them."""
     return np.asarray(counts * (given / int(counts.sum())))
 
 
 def keys_of(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows of numbers as one comparable thing each."""
+    """Return one comparable key per row of numbers."""
     rows = np.ascontiguousarray(rows)
     return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
 
 
 def group_rows(keys: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A row of every distinct (label, key), by label and then by key; and the place among them of every row."""
-    kept, place, found = [EVERY], np.empty(len(labels), dtype=np.int64), 0
+    """Return a row of every distinct (label, key), by label and then by key; and the group of every row."""
+    chosen, group, n_groups = [np.empty(0, dtype=np.int64)], np.empty(len(labels), dtype=np.int64), 0
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)
         _, first, where = np.unique(keys[rows], return_index=True, return_inverse=True)
-        kept.append(rows[first])
-        place[rows] = found + where.ravel()
-        found += len(first)
-    return np.concatenate(kept), place
+        chosen.append(rows[first])
+        group[rows] = n_groups + where.ravel()
+        n_groups += len(first)
+    return np.concatenate(chosen), group
 
 
 def keys_of_table(X: Any) -> NDArray[Any]:
-    """Keys of the rows of an array or sparse matrix; of what is no numbers, the row's place: all are distinct."""
+    """Return a key per row of an array or sparse matrix; of anything but numbers the row number: all are distinct."""
     if hasattr(X, "tocsr"):
         X = X.tocsr().sorted_indices()
         X.sum_duplicates()

@@ -1,6 +1,6 @@
-"""A dataframe column as its distinct values and, for every row, which of them it holds.
+"""A dataframe column as its distinct values and, for every row, the place of its value among them.
 
-Texts and categories are looked at once per distinct value, never per row: the dataframe library finds the values,
+Texts and categories are read once per distinct value, never per row: the dataframe library finds the values,
 with the dictionary it already has where the column is stored as one.
 """
 
@@ -28,59 +28,46 @@ class Factors:
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """The values as numbers, NaN for what is none; and one more, NaN, for rows where nothing is."""
+        """The values as numbers, NaN for those that are none; and NaN as a last one, for missing rows."""
         return as_numbers([*self.values, None])
 
     @cached_property
     def not_a_number(self) -> Any:
         """The first value in a row that is neither a number nor missing, or None."""
-        odd = [_number(value) is None and not is_missing(value) for value in self.values]
+        odd = [as_number(value) is None and not is_missing(value) for value in self.values]
         found = np.flatnonzero(np.array([*odd, False])[self.rows])
         return self.values[self.rows[found[0]]] if len(found) else None
 
 
 def factorise(series: Any) -> Factors:
-    """The factors of a narwhals series; TypeError where values cannot be told apart (lists and the like)."""
+    """Return the factors of a narwhals series. Values that cannot be hashed (lists) raise TypeError."""
     native, library = series.to_native(), series.implementation
     if library.is_pandas_like():
-        return _of_pandas(native)
+        places, distinct = native.factorize()
+        values = distinct.tolist()
+        # to pandas 1, 1.0 and True are one object; as texts they are three
+        if native.dtype == object and not (hold_texts(values) or hold_numbers(values)):
+            return _factorise_objects(native.tolist())
+        return Factors(values, places.astype(np.int32))
     if library.is_polars() and str(series.dtype) != "Object":
-        return _of_polars(native)
+        distinct = native.drop_nulls().unique()
+        rows = native.replace_strict(distinct, list(range(len(distinct))), default=-1)
+        return Factors(distinct.to_list(), rows.to_numpy().astype(np.int32))
     if library.is_pyarrow():
-        return _of_pyarrow(native)
-    return _by_rows(series.to_list())
+        encoded = native.dictionary_encode().unify_dictionaries().combine_chunks()
+        return Factors(encoded.dictionary.to_pylist(), encoded.indices.cast("int32").fill_null(-1).to_numpy())
+    return _factorise_objects(series.to_list())
 
 
-def _of_pandas(native: Any) -> Factors:
-    rows, distinct = native.factorize()
-    values = distinct.tolist()
-    # to pandas 1, 1.0 and True are one object; as texts they are three
-    if native.dtype == object and not (hold_texts(values) or hold_numbers(values)):
-        return _by_rows(native.tolist())
-    return Factors(values, rows.astype(np.int32))
-
-
-def _of_polars(native: Any) -> Factors:
-    distinct = native.drop_nulls().unique()
-    rows = native.replace_strict(distinct, list(range(len(distinct))), default=-1)
-    return Factors(distinct.to_list(), rows.to_numpy().astype(np.int32))
-
-
-def _of_pyarrow(native: Any) -> Factors:
-    encoded = native.dictionary_encode().unify_dictionaries().combine_chunks()
-    rows = encoded.indices.cast("int32").fill_null(-1)
-    return Factors(encoded.dictionary.to_pylist(), rows.to_numpy())
-
-
-def _by_rows(objects: list[Any]) -> Factors:
+def _factorise_objects(objects: list[Any]) -> Factors:
     """Any objects, one by one: numbers if all are, else their texts."""
-    there = [not is_missing(value) for value in objects]
-    present = [value for value, is_there in zip(objects, there, strict=True) if is_there]
-    key = float if hold_numbers(present) else _text
+    missing = list(map(is_missing, objects))
+    key = float if hold_numbers([value for value, gone in zip(objects, missing, strict=True) if not gone]) else _text
     places: dict[Any, int] = {}
-    rows = np.full(len(objects), -1, dtype=np.int32)
-    rows[there] = [places.setdefault(key(value), len(places)) for value in present]
-    return Factors(list(places), rows)
+    rows = [
+        -1 if gone else places.setdefault(key(value), len(places)) for value, gone in zip(objects, missing, strict=True)
+    ]
+    return Factors(list(places), np.array(rows, dtype=np.int32))
 
 
 def is_missing(value: Any) -> bool:
@@ -98,11 +85,11 @@ def hold_numbers(values: list[Any]) -> bool:
 
 
 def as_numbers(values: list[Any]) -> NDArray[np.float64]:
-    """NaN for what is no number, or none that float64 can hold."""
-    return np.array(list(map(_number, values)), dtype=np.float64)
+    """Return the values as numbers; NaN for what is no number, or none that float64 can hold."""
+    return np.array(list(map(as_number, values)), dtype=np.float64)
 
 
-def _number(value: Any) -> float | None:
+def as_number(value: Any) -> float | None:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,6 +1,6 @@
-"""What users hand in, checked once: X as a table, y as labels 0..K-1, weights as exact multiplicities.
+"""Checks of the arguments of users: X as a table, y as labels 0..K-1, weights as floats, and options about columns.
 
-Errors name the column, the row or the option, and say what to do.
+Errors name the column, the row or the option, and what to do.
 """
 
 import math
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -27,14 +28,13 @@ from electorate.data.weights import refuse_bad
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
 EXACT_BITS = 1074 + 52
-
-ROWS_TURNED = 64
+ROWS_TRANSPOSED = 64  # at once: they stay in the cache
 
 Weight = NDArray[np.float64]
 
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
-    """X as a table; in training (reset) its columns are remembered, afterwards compared."""
+    """Return X as a table. reset: store its columns in the estimator (training); else compare them."""
     X = readable_container(X)
     try:
         frame = nw.from_native(X, pass_through=True)
@@ -45,17 +45,15 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     if isinstance(frame, nw.DataFrame):
         native = frame.to_native()
         validate_data(estimator, native, reset=reset, skip_check_array=True)
-        _refuse_empty(*frame.shape)
+        rows, columns = frame.shape
+        if rows == 0:
+            raise ValueError("Found array with 0 sample(s): X has no rows")
+        if columns == 0:
+            raise ValueError(f"0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required: X has no columns")
         return read_table(native)
+    options = {"accept_sparse": ("csr", "csc"), "dtype": "numeric", "ensure_all_finite": False}
     with too_large_refused("X"):
-        checked = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype="numeric",
-            ensure_all_finite=False,
-        )
+        checked = validate_data(estimator, X, reset=reset, **options)
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
     return read_table(checked)
@@ -71,7 +69,7 @@ def too_large_refused(name: str) -> Iterator[None]:
 
 
 def readable_container(X: Any) -> Any:
-    """X with checked indices if it is sparse, and a pyarrow record batch as the table that it is."""
+    """Return X with checked indices if it is sparse, and a pyarrow record batch as a table."""
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
         return pyarrow.Table.from_batches([X])
@@ -79,107 +77,79 @@ def readable_container(X: Any) -> Any:
 
 
 def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
-    """X as numbers [row, column], NaN where missing, for families that look at whole rows."""
+    """Return X as numbers [row, column], NaN where missing, for families that read whole rows."""
     table = check_table(estimator, X, reset=reset)
     texts = category_columns(table, estimator.categorical_features, table.category_columns())
     if texts:
-        name = repr(table.names[texts[0]]) if table.names else str(texts[0])
-        raise ValueError(
-            f"column {name} holds categories, and {type(estimator._family()).__name__} needs numbers: encode it first, "
-            "with scikit-learn's OneHotEncoder say"
-        )
+        name, family = table.column_name(texts[0]), type(estimator._family()).__name__
+        todo = "encode it first, for example with scikit-learn's OneHotEncoder"
+        raise ValueError(f"column {name} holds categories, and {family} needs numbers: {todo}")
     refuse_too_large(24 * table.n_rows * table.n_columns)
-    block = _all_numbers(table)
+    block = np.empty((table.n_columns, table.n_rows))
+    step = table.n_rows if table.names else ROWS_TRANSPOSED  # arrays are stored row by row, dataframes by column
+    for low in range(0, table.n_rows, step):
+        high = min(low + step, table.n_rows)
+        table.read_into(block[:, low:high], low, high, range(table.n_columns))
     column, row = kernels.first_infinite(block)
     refuse_infinite(table, column, row)
     return block.T
 
 
-def _all_numbers(table: Table) -> NDArray[np.float64]:
-    """[column, row]. Arrays lie row by row: turned in small blocks they stay in the cache."""
-    if table.names:
-        return table.numbers(0, table.n_rows, range(table.n_columns))
-    block = np.empty((table.n_columns, table.n_rows))
-    for low in range(0, table.n_rows, ROWS_TURNED):
-        high = min(low + ROWS_TURNED, table.n_rows)
-        block[:, low:high] = table.numbers(low, high, range(table.n_columns))
-    return block
-
-
 def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
-    """X for a wrapped estimator: an array or sparse matrix, missing values left for the estimator to judge."""
-    return validate_data(
-        estimator,
-        readable_container(X),
-        reset=reset,
-        accept_sparse=["csr", "csc"],
-        allow_nd=True,
-        dtype=None,
-        ensure_all_finite="allow-nan",
-    )
+    """Return X for a wrapped estimator: an array or sparse matrix, with missing values."""
+    options = {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None, "ensure_all_finite": "allow-nan"}
+    return validate_data(estimator, readable_container(X), reset=reset, **options)
 
 
-def _refuse_empty(rows: int, columns: int) -> None:
-    if rows == 0:
-        raise ValueError("Found array with 0 sample(s): X has no rows")
-    if columns == 0:
-        raise ValueError(f"0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required: X has no columns")
-
-
-def check_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
-    """y as one column of class labels."""
+def read_y(estimator: Any, y: Any) -> NDArray[Any]:
+    """Return y as a one-dimensional array."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    labels = _readable(column_or_1d(_to_array(y), warn=True))
-    if len(labels) != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {len(labels)}"
-        )
-    _refuse_missing_labels(labels)
-    _refuse_objects(labels)
-    check_classification_targets(labels)
-    return labels
+    return column_or_1d(to_array(y), warn=True)
 
 
-def _to_array(y: Any) -> Any:
+def to_array(y: Any) -> Any:
+    """Return a series or dataframe of any library as an array, and anything else unchanged."""
     series = nw.from_native(y, pass_through=True, allow_series=True)
     return series.to_numpy() if isinstance(series, nw.Series | nw.DataFrame) else y
 
 
-def _readable(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels of a type that a model file can hold, in the byte order of this machine."""
-    if labels.dtype.kind == "T":
-        return labels.astype(object)
-    if labels.dtype.kind == "S":
+def check_n_rows(y: NDArray[Any], n_rows: int) -> None:
+    if len(y) != n_rows:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {len(y)}")
+
+
+def refuse_missing(y: NDArray[Any], bad: Any, word: str) -> None:
+    """Raise ValueError for the first row of y that is missing or infinite. word: "label" or "target"."""
+    rows = np.flatnonzero(bad)
+    if rows.size:
+        row = int(rows[0])
+        kind = "infinity" if y.dtype.kind == "f" and np.isinf(y[row]) else "NaN"
+        raise ValueError(f"Input y contains {kind}: row {row} has the {word} {y[row]}; drop such rows")
+
+
+def check_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
+    """Return y as one column of class labels, of a type that a model file can hold, in native byte order."""
+    labels = read_y(estimator, y)
+    kind = labels.dtype.kind
+    if kind == "S":
         raise ValueError(f"y has the type {labels.dtype}, which are bytes: use np.char.decode(y), which gives texts")
-    if labels.dtype.kind not in "OUbiufc" or (labels.dtype.kind == "f" and labels.dtype.itemsize > 8):
+    if kind not in "OUTbiufc" or (kind == "f" and labels.dtype.itemsize > 8):
         raise ValueError(f"y has the type {labels.dtype}: labels must be texts, booleans or numbers of up to 64 bits")
-    labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
-    return np.asarray(labels + 0.0 if labels.dtype.kind == "f" else labels)  # -0.0 is 0.0
-
-
-def _refuse_missing_labels(labels: NDArray[Any]) -> None:
-    if labels.dtype.kind == "f":
-        bad = np.flatnonzero(~np.isfinite(labels))
-    elif labels.dtype == object:
-        bad = np.flatnonzero([is_missing(value) for value in labels.tolist()])
-    else:
-        return
-    if bad.size:
-        row = int(bad[0])
-        kind = "infinity" if labels.dtype.kind == "f" and np.isinf(labels[row]) else "NaN"
-        raise ValueError(f"Input y contains {kind}: row {row} has the label {labels[row]}; drop such rows")
-
-
-def _refuse_objects(labels: NDArray[Any]) -> None:
-    """An array of objects must hold texts; others may have no order, and scikit-learn's scores refuse them."""
-    if labels.dtype == object:
-        bad = next((row for row, value in enumerate(labels.tolist()) if not isinstance(value, str)), None)
+    labels = labels.astype(object if kind == "T" else labels.dtype.newbyteorder("="), copy=False)
+    check_n_rows(labels, n_rows)
+    if kind == "f":
+        labels = np.asarray(labels + 0.0)  # -0.0 is 0.0
+        refuse_missing(labels, ~np.isfinite(labels), "label")
+    if labels.dtype == object:  # other objects than texts may have no order, and scikit-learn's scores refuse them
+        values = labels.tolist()
+        refuse_missing(labels, [is_missing(value) for value in values], "label")
+        bad = next((row for row, value in enumerate(values) if not isinstance(value, str)), None)
         if bad is not None:
-            raise ValueError(
-                f"Unknown label type: y is an array of objects and row {bad} holds {labels[bad]!r}, not a text: "
-                "convert y, with y.astype(int), astype(bool) or astype(str)"
-            )
+            found = f"y is an array of objects and row {bad} holds {labels[bad]!r}, not a text"
+            raise ValueError(f"Unknown label type: {found}: convert y, with y.astype(int), astype(bool) or astype(str)")
+    check_classification_targets(labels)
+    return labels
 
 
 def refuse_many(classes: NDArray[Any]) -> None:
@@ -188,18 +158,14 @@ def refuse_many(classes: NDArray[Any]) -> None:
 
 
 def check_weight(sample_weight: Any, n_rows: int) -> Weight:
-    """Sample weights as float64; 1 each where none are given."""
+    """Return sample weights as float64; 1 each where none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
-    given = np.asarray(_to_array(sample_weight))
+    given = np.asarray(to_array(sample_weight))
+    given = given if given.ndim else np.full(n_rows, given)
+    options = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "input_name": "sample_weight"}
     with too_large_refused("sample_weight"):
-        weight = check_array(
-            given if given.ndim else np.full(n_rows, given),
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite=False,
-            input_name="sample_weight",
-        )
+        weight = check_array(given, **options)
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight per row of X")
     refuse_bad(weight)
@@ -207,7 +173,7 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
 
 
 def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, name: str) -> NDArray[np.int64]:
-    """Labels as positions in `classes`; a row of weight 0 may have any label."""
+    """Return labels as positions in `classes`; a row of weight 0 may have any label."""
     codes = np.minimum(np.searchsorted(classes, given), len(classes) - 1).astype(np.int64)
     unknown = np.flatnonzero((classes[codes] != given) & (weight > 0))
     if unknown.size:
@@ -218,7 +184,7 @@ def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, na
 
 
 def balance_steps(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], most: float) -> ReduceSteps[Weight]:
-    """Factors that give every class the same total, from exact sums of weights divided by a power of two."""
+    """Return factors that give every class the same total, from exact sums of weights over a power of two."""
     share = np.ldexp(weight[weight > 0], -int(np.frexp(most)[1]))
     codes = np.searchsorted(classes, labels[weight > 0])
     (exact,) = yield Reduce((exact_sums(share, codes, len(classes)),))
@@ -231,7 +197,7 @@ def balance_steps(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], m
 
 
 def exact_sums(values: Weight, codes: NDArray[np.int64], n_codes: int) -> NDArray[Any]:
-    """Sums of non-negative numbers by code, as Python integers in units of 2^-1126: in any order the same."""
+    """Return exact sums of non-negative numbers by code, as Python integers in units of 2^-1126."""
     mantissa, power = np.frexp(values)
     digits = np.ldexp(mantissa, 53).astype(np.int64)
     keys, place = np.unique(codes * 4096 + (power + 2048), return_inverse=True)
@@ -245,9 +211,9 @@ def exact_sums(values: Weight, codes: NDArray[np.int64], n_codes: int) -> NDArra
 
 
 def named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
-    """Of every class; 1 where none is given. A name that is no label is refused if some class has no name.
+    """Return the factor of every class; 1 if it has none. An unknown label is an error if some class has no factor.
 
-    known: all labels, also those of rows without weight.
+    known: all labels, with those of rows of weight 0.
     """
     unknown = [label for label in given if label not in known]
     if unknown and any(label not in given for label in classes):
@@ -261,35 +227,31 @@ def named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
 
 
 def category_columns(table: Table, wanted: Any, by_type: list[int]) -> list[int]:
-    """The columns to treat as categories: by type, or those the user names by position, name or mask."""
+    """Return the columns to treat as categories: by type, or those the user names by position, name or mask."""
     if isinstance(wanted, str) and wanted == "from_dtype":
         return by_type
     places = {name: place for place, name in enumerate(table.names)}
-    columns = [] if wanted is None else [_column_number(table, places, item) for item in _unmask(table, wanted)]
-    left_out = sorted(set(by_type) - set(columns))
+    columns = set() if wanted is None else {_column_number(table, places, item) for item in _unmask(table, wanted)}
+    left_out = sorted(set(by_type) - columns)
     if left_out:
-        raise ValueError(
-            f"column {table.names[left_out[0]]!r} holds texts or categories, but categorical_features does not "
-            "name it: name it too, or use categorical_features='from_dtype'"
-        )
-    return sorted(set(columns))
+        name, todo = repr(table.names[left_out[0]]), "name it too, or use categorical_features='from_dtype'"
+        raise ValueError(f"column {name} holds texts or categories, but categorical_features does not name it: {todo}")
+    return sorted(columns)
 
 
 def _unmask(table: Table, wanted: Any) -> list[Any]:
     try:
         items = np.asarray(list(wanted) if isinstance(wanted, set | frozenset) else wanted)
     except ValueError:  # lists of different lengths
-        items = np.empty(0).reshape(0, 0)
+        items = np.empty((0, 0))
     if items.ndim != 1:
-        raise ValueError(
-            "categorical_features must be one list of column names, positions or booleans, or 'from_dtype', not "
-            f"{wanted!r}"
-        )
-    if items.dtype != np.bool_:
-        return list(items.tolist())
-    if len(items) != table.n_columns:
-        raise ValueError(f"categorical_features is a mask of {len(items)} entries for {table.n_columns} columns")
-    return list(np.flatnonzero(items).tolist())
+        allowed = "one list of column names, positions or booleans, or 'from_dtype'"
+        raise ValueError(f"categorical_features must be {allowed}, not {wanted!r}")
+    if items.dtype == np.bool_:
+        if len(items) != table.n_columns:
+            raise ValueError(f"categorical_features is a mask of {len(items)} entries for {table.n_columns} columns")
+        items = np.flatnonzero(items)
+    return list(items.tolist())
 
 
 def _column_number(table: Table, places: dict[str, int], item: Any) -> int:
@@ -297,8 +259,7 @@ def _column_number(table: Table, places: dict[str, int], item: Any) -> int:
         if item not in places:
             raise ValueError(f"categorical_features names {item!r}, which is not a column of X")
         return places[item]
-    whole = isinstance(item, int) or (isinstance(item, float) and item.is_integer())
-    if not whole:
+    if not (isinstance(item, int) or (isinstance(item, float) and item.is_integer())):
         raise ValueError(f"categorical_features names column {item!r}: columns are named by their name or position")
     if not 0 <= item < table.n_columns:
         raise ValueError(f"categorical_features names column {item!r}; X has the columns 0 to {table.n_columns - 1}")
@@ -306,33 +267,30 @@ def _column_number(table: Table, places: dict[str, int], item: Any) -> int:
 
 
 def refuse_too_large(needed: int) -> None:
-    """An error before the work if it cannot fit in the memory that is free."""
+    """Raise MemoryError if a fit needs more bytes than are free."""
     free = free_memory()
     if free is not None and needed > free:
-        raise MemoryError(
-            f"this fit needs about {needed / 2**30:.1f} GiB beside X, and {free / 2**30:.1f} GiB are free: "
-            "use fewer rows or columns, max_bins=255 instead of 'exact', or a smaller n_jobs"
-        )
+        sizes = f"{needed / 2**30:.1f} GiB beside X, and {free / 2**30:.1f} GiB are free"
+        todo = "use fewer rows or columns, max_bins=255 instead of 'exact', or a smaller n_jobs"
+        raise MemoryError(f"this fit needs about {sizes}: {todo}")
 
 
 def refuse_many_labels(model: Any, n_labels: int) -> None:
     """Raise ValueError if a booster of all classes at once cannot hold what one voter adds to each class.
 
-    That is a table [state, label, leaf], of two leaves at least, and a copy of it.
+    That is a table [state, label, leaf], of at least two leaves, and a copy of it.
     """
     if model._one_vs_rest or n_labels <= 2:
         return
     needed, free = 2 * 8 * model._booster(n_labels).n_states * n_labels * 2, free_memory()
     if free is not None and needed > free:
-        raise ValueError(
-            f"y has {n_labels} classes, for which {type(model).__name__} needs {needed / 2**30:.1f} GiB or more, and "
-            f"{free / 2**30:.1f} GiB are free: use AdaBoostRClassifier, which fits one class after the other, or merge "
-            "rare classes"
-        )
+        sizes = f"{type(model).__name__} needs {needed / 2**30:.1f} GiB or more, and {free / 2**30:.1f} GiB are free"
+        todo = "use AdaBoostRClassifier, which fits one class after the other, or merge rare classes"
+        raise ValueError(f"y has {n_labels} classes, for which {sizes}: {todo}")
 
 
 def free_memory() -> int | None:
-    """Bytes this process may still take: what the machine has left, its control group, or its own limit."""
+    """Return the bytes that this process can still allocate: the least of the machine's, its cgroup's and its limit."""
     limits = []
     with suppress(OSError, ValueError), open("/proc/meminfo") as file:
         limits += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
@@ -341,27 +299,17 @@ def free_memory() -> int | None:
     if not limits and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     with suppress(ImportError, OSError, ValueError):
-        limits += address_space_left()
+        import resource  # not on Windows
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]  # of address space: ulimit -v
+        if most != resource.RLIM_INFINITY:
+            with open("/proc/self/statm") as file:
+                limits.append(max(0, most - int(file.read().split()[0]) * resource.getpagesize()))
     return min(limits, default=None)
 
 
-def address_space_left() -> list[int]:
-    """Bytes of address space until the limit of this process (ulimit -v), if it has one."""
-    import resource  # not on Windows
-
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if most == resource.RLIM_INFINITY:
-        return []
-    with open("/proc/self/statm") as file:
-        return [max(0, most - int(file.read().split()[0]) * resource.getpagesize())]
-
-
 def group_memory(folder: str) -> int:
-    """Bytes that a control group has left; pages of files count as free, since they make room when asked."""
-    with (
-        open(f"{folder}/memory.max") as most,
-        open(f"{folder}/memory.current") as now,
-        open(f"{folder}/memory.stat") as stat,
-    ):
-        files = [int(line.split()[1]) for line in stat if line.startswith(("active_file ", "inactive_file "))]
-        return int(most.read()) - int(now.read()) + sum(files)
+    """Return the bytes that a control group has left; cached pages of files count as free."""
+    most, now, stat = (Path(folder, f"memory.{name}").read_text() for name in ("max", "current", "stat"))
+    cached = [line.split()[1] for line in stat.splitlines() if line.startswith(("active_file ", "inactive_file "))]
+    return int(most) - int(now) + sum(map(int, cached))

@@ -1,4 +1,4 @@
-"""Validation rows, drawn by their content and weight and not by their position.
+"""Draws validation rows by their content and weight, not by their position.
 
 The draw is the same for any order of the rows, for any partitions, and for a row of weight k and k such rows. Rows of
 weight 0 change nothing. Equal rows are drawn one by one.
@@ -22,37 +22,39 @@ BUCKET_BITS = 12  # of a hash
 MOST_BUCKETS = 2**16  # of all labels together: what is counted in one exchange
 DIGIT_BITS = 4
 
+Hashes = NDArray[np.uint64]
+Ints = NDArray[np.int64]
 
-def hash_rows(X: Any, seed: int) -> NDArray[np.uint64]:
-    """A hash of what every row of a table, or of an array, holds."""
+
+def hash_rows(X: Any, seed: int) -> Hashes:
+    """Return a hash of the contents of every row of a table or an array that is the only part."""
     return run_locally(hash_rows_steps(X, seed))
 
 
-def hash_rows_steps(X: Any, seed: int) -> ReduceSteps[NDArray[np.uint64]]:
-    """The same, of one part of the rows: a column that holds texts somewhere is hashed as texts everywhere."""
+def hash_rows_steps(X: Any, seed: int) -> ReduceSteps[Hashes]:
+    """Return a hash of the contents of every row. A column that holds texts in any part is hashed as texts in all."""
     if isinstance(X, np.ndarray) and (X.ndim != 2 or X.dtype.kind not in "biuf"):
-        return np.array([_hash(f"{seed} {row.tolist()!r}") for row in X], dtype=np.uint64)
-    table: Table = X if hasattr(X, "n_rows") else read_table(X)
+        return np.array([hash_text(f"{seed} {row.tolist()!r}") for row in X], dtype=np.uint64)
+    table = X if isinstance(X, Table) else read_table(X)
     found = {j: Categories(table.levels(j)) for j in table.category_columns()}
     here = np.array([j for j, levels in found.items() if levels.is_text], dtype=np.int64)
     (anywhere,) = yield Reduce((SortedUnion(here, "X"),))
     texts = {j: found.get(j, NO_LEVELS) for j in anywhere.values.tolist()}
     numeric = [j for j in range(table.n_columns) if j not in texts]
-    hashes = np.full(table.n_rows, _hash(str(seed)), dtype=np.uint64)
+    hashes = np.full(table.n_rows, hash_text(str(seed)), dtype=np.uint64)
     rows = block_rows(table.n_columns)
-    for low in range(0, table.n_rows, rows):
+    for low in range(0, table.n_rows if numeric else 0, rows):
         part = hashes[low : low + rows]
-        if numeric:
-            for column in table.numbers(low, low + len(part), numeric):
-                kernels.fold(column, part)
+        for column in table.numbers(low, low + len(part), numeric):
+            kernels.fold(column, part)
     for j, levels in texts.items():
-        number = np.array([*(_hash(text) >> 11 for text in levels.levels.tolist()), np.nan])
+        number = np.array([*(hash_text(text) >> 11 for text in levels.levels.tolist()), np.nan])
         codes = table.codes(0, table.n_rows, j, levels)
         kernels.fold(number[np.where(np.isnan(codes), -1, codes).astype(np.int64)], hashes)
     return hashes
 
 
-def _hash(text: str) -> int:
+def hash_text(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
@@ -63,17 +65,17 @@ class DrawCandidates:
     ties: keys that decide, one after the other, among rows with the same label and hash.
     """
 
-    hashes: NDArray[np.uint64]
-    times: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    hashes: Hashes
+    times: Ints
+    labels: Ints
     n_labels: int = 1
-    ties: tuple[NDArray[np.uint64], ...] = ()
+    ties: tuple[Hashes, ...] = ()
 
 
 def candidate_steps(
-    hashes: NDArray[np.uint64], weights: Weights, labels: NDArray[np.int64] | None = None, n_labels: int = 1
+    hashes: Hashes, weights: Weights, labels: Ints | None = None, n_labels: int = 1
 ) -> ReduceSteps[DrawCandidates]:
-    """Rows with their weights; equal rows of different weights are told apart by these, not by their order.
+    """Return the rows with their weights, and keys that order equal rows of different weights.
 
     The first key is a hash of the weight relative to the largest one, so that neither light nor heavy rows are
     preferred. It is rounded to float32, so that rescaling all weights does not change it. The weight itself decides
@@ -91,17 +93,17 @@ def candidate_steps(
     return DrawCandidates(hashes, weights.rows, labels, n_labels, (by_weight, in_order))
 
 
-def draw(rows: DrawCandidates, part: float) -> NDArray[np.int64]:
-    """How many of the rows that each candidate stands for to set aside, where all candidates are here."""
+def draw(rows: DrawCandidates, part: float) -> Ints:
+    """Return how many of the rows that each candidate stands for to set aside, from data that has one part."""
     return run_locally(draw_steps(rows, part))
 
 
-def draw_steps(rows: DrawCandidates, part: float, number: int = 0) -> ReduceSteps[NDArray[np.int64]]:
-    """How many of the rows that each candidate stands for to set aside: of each label at least one, never all.
+def draw_steps(rows: DrawCandidates, part: float, number: int = 0) -> ReduceSteps[Ints]:
+    """Return how many of the rows that each candidate stands for to set aside: of each label at least one, never all.
 
     Hashes fall into buckets by their first bits. Every bucket gives its share, and the fractions carry over from one
-    to the next. Inside a bucket the smallest hashes go, and among equal ones the smallest keys. number: of this part
-    of the rows, among others.
+    to the next. Inside a bucket the smallest hashes are drawn, and among equal ones the smallest keys. number: of this
+    part of the data.
     """
     bits = max(0, min(BUCKET_BITS, (MOST_BUCKETS // max(rows.n_labels, 1)).bit_length() - 1))
     there = np.flatnonzero(rows.times)
@@ -109,34 +111,32 @@ def draw_steps(rows: DrawCandidates, part: float, number: int = 0) -> ReduceStep
     (counts,) = yield Reduce((_count(bucket, rows.times[there], rows.n_labels << bits),))
     wanted = _quotas(counts.reshape(rows.n_labels, -1), part)
     undecided = _Undecided(rows.times, there, bucket, counts, wanted)
-    undecided.settle()
-    yield from undecided.compare(rows.hashes, bits)
+    yield from undecided.compare_steps(rows.hashes, bits)
     for keys in rows.ties:
-        yield from undecided.compare(keys)
+        yield from undecided.compare_steps(keys)
     if len(undecided.counts):
-        yield from undecided.draw_equal(number)
+        yield from undecided.draw_equal_steps(number)
     return undecided.drawn
 
 
+@dataclass
 class _Undecided:
     """Rows in buckets that give some of their rows but not all: wanted[bucket] out of counts[bucket].
 
     counts and wanted are those of all parts, and the same in each; rows and their buckets are those of this part.
     """
 
-    def __init__(
-        self,
-        times: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        bucket: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        wanted: NDArray[np.int64],
-    ) -> None:
-        self.times, self.rows, self.bucket = times, rows, bucket
-        self.counts, self.wanted = counts, wanted
-        self.drawn = np.zeros(len(times), dtype=np.int64)
+    times: Ints
+    rows: Ints
+    bucket: Ints
+    counts: Ints
+    wanted: Ints
 
-    def settle(self) -> None:
+    def __post_init__(self) -> None:
+        self.drawn = np.zeros(len(self.times), dtype=np.int64)
+        self._settle()
+
+    def _settle(self) -> None:
         """Decide the buckets that give all of their rows, or none, and renumber the others."""
         whole = (self.wanted == self.counts) | (self.wanted == 0)
         decided = whole[self.bucket]
@@ -146,7 +146,7 @@ class _Undecided:
         self.rows, self.bucket = self.rows[~decided], renumbered[self.bucket[~decided]]
         self.counts, self.wanted = self.counts[~whole], self.wanted[~whole]
 
-    def compare(self, keys: NDArray[np.uint64], used: int = 0) -> ReduceSteps[None]:
+    def compare_steps(self, keys: Hashes, used: int = 0) -> ReduceSteps[None]:
         """Draw the rows with the smallest keys, digit by digit. used: how many bits the buckets have in common."""
         while used < 64 and len(self.counts):
             width = min(DIGIT_BITS, 64 - used)
@@ -163,21 +163,20 @@ class _Undecided:
             self.rows, self.bucket = self.rows[on], self.bucket[on]
             self.counts = by_digit[at, last]
             self.wanted = self.wanted - (passed[at, last] - self.counts)
-            self.settle()
+            self._settle()
             used += width
 
-    def draw_equal(self, number: int) -> ReduceSteps[None]:
-        """Draw from rows that hold the same and weigh the same: those of the first parts, and there the first ones."""
-        rows, bucket = self.rows, self.bucket
-        here = _count(bucket, self.times[rows], len(self.wanted))
+    def draw_equal_steps(self, number: int) -> ReduceSteps[None]:
+        """Draw from rows of equal contents and weight: those of the first parts, and in a part the first ones."""
+        here = _count(self.bucket, self.times[self.rows], len(self.wanted))
         mine = np.flatnonzero(here)
         (gathered,) = yield Reduce((Gather({number: (mine, here[mine])}),))
         left = self.wanted.copy()
         for other, (places, counts) in gathered.by_part.items():
             if other < number:
                 left[places] -= counts
-        order = np.argsort(bucket, kind="stable")
-        rows, bucket = rows[order], bucket[order]
+        order = np.argsort(self.bucket, kind="stable")
+        rows, bucket = self.rows[order], self.bucket[order]
         times = self.times[rows]
         passed = np.cumsum(times)
         starts = np.searchsorted(bucket, bucket)
@@ -185,18 +184,18 @@ class _Undecided:
         self.drawn[rows] += np.clip(left[bucket] - before, 0, times)
 
 
-def _digits(hashes: NDArray[np.uint64], used: int, width: int) -> NDArray[np.int64]:
+def _digits(hashes: Hashes, used: int, width: int) -> Ints:
     """The next bits of every hash."""
     if width == 0:
         return np.zeros(len(hashes), dtype=np.int64)
     return ((hashes << np.uint64(used)) >> np.uint64(64 - width)).astype(np.int64)
 
 
-def _count(places: NDArray[np.int64], times: NDArray[np.int64], n_places: int) -> NDArray[np.int64]:
+def _count(places: Ints, times: Ints, n_places: int) -> Ints:
     return np.bincount(places, weights=times, minlength=n_places).astype(np.int64)
 
 
-def _quotas(counts: NDArray[np.int64], part: float) -> NDArray[np.int64]:
+def _quotas(counts: Ints, part: float) -> Ints:
     """How many rows each bucket gives; counts[label, bucket]."""
     out = np.zeros_like(counts)
     for label, row in enumerate(counts):

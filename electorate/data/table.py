@@ -1,26 +1,29 @@
-"""A table of any kind, read as blocks of float64 columns: the one face the rest of the package sees.
+"""Tables of any kind, read as blocks of float64 columns.
 
 NumPy arrays, SciPy sparse matrices and dataframes (pandas, polars, pyarrow, through narwhals). A block is
-[column, row], C-contiguous, missing values as NaN; category columns come as codes of known categories.
+[column, row], C-contiguous, with NaN for missing values; category columns are read as codes of known categories.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.data.column_views import in_one_piece, native_columns, views_of
+from electorate.data.all_reduce import SortedUnion
+from electorate.data.column_views import View, in_one_piece, native_columns, views_of
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 
+ARROW_DICTIONARY = "dictionary<values=string, indices=int32, ordered=0>"
 Block = NDArray[np.float64]
+Codes = NDArray[np.float64]  # NaN for missing and unknown values
 
 
 @dataclass(frozen=True)
 class Categories:
-    """The known levels of one column, in code order: numbers or texts. `rest`: code of all other known ones."""
+    """The known levels of one column, in the order of their codes."""
 
     levels: NDArray[Any]  # float64, or object holding str
     rest: tuple[Any, ...] = ()  # levels too light to have a code of their own: they share the last one
@@ -36,12 +39,11 @@ class Categories:
     @cached_property
     def code_of(self) -> dict[str, float]:
         """The codes of the known texts."""
-        codes = {level: float(code) for code, level in enumerate(self.levels.tolist())}
-        codes.update(dict.fromkeys(self.rest, float(self.n_codes - 1)))
-        return codes
+        shared = dict.fromkeys(self.rest, float(self.n_codes - 1))
+        return {level: float(code) for code, level in enumerate(self.levels.tolist())} | shared
 
     @cached_property
-    def by_number(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def by_number(self) -> tuple[NDArray[np.float64], Codes]:
         """The known numbers, sorted, and their codes."""
         known = np.concatenate([self.levels, np.array(self.rest, dtype=np.float64)])
         codes = np.minimum(np.arange(len(known)), self.n_codes - 1)
@@ -49,56 +51,98 @@ class Categories:
         return known[order], codes[order].astype(np.float64)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # not what is derived from them
+        return {"levels": self.levels, "rest": self.rest}  # without the cached properties
 
 
-class Named(Protocol):
-    names: list[str]  # of the columns; empty where they have none
+class Table:
+    """The interface of all tables. names: of the columns; empty where they have none."""
 
-
-class Table(Named, Protocol):
+    names: list[str]
     n_rows: int
     n_columns: int
 
-    def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block: ...
+    def read_into(self, block: Block, low: int, high: int, columns: Sequence[int]) -> None:
+        """Fill a block with some columns of the rows low..high."""
+        raise NotImplementedError
 
     def levels(self, column: int) -> NDArray[Any]:
-        """The distinct values of a category column, sorted, without missing ones."""
-        ...
+        """Return the distinct values of a category column, sorted, without missing ones."""
+        raise NotImplementedError
 
-    def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]: ...
+    def codes(self, low: int, high: int, column: int, categories: Categories) -> Codes:
+        """Return the codes of a category column in the rows low..high; infinite numbers stay infinite."""
+        raise NotImplementedError
 
     def category_columns(self) -> list[int]:
-        """The columns that are categories by their type."""
-        ...
+        """Return the columns that are categories by their type."""
+        return []
+
+    def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
+        """Return a new block with some columns of the rows low..high."""
+        block = np.empty((len(columns), high - low))
+        self.read_into(block, low, high, columns)
+        return block
+
+    def column_name(self, column: int) -> str:
+        """Return the name of a column for messages: in quotes, or its number."""
+        return repr(self.names[column]) if self.names else str(column)
+
+    def row_name(self, row: int) -> str:
+        return f"row {row}"
+
+
+class BlockReader:
+    """Reads blocks of a table into one buffer: each is valid until the next one is read.
+
+    Allocating per block costs more than the read where freed pages go back to the system at once, as on Dask workers.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.buffer = np.empty(0)
+
+    def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
+        size = len(columns) * (high - low)
+        if len(self.buffer) < size:
+            self.buffer = np.empty(size)
+        block = self.buffer[:size].reshape(len(columns), high - low)
+        self.table.read_into(block, low, high, columns)
+        return block
 
 
 def read_table(X: Any) -> Table:
-    """The table behind a container that scikit-learn's validation has let through."""
+    """Return the table of a container that has passed scikit-learn's validation."""
     if isinstance(X, np.ndarray):
         return ArrayTable(X)
     return SparseTable(X) if hasattr(X, "tocsc") else FrameTable(X)
 
 
-def refuse_infinite(table: Named, column: int, row: int) -> None:
-    """column -1: none was found."""
+def refuse_infinite(table: Table, column: int, row: int) -> None:
+    """Raise ValueError for an infinite cell; column -1: there is none."""
     if column >= 0:
-        name = repr(table.names[column]) if table.names else str(column)
-        place = table.place(row) if hasattr(table, "place") else f"row {row}"
-        raise ValueError(
-            f"Input X contains infinity or a value too large for float64: column {name}, {place}. "
-            "Replace it by a finite number, or by NaN if it is unknown."
-        )
+        where = f"column {table.column_name(column)}, {table.row_name(row)}"
+        todo = "Replace it by a finite number, or by NaN if it is unknown."
+        raise ValueError(f"Input X contains infinity or a value too large for float64: {where}. {todo}")
 
 
-def numeric_codes(values: NDArray[np.float64], categories: Categories) -> NDArray[np.float64]:
-    """Codes of number categories; NaN for values that were not seen; infinite ones stay, for the caller to refuse."""
+def numeric_codes(values: NDArray[np.float64], categories: Categories) -> Codes:
+    """Return the codes of categories that are numbers; infinite values stay infinite, for the caller to refuse."""
     known, codes = categories.by_number
-    unseen = np.where(np.isinf(values), values, np.nan)
+    unknown = np.where(np.isinf(values), values, np.nan)
     if not len(known):
-        return unseen
+        return unknown
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.where(known[place] == values, codes[place], unseen)
+    return np.where(known[place] == values, codes[place], unknown)
+
+
+def codes_of_values(factors: Factors, categories: Categories) -> Codes:
+    """Return the code of each value, and NaN as a last one, for missing rows."""
+    if not categories.is_text:
+        return numeric_codes(factors.numbers, categories)
+    values = factors.values
+    if not hold_texts(values):
+        values = [None if is_missing(value) else str(value) for value in values]
+    return np.array([*map(categories.code_of.get, values), None], dtype=np.float64)  # None becomes NaN
 
 
 def _finite_levels(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -106,29 +150,32 @@ def _finite_levels(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.unique(values[np.isfinite(values)] + 0.0)
 
 
-class ArrayTable:
+def _as_slice(columns: Sequence[int]) -> Any:
+    """A slice where the columns are neighbours (no copy), else the list."""
+    first, count = columns[0], len(columns)
+    if list(columns) == list(range(first, first + count)):
+        return slice(first, first + count)
+    return list(columns)
+
+
+class ArrayTable(Table):
     """A two-dimensional NumPy array of numbers (memory-mapped ones too)."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array
-        self.names: list[str] = []
-        self.n_rows: int = array.shape[0]
-        self.n_columns: int = array.shape[1]
+        self.names = []
+        self.n_rows, self.n_columns = array.shape
 
-    def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
-        picked = self.array[low:high, as_slice(columns)]
-        return np.array(picked.T, dtype=np.float64, order="C")
+    def read_into(self, block: Block, low: int, high: int, columns: Sequence[int]) -> None:
+        np.copyto(block, self.array[low:high, _as_slice(columns)].T, casting="unsafe")
 
     def levels(self, column: int) -> NDArray[Any]:
-        return _finite_levels(np.asarray(self.array[:, column], dtype=np.float64))
+        return _finite_levels(self.numbers(0, self.n_rows, [column]))
 
-    def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
+    def codes(self, low: int, high: int, column: int, categories: Categories) -> Codes:
         if categories.is_text:
             raise ValueError(f"column {column} was texts when the model was fitted and is now numbers")
         return numeric_codes(self.numbers(low, high, [column])[0], categories)
-
-    def category_columns(self) -> list[int]:
-        return []
 
 
 class SparseTable(ArrayTable):
@@ -136,100 +183,84 @@ class SparseTable(ArrayTable):
 
     def __init__(self, matrix: Any) -> None:
         self.names = []
-        self.by_row = matrix.tocsr()
-        self.by_column = matrix.tocsc()
-        self.n_rows, self.n_columns = int(matrix.shape[0]), int(matrix.shape[1])
+        self.by_row, self.by_column = matrix.tocsr(), matrix.tocsc()
+        self.n_rows, self.n_columns = map(int, matrix.shape)
 
-    def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
-        part = (
-            self.by_row[low:high][:, as_slice(columns)]
-            if high - low < self.n_rows
-            else self.by_column[:, as_slice(columns)]
-        )
-        return np.array(part.toarray().T, dtype=np.float64, order="C")
-
-    def levels(self, column: int) -> NDArray[Any]:
-        return _finite_levels(self.by_column[:, [column]].toarray().astype(np.float64))
+    def read_into(self, block: Block, low: int, high: int, columns: Sequence[int]) -> None:
+        rows = self.by_row[low:high] if high - low < self.n_rows else self.by_column
+        block[:] = rows[:, _as_slice(columns)].toarray().T
 
 
-class FrameTable:
-    """A dataframe that narwhals knows. Texts, categories and enums are categories; the rest are numbers."""
+class FrameTable(Table):
+    """A dataframe that narwhals supports. Texts, categories and enums are categories; the rest are numbers."""
 
     def __init__(self, frame: Any) -> None:
         import narwhals.stable.v2 as nw
 
         frame = nw.from_native(frame)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        self.names = [str(name) for name in frame.columns]
-        self.n_rows: int
-        self.n_columns: int
-        self.n_rows, self.n_columns = frame.shape
-        self._types: list[Any] = list(frame.schema.values())
-        self._columns = native_columns(frame)
-        self._series: dict[int, Any] = {}  # of narwhals, by column, as they are asked for
-        self._texts = (nw.Categorical, nw.Enum, nw.String, nw.Object)
-        self._float = nw.Float64
-        self._factors: dict[int, Factors] = {}  # by column, as they are asked for
-        self._codes: dict[int, tuple[Categories, NDArray[np.float64]]] = {}  # of the factors' values
-        self._refuse_unreadable()
-        self._views = views_of(frame, self._columns, self._types)
-
-    def numbers(self, low: int, high: int, columns: Sequence[int]) -> Block:
-        block = np.empty((len(columns), high - low))
-        for place, column in enumerate(columns):
-            block[place] = self._numbers(column, low, high, strict=True)
-        return block
-
-    def levels(self, column: int) -> NDArray[Any]:
-        if self._is_text(column):
-            present = self._factored(column).present
-            if not hold_numbers(present):
-                return np.array(sorted(set(map(str, present))), dtype=object)
-            return _finite_levels(as_numbers(present))
-        return _finite_levels(self._numbers(column, 0, self.n_rows))
-
-    def codes(self, low: int, high: int, column: int, categories: Categories) -> NDArray[np.float64]:
-        if not (categories.is_text or self._is_text(column)):
-            return numeric_codes(self._numbers(column, low, high), categories)
-        known, codes = self._codes.get(column, (None, np.empty(0)))
-        if known is not categories:
-            codes = codes_of_values(self._factored(column), categories)
-            self._codes[column] = categories, codes
-        return np.asarray(codes[self._factored(column).rows[low:high]])
-
-    def category_columns(self) -> list[int]:
-        return [j for j in range(self.n_columns) if self._is_text(j)]
-
-    def _is_text(self, column: int) -> bool:
-        return isinstance(self._types[column], self._texts)
-
-    def _refuse_unreadable(self) -> None:
-        for j, dtype in enumerate(self._types):
+        types: list[Any] = list(frame.schema.values())
+        texts = (nw.Categorical, nw.Enum, nw.String, nw.Object)
+        columns = native_columns(frame)
+        self._set([str(name) for name in frame.columns], frame.shape[0], columns, views_of(columns, types))
+        self._is_text = [isinstance(dtype, texts) for dtype in types]
+        for j, dtype in enumerate(types):
             if str(dtype) == "Unknown" and self._one(j).null_count() == self.n_rows:
                 self._factors[j] = Factors([], np.full(self.n_rows, -1, dtype=np.int32))
             elif dtype.is_temporal() or dtype.is_nested() or str(dtype) in ("Binary", "Unknown"):
-                raise ValueError(
-                    f"column {self.names[j]!r} has the type {dtype}, which has no order and no categories here: "
-                    "turn it into numbers (for a date: the days since some day) or drop it"
-                )
+                todo = "turn it into numbers (for a date: the days since some day) or drop it"
+                raise ValueError(f"column {self.names[j]!r} has the type {dtype}, neither numbers nor texts: {todo}")
+
+    def _set(self, names: list[str], n_rows: int, columns: list[Any], views: Sequence[View | None]) -> None:
+        """views: of the columns that NumPy can read in place."""
+        self.names, self.n_rows, self.n_columns = names, n_rows, len(names)
+        self._columns, self._views = columns, views
+        self._is_text = [view is None for view in views]
+        # By column, on first use: narwhals series; factors; codes of the factors' values, with their categories.
+        self._series: dict[int, Any] = {}
+        self._factors: dict[int, Factors] = {}
+        self._codes: dict[int, tuple[Categories, Codes]] = {}
+
+    def read_into(self, block: Block, low: int, high: int, columns: Sequence[int]) -> None:
+        for place, column in enumerate(columns):
+            block[place] = self._numbers(column, low, high, strict=True)
+
+    def levels(self, column: int) -> NDArray[Any]:
+        if not self._is_text[column]:
+            return _finite_levels(self._numbers(column, 0, self.n_rows))
+        present = self._factored(column).present
+        if hold_numbers(present):
+            return _finite_levels(as_numbers(present))
+        return np.array(sorted(set(map(str, present))), dtype=object)
+
+    def codes(self, low: int, high: int, column: int, categories: Categories) -> Codes:
+        if not (categories.is_text or self._is_text[column]):
+            return numeric_codes(self._numbers(column, low, high), categories)
+        factors = self._factored(column)
+        if column not in self._codes or self._codes[column][0] is not categories:
+            self._codes[column] = categories, codes_of_values(factors, categories)
+        return np.asarray(self._codes[column][1][factors.rows[low:high]])
+
+    def category_columns(self) -> list[int]:
+        return [j for j, is_text in enumerate(self._is_text) if is_text]
 
     def _numbers(self, column: int, low: int, high: int, strict: bool = False) -> NDArray[np.float64]:
-        """Where strict, what is neither a number nor missing is refused; else it is missing."""
+        """strict: values that are neither numbers nor missing are an error; else they are missing."""
         view = self._views[column]
         if view is not None:
             return np.asarray(view[low:high], dtype=np.float64)
-        if not self._is_text(column) and column not in self._factors:
-            return np.asarray(self._one(column)[low:high].cast(self._float).to_numpy(), dtype=np.float64)
+        if not self._is_text[column] and column not in self._factors:
+            import narwhals.stable.v2 as nw
+
+            return np.asarray(self._one(column)[low:high].cast(nw.Float64).to_numpy(), dtype=np.float64)
         factors = self._factored(column)
         if strict and factors.not_a_number is not None:
-            raise ValueError(
-                f"column {self.names[column]!r} was numbers when the model was fitted and now holds "
-                f"something else: {factors.not_a_number!r} is not a number"
-            )
+            found = f"now holds something else: {factors.not_a_number!r} is not a number"
+            raise ValueError(f"column {self.names[column]!r} was numbers when the model was fitted and {found}")
         return np.asarray(factors.numbers[factors.rows[low:high]])
 
     def _one(self, column: int) -> Any:
-        """A column as a narwhals series in one piece, so that slices of it take no time."""
+        """A column as a narwhals series in one piece: slices of it are cheap."""
         import narwhals.stable.v2 as nw
 
         if column not in self._series:
@@ -241,25 +272,82 @@ class FrameTable:
             try:
                 self._factors[column] = factorise(self._one(column))
             except TypeError as error:
-                raise ValueError(
-                    f"column {self.names[column]!r} holds values that are neither numbers nor texts: {error}"
-                ) from error
+                name = repr(self.names[column])
+                raise ValueError(f"column {name} holds values that are neither numbers nor texts: {error}") from error
         return self._factors[column]
 
 
-def codes_of_values(factors: Factors, categories: Categories) -> NDArray[np.float64]:
-    """The code of each value; and one more, NaN, for rows where nothing is."""
-    if not categories.is_text:
-        return numeric_codes(factors.numbers, categories)
-    code_of, values = categories.code_of, factors.values
-    if not hold_texts(values):
-        values = [None if is_missing(value) else str(value) for value in values]
-    return np.array([*map(code_of.get, values), None], dtype=np.float64)  # None is NaN
+class ArrowTable(FrameTable):
+    """A pyarrow table of float64 and dictionaries of texts, each column in one chunk, read from its memory.
+
+    pyarrow's own conversions import pandas, and the base class narwhals; without them, a command that predicts starts
+    sooner.
+    """
+
+    def __init__(self, table: Any) -> None:
+        parts = [column.chunk(0) for column in table.columns]
+        views = [_filled(part, np.float64, np.nan) if str(part.type) == "double" else None for part in parts]
+        self._set(list(table.column_names), table.num_rows, table.columns, views)
+        for j in self.category_columns():
+            self._factors[j] = Factors(parts[j].dictionary.to_pylist(), _filled(parts[j].indices, np.int32, -1))
+
+    @staticmethod
+    def fits(table: Any) -> bool:
+        return all(
+            column.num_chunks == 1 and str(column.type) in ("double", ARROW_DICTIONARY) for column in table.columns
+        )
 
 
-def as_slice(columns: Sequence[int]) -> Any:
-    """A slice where the columns are neighbours (no copy), else the list."""
-    first, count = columns[0], len(columns)
-    if list(columns) == list(range(first, first + count)):
-        return slice(first, first + count)
-    return list(columns)
+def _filled(part: Any, kind: type[np.generic], missing: float) -> NDArray[Any]:
+    """The values of a chunk, with `missing` where there is none."""
+    valid, values = part.buffers()
+    rows = slice(part.offset, part.offset + len(part))
+    held = np.frombuffer(values, dtype=kind)[rows]
+    if not part.null_count:
+        return held
+    present = np.unpackbits(np.frombuffer(valid, dtype=np.uint8), bitorder="little")[rows]
+    return np.where(present, held, kind(missing))
+
+
+class Stack(Table):
+    """Several tables as one, without copying: the partitions on one worker, the rows of the first table first.
+
+    partitions: the numbers of the tables among all partitions, to name rows by.
+    """
+
+    def __init__(self, tables: Sequence[Table], partitions: Sequence[int]) -> None:
+        self.tables = tables
+        self.partitions = partitions
+        self.starts = np.cumsum([0, *(table.n_rows for table in tables)])
+        self.n_rows = int(self.starts[-1])
+        self.n_columns = tables[0].n_columns
+        self.names = tables[0].names
+
+    def read_into(self, block: Block, low: int, high: int, columns: Sequence[int]) -> None:
+        for table, first, last, place in self._parts(low, high):
+            table.read_into(block[:, place : place + last - first], first, last, columns)
+
+    def levels(self, column: int) -> NDArray[Any]:
+        name = f"column {self.names[column] if self.names else column!r}"
+        found = [SortedUnion(table.levels(column), name) for table in self.tables]
+        return sum(found[1:], start=found[0]).values
+
+    def codes(self, low: int, high: int, column: int, categories: Categories) -> Codes:
+        found = [table.codes(first, last, column, categories) for table, first, last, _ in self._parts(low, high)]
+        return np.concatenate([np.empty(0), *found])
+
+    def category_columns(self) -> list[int]:
+        return sorted({column for table in self.tables for column in table.category_columns()})
+
+    def row_name(self, row: int) -> str:
+        table = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return f"row {row - int(self.starts[table])} of partition {self.partitions[table]}"
+
+    def _parts(self, low: int, high: int) -> Iterator[tuple[Table, int, int, int]]:
+        """Yield the tables that hold rows low..high, which of their rows these are, and where they go in a block."""
+        first = max(int(np.searchsorted(self.starts, low, side="right")) - 1, 0)
+        last = int(np.searchsorted(self.starts, high, side="left"))
+        for table, start in zip(self.tables[first:last], self.starts[first:last].tolist(), strict=True):
+            begin, stop = max(low, start), min(high, start + table.n_rows)
+            if begin < stop:
+                yield table, begin - start, stop - start, begin - low

@@ -1,11 +1,11 @@
 """Sample weights as the exact sums need them: multiplicities where they are whole, reals in (0, 1] otherwise.
 
-Weights are only ever divided by a power of two or by their smallest value when that is exact, never by a float
-sum, so that scaling them by a power of two changes no bit and weight k is the row k times. Factors of the classes
-stay apart from whole weights, so that this holds with class weights too.
+Weights are only divided by a power of two, or by their smallest value where that is exact, never by a float sum.
+So scaling them by a power of two changes no bit, and a row of weight k equals k rows. Class weights are separate
+factors, so that this holds with class weights too.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,16 @@ MOST_BITS = 44  # more would not help: a float64 weight has 53, and sums of 2^18
 LEAST = 2.0**-960  # of a real weight: a channel grows up to the number of rows over it, and must stay finite
 MOST_TIMES = 2**30  # beyond this total multiplicity a row's own grid would get too coarse
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class Weights:
     """times[i]: how often row i counts (0: left out). real[i]: how much each time, in (0, 1]; None: all 1."""
 
-    times: NDArray[np.int64]
-    real: NDArray[np.float64] | None
+    times: Ints
+    real: Floats | None
     bits: int
     given: float  # the sum of the weights as they were given: n, where n itself enters a formula
     each: float = 1.0  # the weight, as given, of counting once
@@ -35,34 +38,34 @@ class Weights:
 
     @property
     def counts_rows(self) -> bool:
-        """Whether a weight of k is k rows."""
+        """Whether a weight of k means k rows."""
         return self.each.is_integer() and self.each < MOST_TIMES
 
     @property
-    def rows(self) -> NDArray[np.int64]:
-        """How many rows each stands for: its sample weight where that is whole, else one."""
+    def rows(self) -> Ints:
+        """How many rows each row stands for: its sample weight where that is whole, else one."""
         return self.times * int(self.each) if self.counts_rows else np.minimum(self.times, 1)
 
     @property
-    def shares(self) -> NDArray[np.float64]:
-        """In proportion to the weights; the same after they were scaled by a power of two."""
+    def shares(self) -> Floats:
+        """In proportion to the weights; scaling all weights by a power of two does not change them."""
         return self.times.astype(np.float64) if self.real is None else self.real * self.times
 
     @property
     def n_counted(self) -> int:
-        """How many rows they stand for together; scaling weights that are not whole does not change it."""
+        """How many rows all rows stand for; scaling weights that are not whole does not change it."""
         return int(self.rows.sum())
 
     @property
-    def whole(self) -> NDArray[np.int64]:
+    def whole(self) -> Ints:
         """Positive integers in proportion to the weights: for bins and counts."""
         if self.real is None:
             return self.times
         return self.times * np.maximum(1, np.rint(self.real * MOST_TIMES)).astype(np.int64)
 
 
-def read_weights(weight: NDArray[np.float64], factor: NDArray[np.float64] | None = None) -> Weights:
-    """Checked weights, as the sums want them; times a factor per row, that of its class."""
+def read_weights(weight: Floats, factor: Floats | None = None) -> Weights:
+    """Return the weights of data that has one part. factor: per row, that of its class."""
     if factor is None:
         return run_locally(read_weights_steps(weight))
     factors, group = np.unique(factor, return_inverse=True)
@@ -70,184 +73,115 @@ def read_weights(weight: NDArray[np.float64], factor: NDArray[np.float64] | None
 
 
 def read_weights_steps(
-    weight: NDArray[np.float64],
-    group: NDArray[np.int64] | None = None,
-    factors: NDArray[np.float64] | None = None,
+    weight: Floats, group: Ints | None = None, factors: Floats | None = None
 ) -> ReduceSteps[Weights]:
-    """The weights of one part of the rows, on the scale that all parts share; factors: of the rows' groups."""
+    """Return the weights of one part, on the scale that all parts share. factors: of the rows' groups."""
     weight = np.asarray(weight, dtype=np.float64)
     refuse_bad(weight)
     if group is None or factors is None:
         group, factors = np.zeros(len(weight), dtype=np.int64), None
     n_groups = 1 if factors is None else len(factors)
-    facts = yield from _facts(weight, group, n_groups)
-    if facts.most == 0:
+    largest, rows, least, exponent = yield _extremes(weight, group, n_groups)
+    most = float(largest.value.max())
+    if most == 0:
         raise ValueError("sample_weight is zero for every row (after class_weight): nothing is left to fit")
-    scale = yield from _scale(weight, group, facts)
+    units = _units(most, float(least.value), int(exponent.value))
+    unit, per_group = yield from _whole_unit_steps(weight, group, rows, units)
+    each, power = unit or 1.0, 0
+    real: Floats | None = None
+    if unit is None:
+        power = int(np.frexp(most)[1])
+        times, real = (weight > 0).astype(np.int64), _share(weight, power)
+    else:
+        times = np.rint(weight / unit).astype(np.int64)
     if factors is not None:
-        scale = _with_factors(scale, facts, factors)
-    bits = _bits(scale.total)
-    times, real = scale.apply(weight, group)
-    counted = scale.total
+        factors = np.where(rows > 0, factors, 0.0)
+        if not np.any(factors > 0):
+            raise ValueError("sample_weight times class_weight is zero for every row: nothing is left to fit")
+        whole = None if unit is None else _whole_factors(factors, rows, per_group)
+        if whole is not None:  # whole factors multiply the times
+            many, each = whole[0], each * whole[1]
+        else:  # others multiply the reals
+            many = (factors > 0).astype(np.int64)
+            shift = int(np.frexp(factors.max())[1])
+            much = _share(factors, shift)
+            here = np.where(weight > 0, much[group], 0.0)
+            again = 0 if real is None else int(np.frexp((_share(largest.value, power) * much).max())[1])
+            real = here if real is None else _share(real * here, again)
+            power += shift + again
+        times, per_group = times * many[group], per_group * many
+    counted, scale = int(per_group.sum()), 1.0
+    bits = min(MOST_BITS, 62 - int(np.ceil(np.log2(max(counted, 1)))))
     if real is not None:
-        here = int((times * np.rint(real * 2.0**bits).astype(np.int64)).sum())
-        (counted,) = yield Reduce((here,))
+        (counted,) = yield Reduce((int((times * np.rint(real * 2.0**bits).astype(np.int64)).sum()),))
+        scale = 2.0**-bits
     with np.errstate(over="ignore"):  # more than the largest float64 is inf
-        given = float(np.ldexp(counted * (1.0 if real is None else 2.0**-bits) * scale.worth, scale.power))
-    return Weights(times, real, bits, given, scale.worth if real is None else scale.each)
+        return Weights(times, real, bits, float(np.ldexp(counted * scale * each, power)), each)
 
 
-@dataclass(frozen=True)
-class _Facts:
-    """Of all weights: per group the largest and how many are positive; of all, the smallest and their lowest bit."""
-
-    largest: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    least: float
-    exponent: int
-
-    @property
-    def most(self) -> float:
-        return float(self.largest.max())
-
-
-def _facts(weight: NDArray[np.float64], group: NDArray[np.int64], n_groups: int) -> ReduceSteps[_Facts]:
-    positive = weight[weight > 0] if np.any(weight == 0) else weight
-    where = group if len(positive) == len(weight) else group[weight > 0]
+def _extremes(weight: Floats, group: Ints, n_groups: int) -> Reduce:
+    """Per group the largest weight and the number of positive ones; of all, the smallest and the lowest bit."""
+    positive, where = (weight[weight > 0], group[weight > 0]) if np.any(weight == 0) else (weight, group)
     largest = np.zeros(n_groups)
     if n_groups == 1:
         largest[0] = positive.max(initial=0.0)
     else:
         np.maximum.at(largest, where, positive)
     rows = np.bincount(where, minlength=n_groups)
-    least = float(positive.min(initial=np.inf))
     exponent = _lowest_exponent(positive) if len(positive) else 2000
-    most, rows, low, bit = yield Reduce((Max(largest), rows, Min(least), Min(exponent)))
-    return _Facts(most.value, rows, float(low.value), int(bit.value))
+    return Reduce((Max(largest), rows, Min(float(positive.min(initial=np.inf))), Min(exponent)))
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """How weights become times and reals. unit: of one time, where weights are whole; power: of the reals.
-
-    By group: many, what the times are multiplied by, and much, the reals; None where nothing is.
-    """
-
-    unit: float | None
-    per_group: NDArray[np.int64]  # the times, before `many`
-    many: NDArray[np.int64] | None = None
-    much: NDArray[np.float64] | None = None
-    shift: int = 0  # of weights that are not whole
-    again: int = 0  # of their product with `much`
-    power: int = 0
-    worth: float = 1.0
-    each: float = 1.0
-
-    @property
-    def total(self) -> int:
-        times = self.per_group if self.many is None else self.per_group * self.many
-        return int(times.sum())
-
-    def apply(
-        self, weight: NDArray[np.float64], group: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """The times and reals of some rows."""
-        if self.unit is None:
-            times, real = (weight > 0).astype(np.int64), _share(weight, self.shift)
-        else:
-            times, real = np.rint(weight / self.unit).astype(np.int64), None
-        if self.many is not None:
-            times = times * self.many[group]
-        if self.much is not None:
-            much = np.where(weight > 0, self.much[group], 0.0)
-            real = much if real is None else _share(real * much, self.again)
-        return times, real
+def _whole_unit_steps(
+    weight: Floats, group: Ints, rows: Ints, units: list[float]
+) -> ReduceSteps[tuple[float | None, Ints]]:
+    """Return the first unit that divides all weights exactly, and the times per group; else None and the rows."""
+    found: list[Any] = []
+    for unit in units:
+        times = np.rint(weight / unit)  # doubles hold their sums: they are at most 2^30 times the rows
+        sums = np.bincount(group, weights=times, minlength=len(rows)) if len(rows) > 1 else np.array([times.sum()])
+        found += [Min(np.array_equal(times * unit, weight)), sums.astype(np.int64)]
+    answer = (yield Reduce(tuple(found))) if units else ()
+    for unit, fits, sums in zip(units, answer[::2], answer[1::2], strict=True):
+        if fits.value and int(sums.sum()) <= MOST_TIMES:
+            return unit, sums
+    return None, rows
 
 
-def _scale(weight: NDArray[np.float64], group: NDArray[np.int64], facts: _Facts) -> ReduceSteps[_Scale]:
-    """Whole, if a unit divides all weights exactly: a power of two, or the smallest weight."""
-    units = _units(facts.most, facts.least, facts.exponent)
-    if units:
-        found: list[Any] = []
-        for unit in units:
-            times = np.rint(weight / unit)
-            found += [Min(np.array_equal(times * unit, weight)), _per_group(times, group, len(facts.rows))]
-        answer = yield Reduce(tuple(found))
-        for unit, fits, times in zip(units, answer[::2], answer[1::2], strict=True):
-            if fits.value and int(times.sum()) <= MOST_TIMES:
-                return _Scale(unit, times, worth=unit, each=unit)
-    shift = int(np.frexp(facts.most)[1])
-    return _Scale(None, facts.rows, shift=shift, power=shift)
-
-
-def _per_group(times: NDArray[np.float64], group: NDArray[np.int64], n_groups: int) -> NDArray[np.int64]:
-    """Whole sums; of one group, without looking at it. Doubles hold them: they are at most 2^30 times the rows."""
-    if n_groups == 1:
-        return np.array([int(times.sum())], dtype=np.int64)
-    return np.bincount(group, weights=times, minlength=n_groups).astype(np.int64)
-
-
-def _with_factors(scale: _Scale, facts: _Facts, factors: NDArray[np.float64]) -> _Scale:
-    """Whole factors multiply the times, others the reals."""
-    factors = np.where(facts.rows > 0, factors, 0.0)
-    if not np.any(factors > 0):
-        raise ValueError("sample_weight times class_weight is zero for every row: nothing is left to fit")
-    whole = _whole_factors(scale, facts, factors) if scale.unit is not None else None
-    if whole is not None:
-        many, unit = whole
-        return replace(scale, many=many, worth=scale.worth * unit)
-    power = int(np.frexp(factors.max())[1])
-    much = _share(factors, power)
-    many = (factors > 0).astype(np.int64)
-    if scale.unit is not None:
-        return replace(scale, many=many, much=much, power=power)
-    again = int(np.frexp((_share(facts.largest, scale.shift) * much).max())[1])
-    return replace(scale, many=many, much=much, again=again, power=scale.power + power + again)
-
-
-def _whole_factors(
-    scale: _Scale, facts: _Facts, factors: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], float] | None:
+def _whole_factors(factors: Floats, rows: Ints, per_group: Ints) -> tuple[Ints, float] | None:
+    """Return whole numbers in proportion to the factors, and their unit; None if they are not whole or too large."""
     positive = factors[factors > 0]
     for unit in _units(float(positive.max()), float(positive.min()), _lowest_exponent(positive)):
         times = np.rint(factors / unit)
-        if np.array_equal(times * unit, factors) and int((times * facts.rows).sum()) <= MOST_TIMES:
-            fits = float((times * scale.per_group).sum()) <= MOST_TIMES
+        if np.array_equal(times * unit, factors) and int((times * rows).sum()) <= MOST_TIMES:
+            fits = float((times * per_group).sum()) <= MOST_TIMES
             return (times.astype(np.int64), unit) if fits else None
     return None
 
 
-def _share(weight: NDArray[np.float64], power: int) -> NDArray[np.float64]:
+def _share(weight: Floats, power: int) -> Floats:
     """Weights divided by a power of two that leaves none above 1."""
     return np.where(weight > 0, np.maximum(np.ldexp(weight, -power), LEAST), 0.0)
 
 
-def refuse_bad(weight: NDArray[np.float64]) -> None:
+def refuse_bad(weight: Floats) -> None:
     bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     if bad.size:
         row = int(bad[0])
-        what = (
-            "Negative values in data passed to `sample_weight`"
-            if weight[row] < 0
-            else "A weight in `sample_weight` is not finite"
-        )
+        negative = "Negative values in data passed to `sample_weight`"
+        what = negative if weight[row] < 0 else "A weight in `sample_weight` is not finite"
         raise ValueError(f"{what}: row {row} has {float(weight[row])!r}; weights must be finite and not negative")
 
 
 def _units(most: float, least: float, exponent: int) -> list[float]:
-    """What may divide all weights: a power of two, or the smallest one; not more than MOST_TIMES times."""
+    """Candidates for a unit that divides all weights, at most MOST_TIMES times: a power of two, the smallest one."""
     power = float(np.ldexp(1.0, max(exponent, -1074)))
     return [unit for unit in (power, least) if most / MOST_TIMES <= unit]
 
 
-def _lowest_exponent(positive: NDArray[np.float64]) -> int:
-    """Of the lowest bit that any of the numbers has."""
+def _lowest_exponent(positive: Floats) -> int:
+    """The exponent of the lowest bit that is set in any of the numbers."""
     mantissa, power = np.frexp(positive)
     digits = np.ldexp(mantissa, 53).astype(np.int64)
-    lowest = digits & -digits
-    exponent = power - 53 + np.frexp(lowest.astype(np.float64))[1] - 1
+    exponent = power - 53 + np.frexp((digits & -digits).astype(np.float64))[1] - 1
     return int(exponent.min())
-
-
-def _bits(rows: int) -> int:
-    return min(MOST_BITS, 62 - int(np.ceil(np.log2(max(rows, 1)))))

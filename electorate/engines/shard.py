@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.bins import Bins, block_rows, pad_edges, read_block, similar_sizes
-from electorate.data.buffers import BlockReader
-from electorate.data.table import Table, refuse_infinite
+from electorate.data.table import BlockReader, Table, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing
@@ -200,6 +199,13 @@ class Shard:
         """[voter]: of those stored, the sums of weight times award."""
         assert self.votes is not None
         return self.votes.edges(self.grid, self.times)
+
+    def gram(self, number: int) -> NDArray[np.int64]:
+        """[voter]: of those stored, the sums of sample weight times award times the award, +-1, of voter `number`."""
+        assert self.votes is not None
+        units = np.empty_like(self.grid)
+        self._quantise(np.ones(len(units)), 0, len(units), units)
+        return self.votes.edges(np.where(self.votes.award(number) > 0, units, -units), self.times)
 
     def along(self, booster: Booster, number: int, size: float, floors: Floors) -> NDArray[np.int64]:
         """Of a stored voter after one more step: the sum of the weights, and of weight times award."""

@@ -40,6 +40,7 @@ VERBS: dict[str, Merge] = {
     "both_left": total,
     "store": nothing,
     "edges": total,
+    "gram": total,
     "along": total,
 }
 
@@ -122,6 +123,10 @@ class Engine:
     def edges(self) -> NDArray[np.int64]:
         """[voter]: of those stored, the sums of weight times award."""
         return np.asarray(self.call("edges"))
+
+    def gram(self, number: int) -> NDArray[np.int64]:
+        """[voter]: of those stored, the sums of sample weight times award times the award of voter `number`."""
+        return np.asarray(self.call("gram", number))
 
     def along(self, booster: Booster, number: int, size: float, floors: Floors) -> NDArray[np.int64]:
         """Of a stored voter after one more step: the sum of the weights, and of weight times award."""

@@ -8,6 +8,7 @@ from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.model import decisions
+from electorate.theory import training as proved
 
 
 class AdaBoostClassifier(BoostedClassifier):
@@ -118,6 +119,7 @@ class AdaBoostClassifier(BoostedClassifier):
     'n_estimators'
     """
 
+    _guarantees = proved.Guarantees(proved.MEAN_EXP, "AdaBoost: the product of Z_t", proved.adaboost, proved.edges)
     _log_odds_factor = 1.0
 
     def _booster(self, n_labels: int) -> Booster:

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.adaboost_r import AdaBoostR
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
+from electorate.theory import training as proved
 from electorate.voters.trees import Trees
 
 
@@ -116,6 +117,8 @@ class AdaBoostRClassifier(BoostedClassifier):
     >>> AdaBoostRClassifier(n_estimators=20).fit(X, y).stop_reason_
     'n_estimators'
     """
+
+    _guarantees = proved.Guarantees(proved.MEAN_WEIGHT, proved.EQ_14, proved.adaboost_r, proved.edges)
 
     _one_vs_rest = True
 

@@ -231,6 +231,14 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
     def _reader(self, table: Table) -> Read:
         return reader(table, self.bins_.categories)
 
+    def _votes(self, X: Any) -> NDArray[np.int64]:
+        """[output, row] in units of the grid, of a model whose vote is a sum."""
+        table = self._check_rows(X, reset=False)
+        if not self._is_native:
+            return np.asarray(self.ensemble_.votes(table))
+        with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
+            return np.asarray(self.ensemble_.votes(table.n_rows, self._reader(table), pool))
+
     @property
     def estimator_weights_(self) -> NDArray[np.float64]:
         """The weight of each voter."""

@@ -1,13 +1,23 @@
-"""What every estimator can be asked: what is proved of it, and how training went against what was predicted.
+"""The methods `certificate` and `convergence` of every estimator, and the declaration of what is proved about it.
 
-The answers are made in certificates.py and convergence.py, which are read when asked for.
+Both are computed in inspection/, which is imported when they are called.
 """
 
-from typing import Any
+from typing import Any, ClassVar
+
+from electorate.theory.training import Guarantees
 
 
 class Certified:
-    """The two questions, as methods."""
+    """Base class of all estimators. Subclasses declare `_guarantees` where a paper proves something about them."""
+
+    _guarantees: ClassVar[Guarantees] = Guarantees()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A subclass may train in another way, so it does not inherit what is proved about its base class."""
+        super().__init_subclass__(**options)
+        if "_guarantees" not in vars(cls):
+            cls._guarantees = Guarantees()
 
     def certificate(
         self,
@@ -19,7 +29,7 @@ class Certified:
         equal_rows: str = "refuse",
         draws: int = 0,
     ) -> Any:
-        """What can be proved of this model: see :func:`electorate.certificate`."""
+        """Bounds that are proved for this model: see :func:`electorate.certificate`."""
         import electorate  # its public functions import the estimators
 
         return electorate.certificate(
@@ -27,13 +37,13 @@ class Certified:
         )
 
     def convergence(self) -> Any:
-        """What was predicted of training, and what was observed, round by round: see :func:`electorate.convergence`."""
+        """The predictions of the papers for every round, and what was observed: see :func:`electorate.convergence`."""
         import electorate
 
         return electorate.convergence(self)
 
 
 def refuse_others(model: Any, what: str) -> None:
-    """Votes of others are not known well enough."""
+    """TypeError for estimators of other libraries."""
     if not isinstance(model, Certified):
         raise TypeError(f"{what} is for the estimators of electorate, and this is a {type(model).__name__}")

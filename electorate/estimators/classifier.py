@@ -171,13 +171,6 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
         """The sum of all steps, by which decisions are divided where a booster does so."""
         return float(np.abs(self.steps_).sum())
 
-    def _votes(self, X: Any) -> NDArray[np.int64]:
-        table = self._check_rows(X, reset=False)
-        if not self._is_native:
-            return self.ensemble_.votes(table)
-        with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
-            return self.ensemble_.votes(table.n_rows, self._reader(table), pool)
-
     def _votes_in_blocks(self, X: Any) -> Iterator[NDArray[np.int64]]:
         """Yield the votes of successive blocks of rows, of up to VOTES_AT_ONCE votes each."""
         table = self._check_rows(X, reset=False)

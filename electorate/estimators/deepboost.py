@@ -19,6 +19,7 @@ from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.model.voter_view import Voters
+from electorate.theory import training as proved
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import ByRows
 from electorate.voters.deepboost_search import DeepBoostSearch
@@ -150,6 +151,10 @@ class DeepBoostClassifier(BoostedClassifier):
     >>> DeepBoostClassifier(n_estimators=20).fit(X, y).stop_reason_
     'n_estimators'
     """
+
+    _guarantees = proved.Guarantees(
+        proved.PENALISED_LOSS, "DeepBoost paper, eq. 4 without its penalty", proved.deepboost
+    )
 
     _one_vs_rest = True
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012

@@ -9,6 +9,7 @@ from electorate.algorithms.ebboost import EBBoost
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.vadaboost import Penalised
+from electorate.theory import training as proved
 from electorate.voters.ebboost_search import EBBoostSearch, refusal
 
 
@@ -128,6 +129,8 @@ class EBBoostClassifier(Penalised):
     >>> EBBoostClassifier(lam=0.3, n_estimators=20).fit(X, y).stop_reason_
     'n_estimators'
     """
+
+    _guarantees = proved.Guarantees(proved.COST_3, "VadaBoost paper: the mean of exp(-y f)", proved.ebboost)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedClassifier._parameter_constraints,

@@ -1,69 +1,35 @@
 """LPBoost behind a scikit-learn face: the largest soft margin over a family, by column generation.
 
 Also what all totally corrective classifiers share: they solve a program over whole examples, so they run in this
-process, and every fitted one says how far from the optimum it can be.
+process, and every fitted one has a duality gap.
 """
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from electorate.algorithms.programs import Margin, Normalised, hard, in_c, in_nu, master_of
+from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
-from electorate.data import inputs
-from electorate.data.all_reduce import run_locally
-from electorate.data.bins import Bins, find_bins
-from electorate.data.seen_rows import seen_of
-from electorate.data.weights import Weights
-from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
-from electorate.engines.shard import Examples
-from electorate.estimators.classifier import BoostedClassifier
-from electorate.model.casting import from_casts
-from electorate.model.foreign_ensemble import ForeignEnsemble
-from electorate.model.outcome import Outcome, history_of
-from electorate.model.row_ensemble import RowEnsemble
-from electorate.model.text import column_names
-from electorate.threads import ThreadPool, count_jobs
-from electorate.training.callbacks import Hooks
-from electorate.training.column_generation import Candidate, Generation
-from electorate.training.worker_data import ClassPlan, problem_steps
-from electorate.voters.by_rows import ByRows, Hearing
-from electorate.voters.trees import Search, Voter
-from electorate.voters.wrapped import Speech, Wrapped
+from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.theory import training as proved
+from electorate.theory.bounds import HINGE
+from electorate.training.classification import groups_of
+from electorate.training.fit import train
+from electorate.training.lpboost import LPBench
+from electorate.training.worker_data import Outline
 
+Floats = NDArray[np.float64]
 DEFAULT_NU = 0.2  # of 0.05 to 0.7 the best held-out error of stumps over four small data sets
 INACCURATE = 1e-6  # a duality gap that solvers reach however small tol is
-NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
-NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Task:
-    """Rows with labels 0..K-1 and weights."""
-
-    table: Any
-    labels: NDArray[np.int64]
-    weights: Weights
-    classes: NDArray[Any]
-    given: NDArray[np.float64]  # the sample weights, without those of the classes
-
-    @property
-    def groups(self) -> list[NDArray[np.int64]]:
-        """Labels as 0 and 1: as they are, or each one against the rest."""
-        n = len(self.classes)
-        return [np.arange(2)] if n == 2 else [(np.arange(n) == label).astype(np.int64) for label in range(n)]
 
 
 class TotallyCorrectiveClassifier(BoostedClassifier):
-    """Subclasses define `_solve(task, context, data)`, which sets the fitted attributes."""
+    """Subclasses define `_train`."""
 
     early_stopping = False
     warm_start = False
@@ -75,8 +41,8 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
             "random_state",
         )
     }
+    _failed = ""  # the message of a solver that gave up
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows X with labels y.
 
@@ -85,40 +51,17 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         X : array-like, sparse matrix or dataframe
         y : array-like of labels
         sample_weight : array-like, optional
-            A whole weight k is the row k times; rows of weight 0 are left out.
+            An integer weight k equals k copies of the row; rows of weight 0 are dropped.
         """
         refuse_dask(self, X)
-        before = dict(self.__dict__)
-        try:
-            self._validate_family()
-            context = self._init_callback_context(max_subtasks=None)
-            task = self._task(X, y, sample_weight)
-            context.max_subtasks = self.n_estimators * len(task.groups)
-            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            self._solve(task, context, (X, y))
-            context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        except BaseException:
-            self._restore(before)
-            raise
+        super().fit(X, y, sample_weight)
         self._warn()
         return self
-
-    def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        given = self._given(X, y, sample_weight, reset=True)
-        self.seen_ = seen_of([(given.table, given.labels, given.weight)])
-        if getattr(self, "ensemble", None) is not None:  # whose rows chose the voters
-            self.seen_ = self.seen_.and_also(getattr(self.ensemble, "seen_", None))
-        problem = run_locally(problem_steps(given, ClassPlan(self.class_weight)))
-        examples = run_locally(problem.read_steps())
-        return Task(examples.table, examples.labels, examples.weights, problem.classes, given.weight)
-
-    def _solve(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
-        raise NotImplementedError
 
     def _booster(self, n_labels: int) -> Booster:
         raise TypeError(f"{type(self).__name__} solves a program: it has no booster")
 
-    # ------------------------------------------------------------ what the fit says of itself
+    # ------------------------------------------------------------ the program's solution
 
     @property
     def gap_(self) -> float:
@@ -126,8 +69,10 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
 
         Of the form in C and of RQPBoost relative to the objective where that is larger than 1.
         """
-        last = _last_of_each(self.history_)
-        return float(self.history_["gap"][last].max(initial=0.0))
+        gaps = self.history_["gap"]
+        labels = self.history_.get("label", np.zeros(len(gaps))).tolist()
+        last = list({label: k for k, label in enumerate(labels)}.values())
+        return float(gaps[last].max(initial=0.0))
 
     @property
     def certificate_(self) -> str:
@@ -135,28 +80,27 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         raise NotImplementedError
 
     def _warn(self) -> None:
-        """A program that was not solved is not passed over in silence."""
+        """Warn where the program was not solved."""
 
     @property
-    def estimator_errors_(self) -> NDArray[np.float64]:
+    def estimator_errors_(self) -> Floats:
         """The weighted error of each voter when it was found."""
         history = self.history_
-        kept = np.flatnonzero(history["kept"] > 0)
-        label = history["label"][kept] if "label" in history else np.zeros(len(kept))
-        place = np.array([int(np.sum(label[:k] == label[k])) for k in range(len(kept))], dtype=np.int64)
-        return np.asarray(history["error"][kept][np.lexsort((label, place))])
+        used = np.flatnonzero(history["kept"] > 0)
+        label = history["label"][used] if "label" in history else np.zeros(len(used))
+        place = np.array([int(np.sum(label[:k] == label[k])) for k in range(len(used))], dtype=np.int64)
+        return np.asarray(history["error"][used][np.lexsort((label, place))])
 
     # ------------------------------------------------------------ votes
 
-    def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _checked_probabilities(self, decision: Floats) -> Floats:
         """A class's share of the votes; its share among the shares where classes are fitted one by one."""
         if self.n_classes_ == 1:
             return np.ones((len(decision), 1))
-        about = self.ensemble_.about
         if self.n_classes_ == 2:
             return vote_shares(decision, float(np.abs(self.steps_).sum()))
-        totals = np.array([np.abs(self.steps_[about == k]).sum() for k in range(self.n_classes_)])
-        return one_of_many(decision, totals)
+        about = self.ensemble_.about
+        return one_of_many(decision, np.array([np.abs(self.steps_[about == k]).sum() for k in range(self.n_classes_)]))
 
 
 def refuse_dask(model: Any, X: Any) -> None:
@@ -167,168 +111,119 @@ def refuse_dask(model: Any, X: Any) -> None:
         )
 
 
-def vote_shares(decision: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Both classes' shares of the votes; where rounding made a positive decision an even chance, it stays larger."""
+def vote_shares(decision: Floats, total: float) -> Floats:
+    """Both classes' shares of the votes."""
     share = np.clip(decision / total, -1.0, 1.0) if total > 0 else np.zeros(len(decision))
-    second: NDArray[np.float64] = 0.5 * (1.0 + share)
-    np.maximum(second, np.nextafter(0.5, 1.0), out=second, where=decision > 0)
-    return np.asarray(np.stack([1.0 - second, second], axis=1))
+    return _two_probabilities(np.asarray(0.5 * (1.0 + share)), decision)
 
 
-def one_of_many(decision: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def one_of_many(decision: Floats, totals: Floats) -> Floats:
     """Shares that sum to 1 and fall in the order of the decision."""
     largest = max(float(totals.max(initial=0.0)), np.finfo(np.float64).tiny)
     share = 0.5 * (1.0 + np.clip(decision / largest, -1.0, 1.0))
     total = share.sum(axis=1, keepdims=True)
-    proba = np.divide(share, total, out=np.full_like(share, 1.0 / share.shape[1]), where=total > 0)
-    winner = np.argmax(decision, axis=1)
-    lost = np.flatnonzero(np.argmax(proba, axis=1) != winner)
-    proba[lost, winner[lost]] = np.nextafter(proba[lost].max(axis=1, initial=0.0), 2.0)
-    return np.asarray(proba)
-
-
-def joined_history(outcomes: list[Outcome]) -> dict[str, NDArray[Any]]:
-    """Round by round; where classes were fitted one by one, with the label each row is about."""
-    empty = {name: np.empty(0) for name in ("step", "edge", "error", "objective", "gap", "train_error")}
-    empty |= {"n_voters": np.empty(0, dtype=np.int64), "seconds": np.empty(0), "kept": np.empty(0)}
-    if len(outcomes) == 1:
-        return {**empty, **history_of(outcomes[0].rows)} if outcomes[0].rows else empty
-    longest = max(len(outcome.rows) for outcome in outcomes)
-    rows = [
-        {**outcome.rows[t], "label": label}
-        for t in range(longest)
-        for label, outcome in enumerate(outcomes)
-        if t < len(outcome.rows)
-    ]
-    return {"label": np.empty(0), **(history_of(rows) if rows else empty)}
-
-
-def _last_of_each(history: dict[str, NDArray[Any]]) -> list[int]:
-    """The last row of each class."""
-    n = len(history["gap"])
-    labels = history["label"].tolist() if "label" in history else [0.0] * n
-    return sorted({label: k for k, label in enumerate(labels)}.values())
-
-
-# ---------------------------------------------------------------- searching under given weights
-
-
-class BinSearch:
-    """The best voter of a family over bins, under given weights."""
-
-    def __init__(self, family: Any, engine: DistinctBins, bins: Bins) -> None:
-        self.family = family
-        self.engine = engine
-        self.bins = bins
-        self.mass = engine.mass
-
-    @property
-    def signs(self) -> NDArray[np.float64]:
-        return self.engine.signs
-
-    def best(self, weights: NDArray[np.float64]) -> Candidate:
-        return self._heard(self.family.best(self._search(weights)))
-
-    def constant(self, weights: NDArray[np.float64]) -> Candidate:
-        return self._heard(self.family.constant(self._search(weights)))
-
-    def _search(self, weights: NDArray[np.float64]) -> Search:
-        return Search(self.engine.sums(weights), self.bins, self.engine.counts, self.engine.shard)
-
-    def _heard(self, voter: Voter) -> Candidate:
-        outputs = scaled(self.family.outputs(voter, self.engine.n_counted, "label"))
-        return Candidate(voter, outputs, self.engine.outputs(voter, outputs))
-
-
-class RowsSearch:
-    """The best voter of a family that looks at whole rows; make(group): the family as the loop wants it."""
-
-    def __init__(self, make: Callable[[NDArray[np.int64]], Any], engine: DistinctRows) -> None:
-        self.make = make
-        self.engine = engine
-        self.mass = engine.mass
-        self.family: Any = None
-
-    def start(self, group: NDArray[np.int64]) -> None:
-        self.engine.start(group)
-        self.family = self.make(group)
-
-    @property
-    def signs(self) -> NDArray[np.float64]:
-        return self.engine.signs
-
-    def best(self, weights: NDArray[np.float64]) -> Candidate:
-        return self._heard(self.family.best(self._search(weights)))
-
-    def constant(self, weights: NDArray[np.float64]) -> Candidate:
-        return self._heard(self.family.constant(self._search(weights)))
-
-    def _search(self, weights: NDArray[np.float64]) -> Search:
-        return Search(self.engine.sums(weights), NO_BINS, NO_COUNTS, self.engine)
-
-    def _heard(self, voter: Voter) -> Candidate:
-        assert voter.said is not None
-        return Candidate(voter, voter.said, self.engine.outputs(voter, voter.said))
-
-
-def scaled(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Into -1 to 1: what voters of other scales say must not count for more."""
-    largest = float(np.abs(outputs).max(initial=0.0))
-    if not np.isfinite(largest):
-        raise ValueError("a leaf says infinity, which no margin can hold: give the family a smoothing above 0")
-    return np.asarray(outputs / largest) if largest > 1 else outputs
-
-
-# ---------------------------------------------------------------- LPBoost
+    even = np.full_like(share, 1.0 / share.shape[1])
+    return _keep_winner(np.divide(share, total, out=even, where=total > 0), decision)
 
 
 class LPBoostClassifier(TotallyCorrectiveClassifier):
-    """LPBoost: the voters' weights that maximise the soft margin, over a whole family of voters, by a linear program.
+    """LPBoost: the weights with the largest soft margin over a whole family of voters, by a linear program.
 
-    Demiriz, Bennett and Shawe-Taylor 2002; the baseline of the QuadBoost paper. Each round the family's best voter
-    under the program's dual weights enters, and all weights are solved for again (HiGHS, through SciPy, or warm-started
-    through highspy where that is installed: ``pip install electorate[lp]``). The duality gap says how far the model can
-    be from the optimum over the family.
+    [1]_; the baseline of the QuadBoost paper. Each round the best voter of the family under the dual weights enters
+    the program, and all weights are solved for again with HiGHS, through SciPy or, warm-started, through highspy
+    where that is installed (`pip install electorate[lp]`). The duality gap bounds how far the model is from the
+    optimum over the family.
 
     Parameters
     ----------
     estimator : a family, a scikit-learn classifier or None, default=None
-        What votes. None means :class:`Stumps`. Voters say -1 to 1.
+        What votes. None means :class:`Stumps`. Outputs are from -1 to 1.
     C : float or None, default=None
-        The form in C: min sum(alpha) + C sum(xi), y f + xi >= 1. ``C=inf`` is the hard margin: the largest smallest
-        margin with sum(alpha) = 1. A row of weight s pays C s, so C depends on the scale of the sample weights: C times
-        their sum must be at most 1e9, and a small one makes the model constant, with a warning.
+        The form in C: min sum(alpha) + C sum(xi), y f + xi >= 1. `C=inf` is the hard margin: the largest
+        smallest margin with sum(alpha) = 1. A row of weight s pays C s, so C depends on the scale of the sample
+        weights: C times their sum must be at most 1e9, and a small one makes the model constant, with a
+        warning.
     nu : float or None, default=None
-        The form in nu: max rho - sum(xi) / (nu n), y f >= rho - xi, sum(alpha) = 1: about a share nu of the rows may
-        fall short of the margin rho. In (0, 1]; up to 1 / n it is the hard margin. If neither C nor nu is given, 0.2.
+        The form in nu: max rho - sum(xi) / (nu n), y f >= rho - xi, sum(alpha) = 1: about a share nu of the
+        rows may fall short of the margin rho. In (0, 1]; up to 1 / n it is the hard margin. If neither C nor nu
+        is given, 0.2.
     n_estimators : int, default=500
         The largest number of rounds: searches, and voters that enter.
     tol : float, default=1e-4
-        Stop when the duality gap is at most this (in C relative to the objective where that is larger than 1).
+        Stop when the duality gap is at most this; in the form in C, relative to the objective where that is
+        larger than 1.
     solver : {"auto", "scipy", "highspy"}, default="auto"
-        Objective and certificate are the same; where several weights are optimal the solvers may choose others.
-    class_weight, max_bins, categorical_features, n_jobs, random_state
-        As in :class:`AdaBoostClassifier`.
+        "auto" uses highspy where it is installed. Objective and certificate are the same; where several weights
+        are optimal the solvers may choose different ones.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
     steps_ : ndarray
         alpha, one per voter that has a weight.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
     gap_ : float
-        The duality gap.
+        The duality gap: the objective is at most so far from the optimum.
     certificate_ : str
-        What it proves: over the whole family where its search is exhaustive, else over the columns found.
+        What the gap proves: over the whole family where its search is exhaustive, else over the voters found.
     history_ : dict of ndarray
-        Per round: step (the new voter's weight), edge and error (under the dual weights it was found by), objective,
-        gap, train_error, n_voters, kept (1 if the voter has a weight in the end), seconds.
+        Per round: step (of the new voter), edge and error (under the dual weights it was found with),
+        objective, gap, train_error, n_voters, kept (1 if the voter has a weight in the end), seconds.
     stop_reason_ : str
-        ``converged``, ``n_estimators``, ``no_edge``, ``solver`` (it gave up), ``time_limit`` or ``callback``.
+        Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
+        `callback`.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    RLPBoostClassifier : The same program over the voters of AdaBoost.
+    QuadBoostClassifier : Quadratic risk with L1, L2 or Linf penalties.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
 
     Notes
     -----
-    More than two classes are fitted one against the rest on shared bins. ``predict_proba`` is a class's share of the
-    votes, (1 + f / sum(alpha)) / 2; it is not calibrated. Stages replay the voters with their final weights. Where one
-    label has all but a millionth of the weight the model is the constant voter (``no_edge``), whatever the form.
+    More than two classes are fitted one against the rest on shared bins. `predict_proba` is the share of a class in
+    the votes, (1 + f / sum(alpha)) / 2; it is not calibrated. Stages replay the voters with their final weights.
+    Where one label has all but a millionth of the weight, the model is the constant voter (`no_edge`).
+
+    References
+    ----------
+    .. [1] A. Demiriz, K. P. Bennett and J. Shawe-Taylor, "Linear programming boosting via column generation",
+       Machine Learning 46, 2002.
 
     Examples
     --------
@@ -339,6 +234,8 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
     >>> model.stop_reason_, model.gap_ <= 1e-4
     ('converged', True)
     """
+
+    _guarantees = proved.Guarantees(rounds=proved.lpboost, loss=HINGE)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **TotallyCorrectiveClassifier._parameter_constraints,
@@ -375,127 +272,51 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
+    def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
         if self.C is not None and self.nu is not None:
             raise ValueError(f"C={self.C} and nu={self.nu} are two forms of one program: give one of them")
-        self._no_margin, self._failed, self._total = False, "", task.weights.given
-        if self._is_native:
-            self._solve_over_bins(task, context, data)
-        else:
-            self._solve_over_rows(task, context, data)
+        bench = LPBench(self, place, outline, self._margin)
+        train(bench, groups_of(self, outline.classes), context, data)
+        self._failed, self._total = bench.failed, bench.examples.weights.given
+        self._no_margin = np.inf == self.C and min(bench.margins, default=np.inf) <= 0
 
-    def _solve_over_bins(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
-        table = task.table
-        with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
-            categorical = inputs.category_columns(table, self.categorical_features, table.category_columns())
-            bins = find_bins(table, task.weights.whole, categorical, self.max_bins, pool)
-        n_outputs = 1 if len(task.classes) == 2 else len(task.classes)
-
-        def make(outcomes: list[Outcome]) -> dict[str, Any]:
-            runs = _filled(outcomes, task)
-            ensemble = from_casts([run.casts for run in runs], bins, n_outputs)
-            return {"bins_": bins, **self._fitted(task, ensemble, runs)}
-
-        def searches() -> BinSearch:
-            examples = Examples(table, task.labels, len(task.classes), task.weights)
-            return BinSearch(self._family(), DistinctBins(examples, bins), bins)
-
-        self._run(task, context, data, make, searches)
-
-    def _solve_over_rows(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
-        X, family, classes = task.table, self._family(), task.classes
-        two = np.arange(2) if len(classes) > 2 else classes
-        speech: Any = Hearing(two, "any", type(self).__name__) if self._by_rows else Speech(two, "label", 0.0)
-
-        def make(outcomes: list[Outcome]) -> dict[str, Any]:
-            runs = _filled(outcomes, task)
-            casts = [run.casts for run in runs]
-            if not self._by_rows:
-                return self._fitted(task, ForeignEnsemble(casts, speech, X.shape[1]), runs)
-            nothing = np.zeros(X.shape[1], dtype=np.int64)
-            bins = Bins([np.empty(0)] * X.shape[1], {}, nothing.astype(np.bool_), nothing)
-            return {"bins_": bins, **self._fitted(task, RowEnsemble(casts, speech, X.shape[1], family), runs)}
-
-        def searches() -> RowsSearch:
-            kept, labels, mass = distinct_rows(X, task.labels, task.weights)
-            rows = X[kept]
-            engine = DistinctRows(labels, len(classes), mass, lambda voter: speech.of(voter, rows))
-
-            def family_of(group: NDArray[np.int64]) -> Any:
-                if self._by_rows:
-                    return ByRows(family, rows, speech, column_names(self))
-                return Wrapped(family, rows, two[group[labels]], speech, self.random_state)
-
-            return RowsSearch(family_of, engine)
-
-        self._run(task, context, data, make, searches)
-
-    def _run(self, task: Task, context: Any, data: tuple[Any, Any], make: Any, searches: Any) -> None:
-        """Once, or once per class; nothing of the model changes before all is done."""
-        with Hooks(self, context, data, make, len(task.groups)) as hooks:
-            if len(task.classes) == 1:
-                hooks.finished.append(Outcome(stop_reason="no_edge"))
-                return
-            examples = searches()
-            for group in task.groups:
-                (examples if isinstance(examples, RowsSearch) else examples.engine).start(group)
-                hooks.finished.append(self._run_one(examples, hooks))
-
-    def _run_one(self, examples: Any, hooks: Hooks) -> Outcome:
-        hooks.prepare()
-        hooks.replay(Outcome())
-        margin = self._margin(examples.mass)
-        generation = Generation(examples, margin, master_of(margin, self.solver))
-        outcome = generation.run(self.n_estimators, self.tol, lambda outcome: hooks.after(outcome))
-        self._failed = generation.failed or self._failed
-        if np.inf == self.C and isinstance(margin, Normalised):
-            self._no_margin |= margin.rho(generation.margins) <= 0
-        return outcome
-
-    def _margin(self, mass: NDArray[np.float64]) -> Margin:
+    def _margin(self, mass: Floats) -> Margin:
         if np.inf == self.C:
             return hard(mass)
         if self.C is not None:
             return in_c(mass, float(self.C))
         return in_nu(mass, float(self.nu if self.nu is not None else DEFAULT_NU))
 
-    def _fitted(self, task: Task, ensemble: Any, outcomes: list[Outcome]) -> dict[str, Any]:
-        longest = max(outcomes, key=lambda outcome: len(outcome.rows))
-        unsolved = [outcome.stop_reason for outcome in outcomes if outcome.stop_reason != "converged"]
-        return {
-            "classes_": task.classes,
-            "n_classes_": len(task.classes),
-            "estimator_": self._family(),
-            "ensemble_": ensemble,
-            "history_": joined_history(outcomes),
-            "stop_reason_": unsolved[0] if unsolved else longest.stop_reason,
-        }
-
     def _warn(self) -> None:
-        name = type(self).__name__
+        found: list[str] = []
         if self._failed:
-            said = f"the solver gave up ({self._failed}); the model is that of the program before"
-            warnings.warn(f"{name}: {said}, with a gap of {self.gap_:.3g}", ConvergenceWarning, stacklevel=4)
+            found.append(
+                f"the solver gave up ({self._failed}); the model is that of the program before, with a gap of "
+                f"{self.gap_:.3g}"
+            )
         elif self.stop_reason_ == "n_estimators":
-            said = f"n_estimators={self.n_estimators} rounds ended with a duality gap of {self.gap_:.3g}, above tol"
-            warnings.warn(f"{name}: {said}: give more rounds, or a larger tol", ConvergenceWarning, stacklevel=4)
+            found.append(
+                f"n_estimators={self.n_estimators} rounds ended with a duality gap of {self.gap_:.3g}, above tol: give "
+                "more rounds, or a larger tol"
+            )
         elif self.stop_reason_ == "converged" and self.gap_ > max(self.tol, INACCURATE):
-            said = f"rounding leaves a duality gap of {self.gap_:.3g}, above tol={self.tol:g}"
+            found.append(f"rounding leaves a duality gap of {self.gap_:.3g}, above tol={self.tol:g}")
             if self.C is not None and np.isfinite(self.C):
-                said += f": C={self.C:g} is large for a total sample weight of {self._total:.4g}; use a smaller C"
-            warnings.warn(f"{name}: {said}", ConvergenceWarning, stacklevel=4)
+                found[0] += f": C={self.C:g} is large for a total sample weight of {self._total:.4g}; use a smaller C"
         if self._no_margin:
-            said = (
-                "the hard margin (C=inf) is infeasible: no weights of the voters found put every row on its right side"
+            found.append(
+                "the hard margin (C=inf) is infeasible: no weights of the voters found put every row on its right "
+                f"side; the model has the largest smallest margin there is (gap {self.gap_:.3g}); use a finite C, or nu"
             )
-            advice = f"the model has the largest smallest margin there is (gap {self.gap_:.3g}); use a finite C, or nu"
-            warnings.warn(f"{name}: {said}; {advice}", ConvergenceWarning, stacklevel=4)
+        for text in found:
+            warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=3)
         if self.n_classes_ > 1 and not self.ensemble_.n_voters and self.C is not None:
-            said = (
-                f"C={self.C} is so small, for a total sample weight of {self._total:.4g}, that no voter is worth its "
-                "weight: the model is constant; use a larger C"
+            warnings.warn(
+                f"{type(self).__name__}: C={self.C} is so small, for a total sample weight of {self._total:.4g}, that "
+                "no voter is worth its weight: the model is constant; use a larger C",
+                UserWarning,
+                stacklevel=3,
             )
-            warnings.warn(f"{name}: {said}", UserWarning, stacklevel=4)
 
     @property
     def certificate_(self) -> str:
@@ -508,9 +329,3 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         else:
             where = f"over the columns found: the search of {family!r} is not exhaustive"
         return f"{form} is within {self.gap_:.3g} of the optimum {where}"
-
-
-def _filled(outcomes: list[Outcome], task: Task) -> list[Outcome]:
-    """One outcome per class, those still to come empty."""
-    wanted = len(task.groups) if len(task.classes) > 1 else 1
-    return [*outcomes, *(Outcome() for _ in range(wanted - len(outcomes)))]

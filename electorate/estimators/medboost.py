@@ -21,6 +21,7 @@ from electorate.data.targets import check_targets
 from electorate.data.weights import read_weights
 from electorate.estimators.regressor import BoostedRegressor
 from electorate.model.median import Votes, conformal_rank
+from electorate.theory import training as proved
 from electorate.training.dask_inputs import is_dask, row_by_row
 from electorate.training.regression import Try
 from electorate.training.worker_data import TargetOutline
@@ -152,6 +153,8 @@ class MedBoostRegressor(BoostedRegressor):
     >>> bool((low <= model.predict(X)).all() and (model.predict(X) <= high).all())
     True
     """
+
+    _guarantees = proved.Guarantees(rounds=proved.medboost)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedRegressor._parameter_constraints,
@@ -530,6 +533,8 @@ class LocMedBoostRegressor(MedBoostRegressor):
     >>> LocMedBoostRegressor(n_estimators=20).fit(X, y).confidence(X).shape
     (442,)
     """
+
+    _guarantees = proved.Guarantees(rounds=proved.medboost)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **MedBoostRegressor._parameter_constraints,

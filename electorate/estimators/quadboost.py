@@ -16,18 +16,20 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.quadboost import PENALTIES, theory_lam
+from electorate.algorithms.quadboost import PENALTIES, Penalty, Rules
+from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.grid import UNITS
 from electorate.model.moves import in_units
 from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.text import column_names
+from electorate.theory import training as proved
+from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
-from electorate.training import quadratic
-from electorate.training.pool_rounds import Rules
-from electorate.training.quad_path import Opened, Path, Point, largest_lam, path_of
-from electorate.training.quad_pools import Patience
-from electorate.training.theory_rounds import BOUNDS
+from electorate.training.quad_data import QuadOptions
+from electorate.training.quad_path import Path, Point, PoolProblem
+from electorate.training.quadratic import fit_quad_classifier
 from electorate.training.worker_data import Outline
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
@@ -37,62 +39,119 @@ from electorate.voters.regression_trees import RegressionTrees
 class QuadBoostClassifier(BoostedClassifier):
     """QuadBoost: voters weighted by the quadratic risk, the mean of (y - f)^2, in closed form.
 
-    Fortier-Dubois et al., "Efficient Learning of Ensembles with QuadBoost", eq. 6 to 9 and section 3.1. On a pool of
-    voters (``Pool``, ``Columns``) a round costs the number of voters, whatever the number of rows.
+    Equations 6 to 9 and section 3.1 of [1]_. On a pool of voters (`Pool`, `Columns`) the cost of a round is the
+    number of voters, whatever the number of rows. More than two classes are fitted one against the rest.
 
     Parameters
     ----------
-    estimator : Pool, Columns or None, default=None
+    estimator : Pool, Columns, another family, a scikit-learn regressor or None, default=None
         What votes. None means :class:`Pool`, the stumps of the paper's experiments.
     penalty : {"l1", "l2", "linf"} or None, default=None
-        None: the risk. "l1": ``risk + 2 lam |alpha|_1``. "l2": risk + lam sum alpha^2. "linf": the risk over weights
-        of at most ``alpha_max``.
+        None: the risk alone. "l1": risk + 2 lam abs(alpha)_1. "l2": risk + lam sum alpha^2. "linf": the risk
+        over weights of at most `alpha_max`.
     lam : float or "theory", default=0.01
-        Of L1 and L2. "theory", for ``Pool`` and ``Columns``: what Theorem 1 asks. L1: four times the Rademacher
-        complexity R of the voters. L2 and Linf, with ``reweight="greedy"``: each round lowers the bound itself,
-        ``risk + 8 R n^(1 - 1/p) |alpha|_p`` for n distinct voters (Lemma 1), and training stops where no voter does. It
-        empties the model where there are less than some ten thousand rows, and then warns.
+        Of L1 and L2. "theory", for `Pool` and `Columns`: what Theorem 1 asks. L1: four times the Rademacher
+        complexity R of the voters. L2 and Linf, with `reweight="greedy"`: each round lowers the bound itself,
+        risk + 8 R n^(1 - 1/p) abs(alpha)_p for n distinct voters (Lemma 1), and training stops where no voter
+        does. It empties the model below some ten thousand rows, and then warns.
     alpha_max : float or None, default=0.1
-        Of Linf. None: no bound; with ``lam="theory"`` the largest weight is then what the penalty makes it.
+        Of Linf. None: no bound; with `lam="theory"` the penalty alone then limits the weights.
     reweight : {"never", "cyclic", "greedy"}, default="never"
-        Whether voters that are there get new weights (section 3.1). "never": a voter enters every round; one may enter
-        again, as a copy. "cyclic": a voter enters, then all get their best weight, one after another. "greedy": each
-        round, the old or new voter that lowers the objective most gets its best weight.
+        Whether voters that are in the model get new weights (section 3.1). "never": a voter enters every round;
+        one may enter again, as a copy. "cyclic": a voter enters, then all get their best weight, one after
+        another. "greedy": each round, the old or new voter that lowers the objective most gets its best weight.
     n_estimators : int, default=100
         The largest number of rounds.
     max_voters : int or None, default=None
-        The largest number of distinct voters; without re-weighting the rounds then end, else no other enters.
-    tol : float, default=1e-6
-        L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends when
-        the objective is within tol of the least there is (for L1, by the Lasso's duality gap). Also the improvement
-        that ``early_stopping`` asks for.
-    class_weight, max_bins, categorical_features, early_stopping, validation_fraction, n_iter_no_change, warm_start, \
-n_jobs, random_state
-        As in :class:`AdaBoostClassifier`.
+        The largest number of distinct voters. Without re-weighting, training ends there; with it, no other
+        voter enters.
+    tol : float, default=1e-06
+        L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends
+        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the
+        improvement that `early_stopping` asks for.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    early_stopping : bool, default=False
+        Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
+        keep the rounds up to the best one.
+    validation_fraction : float, default=0.1
+        The fraction of every class that is set aside for validation, unless `fit` gets `X_val` and `y_val`.
+        Rows are drawn by their content: their order does not matter, and a row of weight k is drawn as k rows.
+    n_iter_no_change : int, default=10
+        Rounds without improvement after which training stops.
     scoring : {"loss", "error"}, default="loss"
-        The score to stop by: the mean of (y - f)^2, or the error.
+        The validation score: the mean of (y - f)^2, or the error rate.
+    warm_start : bool, default=False
+        Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
+        rounds, digest for digest.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
     steps_ : ndarray
         The weight of each distinct voter; 0 where it has left again.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
     gap_ : float
-        How far the objective of the model is above the least over its pool, at most. Infinite without a penalty.
-    history_ : dict of ndarray
-        Per round: step and edge (the paper's mu - M) of the voter that came, or moved first; objective; n_voters (of a
-        weight that is not 0); seconds; validation; train_error for the last round kept (``staged_score`` tells all).
-        Without re-weighting copies count apart in the penalty.
-    stop_reason_ : str
-        ``n_estimators``, ``converged`` (within tol), ``no_edge`` (no move lowers the objective), ``max_voters``,
-        ``validation``, ``time_limit`` or ``callback``.
+        A bound on how far the objective is above its minimum over the pool. Infinite without a penalty.
     moves_ : Moves
-        Round, voter and new weight of everything that happened: stages are replayed from it.
+        Round, voter and new weight of every change; stages are replayed from it.
+    history_ : dict of ndarray
+        Per round: step and edge (mu - M of the paper) of the voter that entered, or moved first; objective;
+        n_voters (with a weight that is not 0); seconds; validation; train_error for the last round kept on
+        pools (`staged_score` gives all), for every round where voters are searched. Without re-weighting,
+        copies count separately in the penalty.
+    stop_reason_ : str
+        Why training ended: `n_estimators`, `converged` (within tol), `no_edge` (no move lowers the objective),
+        `max_voters`, `validation`, `time_limit` or `callback`.
+    best_round_ : int
+        With early stopping, the number of rounds kept.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    QuadBoostRegressor : Quadratic risk.
+    DeepBoostClassifier : Families of growing complexity.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
 
     Notes
     -----
-    More than two classes are fitted one against the rest. ``decision_function`` is f; probabilities are (1 + f) / 2,
-    between 0 and 1, and not calibrated. A pool that holds complements is the pool without them, but for L2 and Linf
-    with re-weighting: there a voter and its complement share the weight, which halves the L2 penalty.
+    `decision_function` is f; probabilities are (1 + f) / 2, between 0 and 1, and not calibrated. A pool that holds
+    complements equals the pool without them, except for L2 and Linf with re-weighting: there a voter and its
+    complement share the weight, which halves the L2 penalty.
+
+    References
+    ----------
+    .. [1] L. Fortier-Dubois et al., "Efficient Learning of Ensembles with QuadBoost", 2015.
 
     Examples
     --------
@@ -102,6 +161,10 @@ n_jobs, random_state
     >>> QuadBoostClassifier(penalty="l1", lam=0.1, reweight="cyclic").fit(X, y).stop_reason_
     'converged'
     """
+
+    _guarantees = proved.Guarantees(
+        proved.QUADRATIC_RISK, "QuadBoost paper: the quadratic risk", proved.quadboost, loss=QUADRATIC
+    )
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **{name: rule for name, rule in BoostedClassifier._parameter_constraints.items() if name != "learning_rate"},
@@ -155,6 +218,10 @@ n_jobs, random_state
 
     _one_vs_rest = True
 
+    @property
+    def _n_rounds(self) -> int:
+        return int(self.moves_.round.max(initial=0))
+
     def _default_family(self) -> Pool:
         return Pool()
 
@@ -169,21 +236,32 @@ n_jobs, random_state
             )
         refuse_family(self._family(), type(self).__name__, self.lam)
 
+    def _options(self) -> QuadOptions:
+        """What training needs of the parameters."""
+        return QuadOptions(
+            type(self).__name__,
+            self._family(),
+            self._rules,
+            self.scoring,
+            float(self.tol),
+            self.n_iter_no_change,
+            self.reweight != "never",
+            records_errors=self._records_errors,
+            random_state=self.random_state,
+            column_names=tuple(column_names(self)),
+        )
+
     def _rules(self, n: float, n_voters: int) -> Rules:
-        """How weights are set; n: the rows, as their weights were given."""
-        lam = self._theory(n, n_voters) if self.lam == "theory" else float(self.lam)
+        """How weights are set. n: the total weight of the rows, as it was given."""
+        lam = theory_lam(massart(n, math.log(2 * max(n_voters, 1)))) if self.lam == "theory" else float(self.lam)
         most = math.inf if self.alpha_max is None else float(self.alpha_max)
-        penalty = PENALTIES[self.penalty](lam, most)
+        penalty: Penalty = PENALTIES[self.penalty](lam, most)
         if self.lam == "theory" and self.penalty in BOUNDS:
             penalty = BOUNDS[self.penalty](2 * lam, most if self.penalty == "linf" else math.inf)
         return Rules(penalty, self.reweight, float(self.tol), self.max_voters)
 
-    def _theory(self, n: float, n_voters: int) -> float:
-        """4 R_m, with Massart's bound for the voters and their complements."""
-        return theory_lam(massart(n, math.log(2 * max(n_voters, 1))))
-
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
-        quadratic.run(self, place, outline, context, data)
+        fit_quad_classifier(self, place, outline, context, data)
         if self.lam == "theory" and not len(self.steps_):
             warnings.warn(
                 "lam='theory' leaves the model without voters: the bound of Theorem 1 is loose below some ten thousand "
@@ -216,37 +294,25 @@ n_jobs, random_state
         model = clone(self)
         if self.lam == "theory":
             model.set_params(lam=0.0)  # the values of the path stand in its place
-        opened = Opened(model, (X, y, sample_weight))
-        if len(opened.classes) != 2:
-            raise ValueError(f"a path is for two classes, and y has {len(opened.classes)}")
-        return path_of(opened, self._points(opened, values, n_values))
-
-    def _points(self, opened: Opened, values: Any, n_values: int) -> list[Point]:
-        lam = 0.0 if self.lam == "theory" else float(self.lam)
+        problem = PoolProblem(model, (X, y, sample_weight))
+        if len(problem.classes) != 2:
+            raise ValueError(f"a path is for two classes, and y has {len(problem.classes)}")
         if values is None and self.penalty == "l1":
-            values = largest_lam(opened) * np.logspace(0, -3, n_values)
+            values = problem.largest_lam() * np.logspace(0, -3, n_values)
         if values is None:
             raise ValueError("give the values of the path: lam for L2, alpha_max for Linf, rounds without a penalty")
         along = np.asarray(values, dtype=np.float64)
-        if self.penalty == "l1":
-            return [Point(value, None, self.n_estimators) for value in np.sort(along)[::-1].tolist()]
-        if self.penalty == "l2":
-            return [Point(value, None, self.n_estimators) for value in along.tolist()]
+        if self.penalty != "l2":
+            along = np.sort(along)[:: -1 if self.penalty == "l1" else 1]
+        if self.penalty is None:
+            return problem.path([Point(float(model.lam), None, int(value)) for value in along])
         if self.penalty == "linf":
-            return [Point(0.0, value, self.n_estimators) for value in np.sort(along).tolist()]
-        return [Point(lam, None, int(value)) for value in np.sort(along).tolist()]
-
-    def _as_told(self, made: dict[str, Any], pool: Any) -> dict[str, Any]:
-        """What training made, as the attributes of the model."""
-        return made
+            return problem.path([Point(0.0, value, self.n_estimators) for value in along.tolist()])
+        return problem.path([Point(value, None, self.n_estimators) for value in along.tolist()])
 
     @property
-    def _patience(self) -> Patience:
-        return Patience(self.scoring, float(self.tol), self.n_iter_no_change)
-
-    @property
-    def _knows_errors(self) -> bool:
-        """Whether every round knows its training error: on pools it would cost a pass over the rows."""
+    def _records_errors(self) -> bool:
+        """Whether every round has a training error: on pools it would cost a pass over the rows."""
         return not isinstance(self._family(), Pool | Columns)
 
     # ------------------------------------------------------------ the fitted model
@@ -269,38 +335,32 @@ n_jobs, random_state
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""
         check_is_fitted(self)
-        for votes in self._stages(X):
+        for votes in staged_votes(self, X):
             yield self._decision(votes, 0.0)
-
-    def _stages(self, X: Any) -> Iterator[NDArray[np.int64]]:
-        """The votes after every round (the same array, added to): what a voter said goes, what it says now comes."""
-        said = self._alone(X)
-        votes: NDArray[np.int64] | None = None
-        for turn in self.moves_.changes():
-            for place, old, new in turn:
-                outputs = said(place)
-                change = in_units(new, outputs) - in_units(old, outputs)
-                votes = change if votes is None else np.add(votes, change, out=votes)
-            assert votes is not None
-            yield votes
-
-    def _alone(self, X: Any) -> Any:
-        """A function of a voter's place: what it alone says, [output, row]."""
-        table = self._check_rows(X, reset=False)
-        ensemble = self.ensemble_
-        if isinstance(ensemble, RowEnsemble):
-
-            def by_rows(place: int) -> NDArray[np.float64]:
-                out = np.zeros((ensemble.n_outputs, len(table)))
-                out[max(ensemble.about[place], 0)] = ensemble.fitted[place].outputs(table)
-                return out
-
-            return by_rows
-        read = self._reader(table)
-        return lambda place: ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS
 
     def __sklearn_tags__(self) -> Any:
         return with_voters(super().__sklearn_tags__(), self._family())
+
+
+def staged_votes(model: Any, X: Any) -> Iterator[NDArray[np.int64]]:
+    """The votes of a QuadBoost model after every round; the same array, changed by each voter that moves."""
+    table, ensemble = model._check_rows(X, reset=False), model.ensemble_
+    read = None if isinstance(ensemble, RowEnsemble) else model._reader(table)
+
+    def outputs_of(place: int) -> NDArray[np.float64]:
+        """[output, row]: of one voter alone."""
+        if read is not None:
+            return np.asarray(ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS)
+        out = np.zeros((ensemble.n_outputs, len(table)))
+        out[max(ensemble.about[place], 0)] = ensemble.fitted[place].outputs(table)
+        return out
+
+    votes: Any = 0
+    for turn in model.moves_.changes():
+        for place, old, new in turn:
+            outputs = outputs_of(place)
+            votes += in_units(new, outputs) - in_units(old, outputs)
+        yield votes
 
 
 def with_voters(tags: Any, family: Any) -> Any:

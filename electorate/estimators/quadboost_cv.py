@@ -24,53 +24,90 @@ from electorate.estimators.certified import Certified
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.training.callbacks import Callback
 from electorate.training.dask_inputs import refuse_dask
-from electorate.training.quad_path import Opened, Point
+from electorate.training.quad_path import Point, PoolProblem
 from electorate.training.worker_data import NO_WEIGHT
 from electorate.voters.columns import Columns
 from electorate.voters.instances import TakesInstances
 from electorate.voters.pool import Pool
 
-LAMS = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10)}
-ALPHAS = np.logspace(-4, -1, 10)
+VALUES = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10), "linf": np.logspace(-4, -1, 10)}
 ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf": (0, 5)}  # powers of ten
 MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the family
 
 
 class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
-    """QuadBoost with ``lam``, ``alpha_max`` and the number of rounds chosen by cross-validation.
+    """QuadBoost with `lam`, `alpha_max` and the number of rounds chosen by cross-validation.
+
+    On `Pool` and `Columns` a fold shares its work between all values; any other family is fitted once per value and
+    fold.
 
     Parameters
     ----------
-    estimator, penalty, reweight, max_voters, tol, class_weight, max_bins, categorical_features, random_state
-        As in :class:`QuadBoostClassifier`. On ``Pool`` and ``Columns`` a fold shares its work between all values; any
-        other family is fitted once per value and fold.
+    estimator : Pool, Columns, another family, a scikit-learn regressor or None, default=None
+        What votes. None means :class:`Pool`.
+    penalty : {"l1", "l2", "linf"} or None, default=None
+        None: the risk alone. "l1": risk + 2 lam abs(alpha)_1. "l2": risk + lam sum alpha^2. "linf": the risk
+        over weights of at most `alpha_max`.
+    reweight : {"never", "cyclic", "greedy"}, default="never"
+        Whether voters that are in the model get new weights (section 3.1). "never": a voter enters every round;
+        one may enter again, as a copy. "cyclic": a voter enters, then all get their best weight, one after
+        another. "greedy": each round, the old or new voter that lowers the objective most gets its best weight.
     values : array-like or None, default=None
-        Values of lam (L1, L2) or of alpha_max (Linf); None: the paper's, ten from 1e-4 to 1 (L1), from 1 to 1e3 (L2),
-        from 1e-4 to 0.1 (Linf).
+        Values of lam (L1, L2) or of alpha_max (Linf). None: the paper's, ten from 1e-4 to 1 (L1), from 1 to 1e3
+        (L2), from 1e-4 to 0.1 (Linf).
     rounds : array-like of int or None, default=None
-        Numbers of rounds; None: the paper's, ten from 1 to 1e3 (no penalty), from 10 to 1e5 (L2), from 1 to 1e5 (Linf).
-        L1 ends by itself: up to 1e5 rounds. At most 1,000 where the family is searched every round, that is for any
-        estimator other than ``Pool`` and ``Columns``.
+        Numbers of rounds. None: the paper's, ten from 1 to 1e3 (no penalty), from 10 to 1e5 (L2), from 1 to 1e5
+        (Linf). L1 ends by itself: up to 1e5 rounds. At most 1,000 for families that are searched every round,
+        that is all except `Pool` and `Columns`.
     cv : int or splitter, default=5
+        The folds, as in scikit-learn.
+    max_voters : int or None, default=None
+        The largest number of distinct voters. Without re-weighting, training ends there; with it, no other
+        voter enters.
+    tol : float, default=1e-06
+        L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends
+        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the
+        improvement that `early_stopping` asks for.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
     n_jobs : int or None, default=None
-        Folds at a time, in threads. Never changes the result.
+        Folds at a time, in threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
     best_params_ : dict
-        lam, alpha_max and n_estimators of the least error; of equals, the first: the strongest penalty, the fewest
+        lam, alpha_max and n_estimators with the least error; of equals, the strongest penalty and the fewest
         rounds.
     cv_results_ : dict of ndarray
-        Of every point: lam, alpha_max, n_estimators, the errors of the folds, and their mean.
+        For every point: lam, alpha_max, n_estimators, the errors of the folds, and their mean.
     best_estimator_ : QuadBoostClassifier
-        Fitted anew to all rows.
+        Fitted to all rows with the chosen values.
     stop_reason_ : str
-        ``folds``: all were done; ``time_limit`` or ``callback``: the choice is by those that were.
+        `folds`: all folds were done; `time_limit` or `callback`: the choice is by the folds that were.
+
+    See Also
+    --------
+    QuadBoostClassifier : Quadratic risk with L1, L2 or Linf penalties.
+    compare : Compares all algorithms on one table.
 
     Notes
     -----
-    Callbacks are told of every fold: ``model.set_callbacks(ProgressBar())`` shows how many are done, and a
-    ``TimeLimit`` ends the choice after the fold in which the time has passed.
+    Callbacks get every fold: `model.set_callbacks(ProgressBar())` shows how many are done, and a `TimeLimit` ends
+    the choice after the fold in which the time has passed.
+
+    References
+    ----------
+    .. [1] L. Fortier-Dubois et al., "Efficient Learning of Ensembles with QuadBoost", 2015.
 
     Examples
     --------
@@ -141,14 +178,14 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         jobs = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
         tasks = jobs(joblib.delayed(self._fold)(rows, labels, weight, split, points) for split in splits)
-        with Folds(self, context, (X, y), len(splits)) as folds:
-            errors = np.array(folds.listen(tasks)).T
+        folds = Folds(self, context, (X, y), len(splits))
+        errors = folds.run(tasks)
         self.stop_reason_ = folds.stop_reason
         mean = errors.mean(axis=1)
         best = points[int(np.argmin(mean))]
         self.cv_results_ = {
-            "lam": np.array([point.lam for point in points]),
-            "alpha_max": np.array([np.inf if point.alpha_max is None else point.alpha_max for point in points]),
+            "lam": np.array([point.penalty[0] for point in points]),
+            "alpha_max": np.array([point.penalty[1] for point in points]),
             "n_estimators": np.array([point.n_estimators for point in points]),
             "errors": errors,
             "mean_error": mean,
@@ -168,23 +205,25 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
         model._validate_family()
         return model
 
+    @property
+    def _is_finite(self) -> bool:
+        return isinstance(self._model()._family(), Pool | Columns)
+
     def _points(self) -> list[Point]:
         """The strongest penalty and the fewest rounds first: of equals that is the best."""
         rounds = self._rounds()
         if self.penalty is None:
             return [Point(0.0, None, t) for t in rounds]
+        values = np.sort(np.asarray(VALUES[self.penalty] if self.values is None else self.values, dtype=np.float64))
         if self.penalty == "linf":
-            values = ALPHAS if self.values is None else np.asarray(self.values, dtype=np.float64)
-            return [Point(0.0, value, t) for value in np.sort(values).tolist() for t in rounds]
-        values = LAMS[self.penalty] if self.values is None else np.asarray(self.values, dtype=np.float64)
-        return [Point(value, None, t) for value in np.sort(values)[::-1].tolist() for t in rounds]
+            return [Point(0.0, value, t) for value in values.tolist() for t in rounds]
+        return [Point(value, None, t) for value in values[::-1].tolist() for t in rounds]
 
     def _rounds(self) -> list[int]:
         if self.rounds is not None:
             return sorted({int(t) for t in np.asarray(self.rounds).tolist()})
-        finite = isinstance(self._model()._family(), Pool | Columns)
         low, high = ROUNDS.get(self.penalty, (5, 5))
-        if not finite:
+        if not self._is_finite:
             high = min(high, round(math.log10(MOST_SEARCHES)))
             low = min(low, high)
         return list(np.unique(np.rint(np.logspace(low, high, 10)).astype(np.int64)).tolist())
@@ -193,8 +232,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
         """The weighted error of every point on the rows of one fold."""
         train, test = split
         parts = [(_safe_indexing(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
-        finite = isinstance(self._model()._family(), Pool | Columns)
-        predict = self._on_pool if finite else self._searched
+        predict = self._on_pool if self._is_finite else self._searched
         wrong = predict(parts[0], parts[1][0], points) != parts[1][1]
         total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)
         return (wrong * parts[1][2]).sum(axis=1) / total
@@ -202,15 +240,15 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
     def _on_pool(self, rows: Rows, X: Any, points: list[Point]) -> NDArray[Any]:
         """Return [point, row]: the predicted labels of X, from one walk over all points."""
         n_rows = X.shape[0]
-        # the rows that listen get one label and one weight, so that they stay in their order
+        # one label and one weight for all of these rows, so that they stay in their order
         some = rows[1][rows[2] > 0][:1].repeat(n_rows)
-        opened = Opened(self._model(), rows, (X, some, None))
-        if len(opened.classes) == 1:
+        problem = PoolProblem(self._model(), rows, (X, some, None))
+        if len(problem.classes) == 1:
             chosen = np.zeros((len(points), n_rows), dtype=np.int64)
         else:
-            f = opened.decisions(points)
+            f = problem.decisions(points)
             chosen = (f[:, :, 0] > 0).astype(np.int64) if f.shape[2] == 1 else np.argmax(f, axis=2)
-        return opened.classes[chosen]
+        return problem.classes[chosen]
 
     def _searched(self, rows: Rows, X: Any, points: list[Point]) -> NDArray[Any]:
         """Return [point, row]: the predicted labels of X. One fit per penalty gives every number of rounds."""
@@ -220,12 +258,12 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
             most = max(point.n_estimators for point in wanted)
             model = self._model().set_params(lam=lam, alpha_max=alpha_max, n_estimators=most)
             stages = model.fit(*rows).staged_predict(X)
-            said = np.repeat(model.classes_[:1], X.shape[0])  # without voters: a tie, the first class
+            predicted = np.repeat(model.classes_[:1], X.shape[0])  # without voters: a tie, the first class
             done = 0
             for point in wanted:
-                *_, said = [said, *islice(stages, point.n_estimators - done)]
+                *_, predicted = [predicted, *islice(stages, point.n_estimators - done)]
                 done = point.n_estimators
-                found[point] = said
+                found[point] = predicted
         return np.array([found[point] for point in points])
 
     # ------------------------------------------------------------ the chosen model
@@ -250,58 +288,46 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
 
 
 class Folds:
-    """What callbacks get to see of a cross-validation: a row per fold that is done."""
+    """The hooks of callbacks during a cross-validation: a round is a fold that is done."""
 
     n_runs = 1
     finished: tuple[Any, ...] = ()
 
     def __init__(self, model: Any, context: Any, data: tuple[Any, Any], total: int) -> None:
         self.model, self.context, self.data, self.total = model, context, data, total
-        self.rows: list[dict[str, float]] = []
+        self.errors: list[NDArray[np.float64]] = []
         self.stop_reason = "folds"
 
     @property
     def row(self) -> dict[str, float] | None:
-        return self.rows[-1] if self.rows else None
+        return {"validation": float(np.mean(self.errors, axis=0).min())} if self.errors else None
 
-    @property
-    def callbacks(self) -> list[Any]:
-        return getattr(self.model, "_skl_callbacks", [])
-
-    def listen(self, tasks: Generator[Any]) -> list[Any]:
-        """The errors of the folds, as they come, until all are done or a callback says stop."""
-        errors = []
-        for found in tasks:
-            errors.append(found)
-            self.rows.append({"validation": float(np.mean(errors, axis=0).min())})
-            if self._told_to_stop():
-                reasons = (getattr(callback, "stop_reason", None) for callback in self.callbacks)
-                self.stop_reason = next(filter(None, reasons), "callback")
-                break
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of folds that nobody waits for any more
-            tasks.close()
-        return errors
-
-    def _told_to_stop(self) -> bool:
-        X, y = self.data
-        task = self.context.subcontext(task_name="fold")
-        task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
-        return bool(task.call_on_fit_task_end(estimator=self.model, X=X, y=y)) and len(self.rows) < self.total
+    def run(self, tasks: Generator[Any]) -> NDArray[np.float64]:
+        """[point, fold] of the errors, until all folds are done or a callback stops the choice."""
+        callbacks, (X, y) = getattr(self.model, "_skl_callbacks", []), self.data
+        self.model._hooks = self
+        try:
+            for found in tasks:
+                self.errors.append(found)
+                task = self.context.subcontext(task_name="fold")
+                task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
+                if task.call_on_fit_task_end(estimator=self.model, X=X, y=y) and len(self.errors) < self.total:
+                    reasons = (getattr(callback, "stop_reason", None) for callback in callbacks)
+                    self.stop_reason = next(filter(None, reasons), "callback")
+                    break
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # about folds whose results are not needed any more
+                tasks.close()
+        finally:
+            for callback in callbacks:
+                if isinstance(callback, Callback):
+                    callback.leave(self)  # type: ignore[arg-type]
+            self.model.__dict__.pop("_hooks", None)
+        return np.array(self.errors).T
 
     def line(self, passed: float) -> str:
         """For a progress bar."""
-        done = len(self.rows)
+        done, row = len(self.errors), self.row or {}
         left = passed / done * (self.total - done)
         bar = "#" * (24 * done // self.total)
-        return f"[{bar:.<24}] fold {done}/{self.total}  error {self.rows[-1]['validation']:.4f}  {left:.0f} s left "
-
-    def __enter__(self) -> "Folds":
-        self.model._hooks = self
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for callback in self.callbacks:
-            if isinstance(callback, Callback):
-                callback.leave(self)  # type: ignore[arg-type]
-        self.model.__dict__.pop("_hooks", None)
+        return f"[{bar:.<24}] fold {done}/{self.total}  error {row['validation']:.4f}  {left:.0f} s left "

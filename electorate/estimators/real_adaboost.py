@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Options, StrOptions
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.real_adaboost import RealAdaBoost
 from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
+from electorate.theory import training as proved
 from electorate.voters.trees import Trees
 
 
@@ -127,6 +128,13 @@ class RealAdaBoostClassifier(BoostedClassifier):
     >>> RealAdaBoostClassifier(step=1, n_estimators=20).fit(X, y).predict_proba(X).shape
     (150, 3)
     """
+
+    _guarantees = proved.Guarantees(
+        proved.MEAN_EXP,
+        "Schapire and Singer 1999: the product of Z_t",
+        proved.real_adaboost,
+        proved.edges_over_largest,
+    )
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedClassifier._parameter_constraints,

@@ -3,39 +3,40 @@
 Raetsch, Onoda and Mueller 2001, as the VadaBoost paper compares with them: on the voters that AdaBoost found.
 """
 
-import time
 import warnings
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.engines.shard import counts_of
+from electorate.algorithms.lpboost import in_nu
+from electorate.algorithms.totally_corrective import rlp
 from electorate.estimators.adaboost import AdaBoostClassifier
-from electorate.estimators.lpboost import DEFAULT_NU, Task, TotallyCorrectiveClassifier, joined_history
-from electorate.model.outcome import Outcome
-from electorate.model.voter_outputs import Picks, rows_of, voter_outputs_of
-from electorate.training.totally_corrective import (
-    Said,
-    Weighed,
-    first_of_each,
-    rlp,
-    soft_margin,
-    weigh_linear,
-    weigh_quadratic,
-)
+from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
+from electorate.model.trace import Trace, joined_history
+from electorate.model.voter_outputs import rows_of, voter_outputs_of
+from electorate.theory.bounds import HINGE
+from electorate.theory.training import Guarantees
+from electorate.training.classification import groups_of
+from electorate.training.column_generation import COLUMNS
+from electorate.training.lpboost import TWO, weigh_again
+from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_linear, weigh_quadratic
+from electorate.training.worker_data import Outline
+
+Floats = NDArray[np.float64]
 
 
 class ReweighedClassifier(TotallyCorrectiveClassifier):
-    """Subclasses define `_weigh(said)`."""
+    """Subclasses define `_weigh(voters)`."""
 
     ensemble: Any
     _program = ""
 
-    def _weigh(self, said: Said) -> Weighed:
+    def _weigh(self, voters: VoterMatrix) -> Weighed:
         raise NotImplementedError
 
     def _family(self) -> Any:
@@ -54,40 +55,31 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
                 raise ValueError("estimator is what AdaBoost would boost, and ensemble has voters already: give one")
         super()._validate_family()
 
-    def _solve(self, task: Task, context: Any, data: tuple[Any, Any]) -> None:
-        base = self._base(task, *data)
-        voters, rows = voter_outputs_of(base), rows_of(base, data[0])
-        used = np.flatnonzero(task.weights.times)
-        counts = counts_of(task.weights)
-        counts = counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
-        picks: Picks = []
-        outcomes = []
-        failed = ""
-        for run, group in enumerate(task.groups if base.ensemble_.n_voters else []):
-            started = time.perf_counter()
-            second = group[task.labels[used]] > 0
-            mine = np.flatnonzero(voters.steps(run) > 0)
-            heard = voters.outputs(rows, run)[np.ix_(mine, used)]
-            distinct = first_of_each(heard) if len(mine) else mine
-            mine, heard = mine[distinct], heard[distinct]
-            said = Said.of(heard, second, counts, task.weights.given)
-            found = self._weigh(said) if len(mine) else Weighed(np.empty(0), 0.0, 0.0)
-            picks.append([(int(mine[t]), float(found.alpha[t])) for t in np.flatnonzero(found.alpha)])
-            outcomes.append(_outcome(found, said, time.perf_counter() - started))
-            failed = found.failed or failed
-        self._failed, self._of = failed, base.ensemble_.n_voters
-        picks = picks or [[] for _ in range(voters.n_runs)]
-        self.ensemble_ = voters.chosen(picks)
-        self.classes_, self.n_classes_ = task.classes, len(task.classes)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        super().fit(X, y, sample_weight)
+        if self.ensemble is not None:  # whose rows chose the voters
+            self.seen_ = self.seen_.and_also(getattr(self.ensemble, "seen_", None))
+        return self
+
+    def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
+        base = self._base(place.room.given.weight, outline.classes, *data)
+        outputs, n_classes = voter_outputs_of(base), len(outline.classes)
+        groups = [TWO if group is None else group for _, group in groups_of(self, outline.classes)]
+        examples = place.room.examples["train"]
+        picks, traces, self._failed = weigh_again(
+            outputs, rows_of(base, data[0]), examples, groups if base.ensemble_.n_voters else [], self._weigh
+        )
+        self.ensemble_ = outputs.chosen(picks or [[] for _ in range(outputs.n_runs)])
+        self.classes_, self.n_classes_ = outline.classes, n_classes
         self.estimator_ = self._family()
         if hasattr(base, "bins_"):
             self.bins_ = base.bins_
-        self.history_ = joined_history(outcomes or [Outcome()])
-        solved = "solver" if failed else "converged"
+        self.history_ = joined_history(traces or [Trace(COLUMNS)])
+        solved = "solver" if self._failed else "converged"
         self.stop_reason_ = solved if self.ensemble_.n_voters else "no_edge"
 
-    def _base(self, task: Task, X: Any, y: Any) -> Any:
-        """The ensemble whose voters are weighed."""
+    def _base(self, weight: Floats, classes: NDArray[Any], X: Any, y: Any) -> Any:
+        """The ensemble whose voters are weighed. weight: of the rows, without those of the classes."""
         if self.ensemble is None:
             return AdaBoostClassifier(
                 self.estimator,
@@ -97,18 +89,18 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
                 categorical_features=self.categorical_features,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
-            ).fit(X, y, sample_weight=task.given)
-        if not np.array_equal(self.ensemble.classes_, task.classes):
+            ).fit(X, y, sample_weight=weight)
+        if not np.array_equal(self.ensemble.classes_, classes):
             raise ValueError(
                 f"the ensemble tells the classes {self.ensemble.classes_.tolist()!r} apart, and y has "
-                f"{task.classes.tolist()!r}: weigh its voters on rows of the same classes"
+                f"{classes.tolist()!r}: weigh its voters on rows of the same classes"
             )
         return self.ensemble
 
     def _warn(self) -> None:
         if self._failed:
-            said = f"{self._failed}; the model has a duality gap of {self.gap_:.3g}"
-            warnings.warn(f"{type(self).__name__}: {said}", ConvergenceWarning, stacklevel=4)
+            text = f"{self._failed}; the model has a duality gap of {self.gap_:.3g}"
+            warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
 
     @property
     def certificate_(self) -> str:
@@ -117,61 +109,91 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         return f"{self._program} is within {self.gap_:.3g} of its optimum over the voters of the ensemble"
 
 
-def _outcome(found: Weighed, said: Said, seconds: float) -> Outcome:
-    """A row of history for every voter that has a weight."""
-    kept = np.flatnonzero(found.alpha)
-    margins = found.alpha @ said.awards if len(kept) else np.zeros(len(said.mass))
-    wrong = np.where(said.signs > 0, margins <= 0, margins < 0)
-    share = said.mass / said.mass.sum()
-    rows = []
-    for number, t in enumerate(kept, start=1):
-        award = said.awards[t]
-        rows.append(
-            {
-                "step": float(found.alpha[t]),
-                "edge": float(np.sum(share * award)),
-                "error": float(np.sum(share[award < 0])),
-                "objective": found.objective,
-                "gap": found.gap,
-                "residual": found.residual,
-                "train_error": float(share[wrong].sum()),
-                "n_voters": number,
-                "seconds": seconds,
-                "kept": 1.0,
-            }
-        )
-    return Outcome(rows=rows, stop_reason="converged", done=True)
-
-
 class RLPBoostClassifier(ReweighedClassifier):
     """RLPBoost: the largest soft margin over the voters of an ensemble, by a linear program.
 
-    max rho - C sum(xi), y f >= rho - xi, sum(alpha) = 1, alpha >= 0 (Raetsch, Onoda and Mueller 2001).
+    max rho - C sum(xi), y f >= rho - xi, sum(alpha) = 1, alpha >= 0 [1]_.
 
     Parameters
     ----------
     estimator : a family, a scikit-learn classifier or None, default=None
         What AdaBoost boosts to find the voters. None means :class:`Stumps`.
-    ensemble : a fitted model of electorate's or None, default=None
-        Weigh its voters instead.
+    ensemble : a fitted model of electorate or None, default=None
+        A model whose voters are weighted instead.
     C : float or None, default=None
-        What a row pays for each unit short of the margin; at least 1 / n, where n is the sum of the weights. None:
-        1 / (nu n), which does not depend on the scale of the weights.
+        What a row pays for each unit short of the margin; at least 1 / n, where n is the sum of the weights.
+        None: 1 / (nu n), which does not depend on the scale of the weights.
     nu : float from 0 to 1, default=0.2
-        LPBoost's: at most about this share of the rows may fall short of the margin. Not used with ``C``.
+        About this share of the rows may fall short of the margin. Not used with `C`.
     n_estimators : int, default=100
-        AdaBoost's rounds.
+        The rounds of AdaBoost.
     solver : {"auto", "scipy", "highspy"}, default="auto"
+        "auto" uses highspy where it is installed. Objective and certificate are the same; where several weights
+        are optimal the solvers may choose different ones.
     tol : float, default=1e-9
-        Of the duality gap.
-    class_weight, max_bins, categorical_features, n_jobs, random_state
-        As in :class:`AdaBoostClassifier`.
+        The duality gap at which the solver stops.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
-    steps_, gap_, certificate_, estimators_
-        As in :class:`LPBoostClassifier`. ``history_`` has a row for every voter that has a weight; its edge and error
-        are under the sample weights. Of voters that say the same of every row only the first is weighed.
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
+    steps_ : ndarray
+        alpha, one per voter that has a weight.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
+    gap_ : float
+        The duality gap: the objective is at most so far from the optimum.
+    certificate_ : str
+        What the gap proves: over the whole family where its search is exhaustive, else over the voters found.
+    history_ : dict of ndarray
+        A row for every voter that has a weight; edge and error are under the sample weights. Of voters with the
+        same outputs on every row only the first is used.
+    stop_reason_ : str
+        Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
+        `callback`.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    RQPBoostClassifier : The same with a quadratic penalty.
+    LPBoostClassifier : The largest soft margin.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
+
+    References
+    ----------
+    .. [1] G. Raetsch, T. Onoda and K.-R. Mueller, "Soft margins for AdaBoost", Machine Learning 42, 2001.
 
     Examples
     --------
@@ -181,6 +203,8 @@ class RLPBoostClassifier(ReweighedClassifier):
     >>> RLPBoostClassifier(n_estimators=50).fit(X, y).gap_ < 1e-8
     True
     """
+
+    _guarantees = Guarantees(loss=HINGE)
 
     _program = "RLPBoost's objective"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -220,27 +244,94 @@ class RLPBoostClassifier(ReweighedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _weigh(self, said: Said) -> Weighed:
-        margin = soft_margin(said, float(self.nu)) if self.C is None else rlp(said, float(self.C))
-        return weigh_linear(said, margin, self.solver, self.tol)
+    def _weigh(self, voters: VoterMatrix) -> Weighed:
+        margin = in_nu(voters.mass, float(self.nu)) if self.C is None else rlp(voters.mass, float(self.C))
+        return weigh_linear(voters, margin, self.solver, self.tol)
 
 
 class RQPBoostClassifier(ReweighedClassifier):
-    """RQPBoost: min sum(alpha^2) + C sum(xi), y f >= 1 - xi, alpha >= 0, over the voters of an ensemble.
+    """RQPBoost: weights of the voters of an ensemble by a quadratic program.
 
-    Raetsch, Onoda and Mueller 2001. The quadratic program is solved by an interior point method of our own; no other
-    package is needed. The other parameters and the attributes are those of :class:`RLPBoostClassifier`.
+    min sum(alpha^2) + C sum(xi), y f >= 1 - xi, alpha >= 0 [1]_. The program is solved by an interior point method
+    of electorate; no other package is needed.
 
     Parameters
     ----------
+    estimator : a family, a scikit-learn classifier or None, default=None
+        What AdaBoost boosts to find the voters. None means :class:`Stumps`.
+    ensemble : a fitted model of electorate or None, default=None
+        A model whose voters are weighted instead.
     C : float, default=1.0
-        What a row pays for each unit short of a margin of 1. A row of weight s pays C s, so C depends on the scale of
-        the sample weights: C times their sum must be from 1e-6 to 1e9.
+        What a row pays for each unit short of a margin of 1. A row of weight s pays C s, so C depends on the
+        scale of the sample weights: C times their sum must be from 1e-6 to 1e9.
+    n_estimators : int, default=100
+        The rounds of AdaBoost.
+    tol : float, default=1e-9
+        The duality gap at which the solver stops.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
+        weight.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column, besides one for missing values. A column with no more distinct
+        values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        and enum columns of a dataframe.
+    n_jobs : int or None, default=None
+        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the validation split and of third-party estimators. The families of electorate use no
+        randomness.
 
     Attributes
     ----------
+    classes_ : ndarray
+        The classes of positive weight.
+    n_classes_ : int
+        The number of classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where X has string names.
+    estimators_ : sequence of voters
+        A read-only view of the voters; each has `predict` and `to_text`.
+    steps_ : ndarray
+        alpha, one per voter that has a weight.
+    estimator_weights_ : ndarray
+        The weights of the voters; equal to `steps_`.
+    estimator_errors_ : ndarray
+        The weighted error of each voter.
+    gap_ : float
+        The duality gap: the objective is at most so far from the optimum.
+    certificate_ : str
+        What the gap proves: over the whole family where its search is exhaustive, else over the voters found.
     kkt_residual_ : float
         How far the optimality conditions are from holding.
+    history_ : dict of ndarray
+        A row for every voter that has a weight; edge and error are under the sample weights. Of voters with the
+        same outputs on every row only the first is used.
+    stop_reason_ : str
+        Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
+        `callback`.
+    feature_importances_ : ndarray
+        The share of the steps that rests on each column.
+    digest_ : str
+        SHA-256 of the model. Models with equal digests are equal.
+    seen_ : Seen
+        Hashes of the training rows, so that `certificate` can refuse them as held-out rows. Not part of the
+        model.
+
+    See Also
+    --------
+    RLPBoostClassifier : The largest soft margin, by a linear program.
+    LPBoostClassifier : The largest soft margin.
+    compare : Compares all algorithms on one table.
+    certificate : Risk bounds of a fitted model.
+
+    References
+    ----------
+    .. [1] G. Raetsch, T. Onoda and K.-R. Mueller, "Soft margins for AdaBoost", Machine Learning 42, 2001.
 
     Examples
     --------
@@ -250,6 +341,8 @@ class RQPBoostClassifier(ReweighedClassifier):
     >>> RQPBoostClassifier(n_estimators=50).fit(X, y).kkt_residual_ < 1e-6
     True
     """
+
+    _guarantees = Guarantees(loss=HINGE)
 
     _program = "RQPBoost's objective"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -283,8 +376,8 @@ class RQPBoostClassifier(ReweighedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _weigh(self, said: Said) -> Weighed:
-        return weigh_quadratic(said, float(self.C), self.tol)
+    def _weigh(self, voters: VoterMatrix) -> Weighed:
+        return weigh_quadratic(voters, float(self.C), self.tol)
 
     @property
     def kkt_residual_(self) -> float:

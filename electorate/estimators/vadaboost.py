@@ -11,6 +11,7 @@ from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
 from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
 from electorate.modelfile import Contents, require
+from electorate.theory import training as proved
 from electorate.training.classification import validation_score
 from electorate.training.fit import resumed_model
 
@@ -223,6 +224,8 @@ class VadaBoostClassifier(Penalised):
     >>> VadaBoostClassifier(lam=0.3, n_estimators=20).fit(X, y).stop_reason_
     'n_estimators'
     """
+
+    _guarantees = proved.Guarantees(proved.COST_3, "VadaBoost paper: the mean of exp(-y f)", proved.vadaboost)
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **BoostedClassifier._parameter_constraints,

@@ -1,12 +1,13 @@
-"""From a fitted model to what is proved of it: votes, norms and complexities are collected here, the theory adds up.
+"""From a fitted model to bounds on its risk: collects votes, norms and complexities, which theory/ turns into bounds.
 
-Bounds on the risk come from held-out rows, or from the training rows and the complexity of the voters; see
-docs/certificates.md for every bound, its assumptions and its constants.
+The bounds come from held-out rows, or from the training rows and the complexity of the voters; docs/certificates.md has
+every bound, its assumptions and its constants.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from electorate.data import inputs
 from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
-from electorate.grid import UNITS
-from electorate.inspection.complexity_classes import Rung, log_all, places, rungs_of
+from electorate.inspection.complexity_classes import classes_of, columns_shape, log_all, places
+from electorate.inspection.family_complexity import empirical_rademacher
+from electorate.inspection.margins import votes_of
+from electorate.inspection.median_bounds import median_bounds, refuse_weights
 from electorate.inspection.training_bounds import training_bounds
 from electorate.inspection.vote_parts import Parts, parts_of
 from electorate.model.ensemble import Ensemble
@@ -27,8 +30,8 @@ from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.voter_outputs import rows_of
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound
-from electorate.theory.bounds import HINGE, LOSSES, Complexity, Counted, Drawn, Floats, Terms
-from electorate.theory.certificate import Bound, Certificate, proved, refused
+from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Floats, Loss, Terms
+from electorate.theory.certificate import IID, Bound, Certificate, proved, refused
 from electorate.theory.complexity import Shape
 from electorate.training.dask_inputs import is_dask
 from electorate.voters.columns import Columns, ColumnVoter
@@ -38,12 +41,10 @@ from electorate.voters.trees import Stumps
 QUADBOOST = "QuadBoost paper, Theorem 1, p = 1"
 DEEPBOOST = "DeepBoost paper, Theorem 1, uniform in rho"
 BERNSTEIN = "VadaBoost paper, Theorem 1: Maurer and Pontil 2009, Theorem 6"
-MEDIAN = "LocMedBoost paper, Theorem 4, constants ours"
 CLOPPER = "Clopper and Pearson 1934"
-IID = "the training rows were drawn independently, each like the rows to come"
 IID_OUT = "the held-out rows were drawn independently, each like the rows to come, and took no part in fitting"
 CLASSES_SUMMED = 100  # at least, before the sum of their bounds may be cut short
-ROUNDING = 1e-9  # of a vote: one that is rho counts as no more
+ROUNDING = 1e-9  # margins this much above rho count as rho
 FAR_MORE = 3  # times as many equal rows as the rows of the fit have among themselves, and so many more
 
 
@@ -63,18 +64,18 @@ def certificate(
     ----------
     model : a fitted estimator of electorate's
     train : (X, y), optional
-        The rows it was fitted to, or others drawn like the rows to come: the bounds that pay for complexity look at
+        The rows it was fitted to, or others drawn like the rows to come: the bounds that pay for complexity use
         the votes on them. With a third entry, sample weights, those bounds do not apply.
     heldout : (X, y), optional
-        Rows that took no part in fitting, stopping or calibration: for the exact binomial bound. The model remembers
-        its rows, and a row that took part is refused.
+        Rows that took no part in fitting, stopping or calibration: for the exact binomial bound. The model stores
+        hashes of its rows, and a row that took part is refused.
     delta : float, default=0.05
         Each bound may fail with at most this probability; `best` splits it over all that apply.
     eps : float, optional
         Of regressors: a prediction farther than eps from the target is an error. None: the model's own ``eps_``.
     equal_rows : {"refuse", "allow"}, default="refuse"
         What to do with held-out rows that equal a row of the fit. Where rows hold few distinct values, equal ones occur
-        among independent rows; "allow" keeps them and says how many there are, unless they are too many for that.
+        among independent rows; "allow" uses them and reports how many there are, unless they are too many for that.
     draws : int, default=0
         For stumps and columns: how many random labelings to draw for a Monte Carlo estimate of the complexity, with its
         own confidence paid for, instead of the count.
@@ -100,27 +101,32 @@ def certificate(
     model = getattr(model, "best_estimator_", model)
     refuse_others(model, "certificate")
     check_is_fitted(model)
-    error = Mistakes(model, eps)
-    notes = _notes(model)
+    error, notes = ErrorRule(model, eps), []
+    seen: Seen | None = getattr(model, "seen_", None)
+    if seen is None or seen.marks is None:
+        notes += ["the rows of the fit are not stored with the model, so held-out rows cannot be compared with them"]
+    elif seen.share < 1:
+        share = f"{100 * seen.share:.2g}%"
+        notes += [f"the file has a sample of the marks of the rows: {share} of held-out rows are compared"]
     risk: list[Bound] = []
     if heldout is not None:
         bound, more = _held_out(model, error, heldout, delta, equal_rows)
         risk.append(bound)
         notes += more
     if train is not None:
-        rows = Rows.of(model, train, "train")
-        collect = _from_votes if hasattr(model, "classes_") else _from_median
-        risk += collect(model, error, rows, delta, draws)
+        rows = LabelledRows.of(model, train, "train")
+        labels = hasattr(model, "classes_")
+        risk += _vote_bounds(model, rows, delta, draws) if labels else median_bounds(model, error, rows, delta)
     training = training_bounds(model, train)
     return Certificate(type(model).__name__, error.words, delta, tuple(risk), tuple(training), tuple(notes))
 
 
-# ---------------------------------------------------------------- rows and mistakes
+# ---------------------------------------------------------------- rows and errors
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows as they were given, and as the model reads them."""
+class LabelledRows:
+    """X and y as they were given, and `table`, X as the model reads it."""
 
     X: Any
     y: NDArray[Any]
@@ -128,16 +134,16 @@ class Rows:
     weight: Any = None
 
     @classmethod
-    def of(cls, model: Any, given: Any, name: str) -> "Rows":
+    def of(cls, model: Any, given: Any, name: str) -> "LabelledRows":
         if not isinstance(given, tuple | list) or len(given) not in (2, 3):
             raise ValueError(f"{name} must be a pair (X, y)")
         X, y = given[0], given[1]
         if is_dask(X):
             raise ValueError(f"{name} is a Dask collection: a certificate needs its rows here, call compute() first")
-        door = _door(model)
-        table = door._check_rows(X, reset=False) if hasattr(door, "_check_rows") else rows_of(door, X)
+        reader = reader_of(model)
+        table = reader._check_rows(X, reset=False) if hasattr(reader, "_check_rows") else rows_of(reader, X)
         n_rows = table.n_rows if hasattr(table, "n_rows") else table.shape[0]
-        labels = np.asarray(inputs._to_array(y)).ravel()
+        labels = np.asarray(inputs.to_array(y)).ravel()
         if len(labels) != n_rows:
             raise ValueError(f"{name}: X has {n_rows} rows and y {len(labels)}")
         if hasattr(model, "classes_") and not np.any(np.isin(labels, model.classes_)):
@@ -147,57 +153,45 @@ class Rows:
         return cls(X, labels, table, given[2] if len(given) == 3 else None)
 
 
-def _door(model: Any) -> Any:
-    """What knows how to read X."""
+def reader_of(model: Any) -> Any:
+    """The estimator that reads X: of a thinned ensemble, the one that was thinned."""
     return getattr(model, "_input_model", model)
 
 
-class Mistakes:
-    """What an error is: another label, or a prediction farther than eps from the target."""
+class ErrorRule:
+    """What counts as an error: another label, or a prediction farther than eps from the target."""
 
     def __init__(self, model: Any, eps: float | None) -> None:
-        self.model = model
-        self.labels = hasattr(model, "classes_")
-        self.eps = None if self.labels else float(eps if eps is not None else getattr(model, "eps_", math.nan))
-        far = "a prediction farther than eps from the target"
-        self.words = "another label than the row's" if self.labels else f"{far}, eps = {self.eps:.6g}"
+        self.model, self.eps, self.words = model, None, "another label than the row's"
+        if not hasattr(model, "classes_"):
+            self.eps = float(eps if eps is not None else getattr(model, "eps_", math.nan))
+            self.words = f"a prediction farther than eps from the target, eps = {self.eps:.6g}"
 
     @property
     def unknown(self) -> bool:
         return self.eps is not None and not self.eps >= 0
 
-    def of(self, rows: Rows) -> NDArray[np.bool_]:
-        said = self.model.predict(rows.X)
-        if self.labels:
-            return np.asarray(said != rows.y)
-        return np.asarray(~(np.abs(said - rows.y.astype(np.float64)) <= self.eps))
-
-
-def _notes(model: Any) -> list[str]:
-    seen: Seen | None = getattr(model, "seen_", None)
-    if seen is None or seen.marks is None:
-        return ["the model does not know the rows it was fitted to, so held-out rows cannot be compared with them"]
-    if seen.share < 1:
-        return [
-            f"the file keeps a sample of the marks of the rows: {100 * seen.share:.2g}% of held-out rows are compared"
-        ]
-    return []
+    def count(self, rows: LabelledRows) -> int:
+        predicted = self.model.predict(rows.X)
+        if self.eps is None:
+            return int(np.count_nonzero(predicted != rows.y))
+        return int(np.count_nonzero(~(np.abs(predicted - rows.y.astype(np.float64)) <= self.eps)))
 
 
 # ---------------------------------------------------------------- held-out rows
 
 
-def _held_out(model: Any, error: Mistakes, given: Any, delta: float, equal_rows: str) -> tuple[Bound, list[str]]:
-    name = "held-out rows"
-    rows = Rows.of(model, given, "heldout")
+def _held_out(model: Any, error: ErrorRule, given: Any, delta: float, equal_rows: str) -> tuple[Bound, list[str]]:
+    """The binomial bound, and notes about rows that equal a row of the fit."""
+    name, rows = "held-out rows", LabelledRows.of(model, given, "heldout")
     if rows.weight is not None:
         return refused(name, CLOPPER, "held-out rows with weights are not drawn like those to come"), []
     if error.unknown:
-        return refused(name, CLOPPER, "no eps says which predictions are wrong: give eps"), []
+        return refused(name, CLOPPER, "no eps defines which predictions are wrong: give eps"), []
     why, notes = _overlap(model, rows, equal_rows)
     if why is not None:
         return refused(name, CLOPPER, why), notes
-    wrong, n = int(np.count_nonzero(error.of(rows))), len(rows.y)
+    wrong, n = error.count(rows), len(rows.y)
 
     def at(part: float) -> Terms:
         return {"observed": wrong / n, "confidence": binomial_bound(wrong, n, 1 - part) - wrong / n}
@@ -205,12 +199,17 @@ def _held_out(model: Any, error: Mistakes, given: Any, delta: float, equal_rows:
     return proved(name, f"{CLOPPER}: {wrong} errors of {n}", at, delta, (IID_OUT,)), notes
 
 
-def _overlap(model: Any, rows: Rows, equal_rows: str) -> tuple[str | None, list[str]]:
-    """ValueError for a row that took part. Why not to believe in coincidence, and what to say of equal rows."""
+def _overlap(model: Any, rows: LabelledRows, equal_rows: str) -> tuple[str | None, list[str]]:
+    """Why equal rows are no coincidence, and notes about them. ValueError if they are to be refused."""
     seen: Seen | None = getattr(model, "seen_", None)
     if seen is None or seen.marks is None:
         return None, []
-    marks = marks_of(rows.table, _like_fit(model, rows.y))
+    y = rows.y  # of the type it had in the fit
+    if not hasattr(model, "classes_"):
+        y = y.astype(np.float64)
+    elif (y.dtype.kind in "biuf") != (model.classes_.dtype.kind in "biuf"):
+        y = y.astype(str)
+    marks = marks_of(rows.table, y)
     found = seen.where(marks)
     if not len(found):
         return None, []
@@ -219,7 +218,7 @@ def _overlap(model: Any, rows: Rows, equal_rows: str) -> tuple[str | None, list[
     if equal_rows == "refuse":
         raise ValueError(
             f"row {int(found[0])} of heldout took part in fitting, stopping or calibration (and {len(found) - 1} more "
-            f"do): held-out rows must not. If equal rows are a coincidence here ({rate}), say equal_rows='allow' "
+            f"do): held-out rows must not. If equal rows are a coincidence here ({rate}), pass equal_rows='allow' "
             "(--allow-equal-rows)"
         )
     compared = int(np.count_nonzero(marks <= np.uint64(seen.limit)))
@@ -229,203 +228,137 @@ def _overlap(model: Any, rows: Rows, equal_rows: str) -> tuple[str | None, list[
     return None, [f"{len(found)} held-out rows equal a row of the fit, taken as coincidence: {rate}"]
 
 
-def _like_fit(model: Any, y: NDArray[Any]) -> NDArray[Any]:
-    """Labels of the type they had in the fit, or targets as numbers."""
-    if not hasattr(model, "classes_"):
-        return y.astype(np.float64)
-    return y if (y.dtype.kind in "biuf") == (model.classes_.dtype.kind in "biuf") else y.astype(str)
-
-
-# ---------------------------------------------------------------- votes: classifiers
+# ---------------------------------------------------------------- weighted votes: classifiers
 
 
 @dataclass(frozen=True)
-class Vote:
-    """One binary vote on n rows: y f / |alpha|_1, the size of alpha, and the price of its voters."""
+class BinaryVote:
+    """One binary vote on n rows: its margins y f / |alpha|_1, its parts, and the complexity of its voters."""
 
     margins: Floats
     wrong: Floats  # 0 or 1
     parts: Parts
-    shares: Floats  # of |alpha|_1 on every rung
-    rungs: list[Complexity]
-    whole: Complexity  # all rungs as one family
+    shares: Floats  # of |alpha|_1 in every complexity class
+    complexities: list[Complexity]
+    whole: Complexity  # all classes as one family
     log_any: float | None  # of the labelings of any 2 n rows by one voter
 
+    def vote_bound(self, delta: float, loss: Loss) -> Terms:
+        return bounds.vote_bound(self.margins, self.parts.count, self.whole, delta, loss)
 
-def _from_votes(model: Any, error: Mistakes, rows: Rows, delta: float, draws: int) -> list[Bound]:
-    """The bounds on a weighted vote; of several classes fitted one against the rest, their sums."""
-    own = _own_loss(model)
-    names = [(f"vote, {loss.name} loss", QUADBOOST) for loss in dict.fromkeys((HINGE, own))]
-    names += [("margins", DEEPBOOST), ("variance", BERNSTEIN)]
+    def deep_bound(self, delta: float) -> Terms:
+        terms = bounds.deep_bound(self.margins, self.shares, self.complexities, delta)
+        if len(self.complexities) > 1:
+            rates = np.array([one.at(delta).r for one in self.complexities])
+            printed = bounds.deep_as_printed(self.margins, terms["at rho"], self.shares, rates, delta)
+            terms = {**terms, "as printed": printed}
+        return terms
+
+    def bernstein_bound(self, delta: float) -> Terms:
+        assert self.log_any is not None
+        size = self.parts.count, self.parts.dimension
+        log_count = bounds.log_votes(2 * len(self.wrong), *size, self.log_any) + bounds.log_sizes(*size)
+        return bounds.bernstein_bound(self.wrong, log_count, delta)
+
+
+def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int) -> list[Bound]:
+    """The bounds on a weighted vote; for several classes fitted one against the rest, their sums."""
+    losses = list(dict.fromkeys((HINGE, model._guarantees.loss)))
     try:
         _refuse_conditions(model, rows)
-        votes = _votes(model, rows, draws)
+        votes = _binary_votes(model, rows, draws)
     except ValueError as why:
+        names = [*((f"vote, {loss.name} loss", QUADBOOST) for loss in losses)]
+        names += [("margins", DEEPBOOST), ("variance", BERNSTEIN)]
         return [refused(name, source, str(why)) for name, source in names]
-    assumed = (IID, *_assumed(model, votes))
+    assumed = [IID]
+    if getattr(model, "seen_", None) is None:
+        assumed.append("the rows of the fit had no weights (the model has no record of them)")
+    if isinstance(model.ensemble_, RowEnsemble):
+        assumed.append("the columns are the voters' own, fixed before the rows were drawn")
     found = []
-    for loss in dict.fromkeys((HINGE, own)):
-
-        def vote_at(vote: Vote, part: float, loss: Any = loss) -> Terms:
-            return bounds.vote_bound(vote.margins, vote.parts.count, vote.whole, part, loss)
-
+    for loss in losses:
         # but for the root of the norm the others are never smaller than the hinge loss at once or twice the norm
-        at = _summed(votes, vote_at)
-        found.append(proved(f"vote, {loss.name} loss", QUADBOOST, at, delta, assumed, loss is HINGE))
-    found.append(proved("margins", DEEPBOOST, _summed(votes, _deep_at), delta, assumed))
+        at = _summed(votes, partial(BinaryVote.vote_bound, loss=loss))
+        found.append(proved(f"vote, {loss.name} loss", QUADBOOST, at, delta, tuple(assumed), loss is HINGE))
+    found.append(proved("margins", DEEPBOOST, _summed(votes, BinaryVote.deep_bound), delta, tuple(assumed)))
     if any(vote.log_any is None for vote in votes):
         no_count = "M(n) counts labelings of any 2 n rows, and the number of categories or kernels has no bound"
         return [*found, refused("variance", BERNSTEIN, no_count)]
     if len(rows.y) < bounds.FEWEST:
         return [*found, refused("variance", BERNSTEIN, f"it needs {bounds.FEWEST} rows")]
-    return [*found, proved("variance", BERNSTEIN, _summed(votes, _bernstein_at), delta, assumed)]
+    return [*found, proved("variance", BERNSTEIN, _summed(votes, BinaryVote.bernstein_bound), delta, tuple(assumed))]
 
 
-def _own_loss(model: Any) -> Any:
-    """What the algorithm lowers, where it is one of the three."""
-    name = type(model).__name__
-    if name.startswith("Quad"):
-        return LOSSES["quadratic"]
-    return LOSSES["hinge"] if name.startswith(("LP", "RLP", "RQP", "Thinned")) else LOSSES["exponential"]
-
-
-def _deep_at(vote: Vote, part: float) -> Terms:
-    terms = bounds.deep_bound(vote.margins, vote.shares, vote.rungs, part)
-    if len(vote.rungs) > 1:
-        rates = np.array([one.at(part).r for one in vote.rungs])
-        printed = bounds.deep_as_printed(vote.margins, terms["at rho"], vote.shares, rates, part)
-        terms = {**terms, "as printed": printed}
-    return terms
-
-
-def _bernstein_at(vote: Vote, part: float) -> Terms:
-    assert vote.log_any is not None
-    n, parts = len(vote.wrong), vote.parts
-    log_count = bounds.log_votes(2 * n, parts.count, parts.dimension, vote.log_any)
-    return bounds.bernstein_bound(vote.wrong, log_count + bounds.log_sizes(parts.count, parts.dimension), part)
-
-
-def _summed(votes: list[Vote], at: Callable[[Vote, float], Terms]) -> Callable[[float], Terms]:
+def _summed(votes: list[BinaryVote], at: Callable[[BinaryVote, float], Terms]) -> Callable[[float], Terms]:
     """An error is an error of at least one of the binary votes: their bounds add up, each with its part of delta.
 
-    Of very many classes the sum ends where it is vacuous; "at classes" then tells how many it is over.
+    For very many classes the sum ends where it is vacuous; "at classes" is then how many it is over.
     """
 
     def summed(delta: float) -> Terms:
         every: list[Terms] = []
-        so_far = 0.0
+        so_far, more = 0.0, {}
         for vote in votes:
             if len(every) >= CLASSES_SUMMED and so_far >= 1:
-                return {**together(every), "at classes": float(len(every))}
+                more = {"at classes": float(len(every))}
+                break
             every.append(at(vote, delta / len(votes)))
             so_far += bounds.total(every[-1])
-        return together(every)
-
-    def together(every: list[Terms]) -> Terms:
-        names = dict.fromkeys(name for terms in every for name in terms)
-        if len(votes) > 1:
-            names = {name: None for name in names if not name.startswith(("at ", "as "))}
-        return {name: math.fsum(terms.get(name, 0.0) for terms in every) for name in names}
+        names = dict.fromkeys(name for terms in every for name in terms if len(votes) == 1 or bounds.is_summand(name))
+        return {name: math.fsum(terms.get(name, 0.0) for terms in every) for name in names} | more
 
     return summed
 
 
-def _refuse_conditions(model: Any, rows: Rows) -> None:
-    seen: Seen | None = getattr(model, "seen_", None)
-    if rows.weight is not None or (seen is not None and seen.weighted):
-        raise ValueError("the rows have weights, so they are no sample of the rows to come")
+def _refuse_conditions(model: Any, rows: LabelledRows) -> None:
+    refuse_weights(model, rows)
     if getattr(model, "class_weight", None) is not None:
         raise ValueError("class_weight makes the rows another sample than the rows to come")
     if len(model.classes_) < 2:
-        raise ValueError("training knew one class only")
+        raise ValueError("training had one class only")
     foreign = isinstance(model.ensemble_, ForeignEnsemble) and not isinstance(model.ensemble_, RowEnsemble)
     if foreign or not isinstance(model.ensemble_, Ensemble | ForeignEnsemble):
         raise ValueError("foreign voters: nothing bounds how complex they are")
     if len(model.classes_) > 2 and bool(np.any(model.ensemble_.about < 0)):
         raise ValueError("all classes vote at once: only one against the rest is a sum of binary bounds")
-
-
-def _assumed(model: Any, votes: list[Vote]) -> tuple[str, ...]:
-    said = []
-    if getattr(model, "seen_", None) is None:
-        said.append("the rows of the fit had no weights (the model does not know)")
-    if isinstance(model.ensemble_, RowEnsemble):
-        said.append("the columns are the voters' own, fixed before the rows were drawn")
-    return tuple(said)
-
-
-def _votes(model: Any, rows: Rows, draws: int) -> list[Vote]:
-    """One vote, or one per class against the rest."""
-    n, family = len(rows.y), _door(model)._family()
-    rungs = rungs_of(family, n)
-    shape, counted = _shape(model, rows)
-    f = _raw(model, rows)
-    codes = inputs.encode_labels(rows.y, model.classes_, np.ones(n), "train")
-    second = [codes == 1] if len(model.classes_) == 2 else [codes == k for k in range(len(model.classes_))]
-    prices = [rung.complexity(n, shape) for rung in rungs]
-    whole = _drawn(family, rows, shape, draws) if draws else _whole(rungs, n, shape, prices, counted)
-    log_any = None if counted else log_all(rungs, 2 * n, shape)
-    made = []
-    for label, is_second in enumerate(second):
-        parts = parts_of(model.ensemble_, label if len(second) > 1 else -1)
-        _refuse_scales(model)
-        on = places(model.ensemble_, parts.voters, rungs, prices)
-        shares = np.bincount(on, weights=np.abs(parts.steps), minlength=len(rungs))
-        norm = float(shares.sum())
-        votes = f[label] / norm if norm > 0 else np.zeros(n)
-        margins = np.clip(np.where(is_second, votes, -votes), -1.0, 1.0) - ROUNDING
-        wrong = (np.where(is_second, f[label] <= 0, f[label] > 0)).astype(np.float64)
-        each: list[Complexity] = [Counted(price, counted) for price in prices] if len(rungs) > 1 else [whole]
-        made.append(Vote(margins, wrong, parts, shares / max(norm, 1e-300), each, whole, log_any))
-    return made
-
-
-def _raw(model: Any, rows: Rows) -> Floats:
-    """[vote, row] of f."""
-    if hasattr(model, "_votes"):
-        return np.asarray(model._votes(rows.X) / UNITS)
-    return np.atleast_2d(np.asarray(model.decision_function(rows.X)).T)
-
-
-def _refuse_scales(model: Any) -> None:
-    if not isinstance(model.ensemble_, RowEnsemble):
-        return
-    for voter in model.ensemble_.fitted:
+    for voter in model.ensemble_.fitted if isinstance(model.ensemble_, RowEnsemble) else ():
         if isinstance(voter, ColumnVoter) and voter.scale != 1:
             raise ValueError(f"column {voter.column} is divided by its largest size, which the rows decided")
 
 
-def _shape(model: Any, rows: Rows) -> tuple[Shape, bool]:
-    """What the columns are, and whether that was counted on these rows.
+def _binary_votes(model: Any, rows: LabelledRows, draws: int) -> list[BinaryVote]:
+    """One vote, or one per class against the rest."""
+    n, family, ensemble = len(rows.y), reader_of(model)._family(), model.ensemble_
+    classes = classes_of(family, n)
+    shape, counted = Shape(numeric=model.n_features_in_), False
+    if isinstance(ensemble, Ensemble):
+        shape, counted = columns_shape(reader_of(model), rows.table)
+    f = votes_of(model, rows.X)
+    codes = inputs.encode_labels(rows.y, model.classes_, np.ones(n), "train")
+    second = [codes == 1] if len(model.classes_) == 2 else [codes == k for k in range(len(model.classes_))]
+    prices = [one.complexity(n, shape) for one in classes]
+    log_count = log_all(classes, n, shape)
+    whole: Complexity = Counted(sum(prices) if log_count is None else math.sqrt(2 * log_count / n), counted)
+    if draws:
+        whole = _drawn(family, rows, shape, draws)
+    each: list[Complexity] = [Counted(price, counted) for price in prices] if len(classes) > 1 else [whole]
+    log_any = None if counted else log_all(classes, 2 * n, shape)
+    made = []
+    for label, is_second in enumerate(second):
+        parts = parts_of(ensemble, label if len(second) > 1 else -1)
+        in_class = places(ensemble, parts.voters, classes, prices)
+        shares = np.bincount(in_class, weights=np.abs(parts.steps), minlength=len(classes))
+        norm = float(shares.sum())
+        votes = f[label] / norm if norm > 0 else np.zeros(n)
+        margins = np.clip(np.where(is_second, votes, -votes), -1.0, 1.0) - ROUNDING
+        wrong = (np.where(is_second, f[label] <= 0, f[label] > 0)).astype(np.float64)
+        made.append(BinaryVote(margins, wrong, parts, shares / max(norm, 1e-300), each, whole, log_any))
+    return made
 
-    Of numbers nothing is counted: 4 n labelings, missing values or not. Of categories, the levels that are there.
-    """
-    if not isinstance(model.ensemble_, Ensemble):
-        return Shape(numeric=model.n_features_in_), False
-    categories = _door(model).bins_.categories
-    levels = tuple(_levels(rows.table, j, categories[j].is_text) for j in sorted(categories))
-    return Shape(0, model.n_features_in_ - len(levels), levels), bool(levels)
 
-
-def _levels(table: Any, column: int, is_text: bool) -> int:
-    """Distinct categories of a column, with one more for missing values."""
-    if is_text:
-        return len(table.levels(column)) + 1
-    values = table.numbers(0, table.n_rows, [column])[0]
-    return len(np.unique(values[~np.isnan(values)])) + 1
-
-
-def _whole(rungs: list[Rung], n: int, shape: Shape, prices: list[float], counted: bool) -> Complexity:
-    log_count = log_all(rungs, n, shape)
-    if log_count is None:
-        return Counted(sum(prices), counted)
-    return Counted(math.sqrt(2 * log_count / n), counted)
-
-
-def _drawn(family: Any, rows: Rows, shape: Shape, draws: int) -> Complexity:
-    """By Monte Carlo, where the search of the family finds the best voter of the whole rung."""
-    from electorate.inspection.family_complexity import empirical_rademacher
-
+def _drawn(family: Any, rows: LabelledRows, shape: Shape, draws: int) -> Complexity:
+    """By Monte Carlo, where the search of the family finds the best voter of the whole class."""
     if not isinstance(family, Stumps | StumpPool | Columns):
         name = type(family).__name__
         raise ValueError(f"draws={draws} needs Stumps, Pool or Columns: of {name} not all are searched")
@@ -442,12 +375,3 @@ def _drawn(family: Any, rows: Rows, shape: Shape, draws: int) -> Complexity:
     if not found.exact_search:
         raise ValueError("draws needs columns that can be searched exhaustively")
     return Drawn(found.value, len(rows.y), draws)
-
-
-# ---------------------------------------------------------------- medians: regressors
-
-
-def _from_median(model: Any, error: Mistakes, rows: Rows, delta: float, draws: int) -> list[Bound]:
-    from electorate.inspection.median_bounds import median_bounds
-
-    return median_bounds(model, error, rows, delta)

@@ -1,7 +1,7 @@
-"""The families a fitted vote is priced by: fixed before any row is seen, each with a count that can be proved.
+"""The complexity classes of a fitted vote: fixed before any row is seen, each with a count that can be proved.
 
-A family of estimators may be chosen by looking at the rows (the thresholds of a pool); a rung is all that it could have
-been. Every voter is on the cheapest rung that holds it.
+A family of estimators may be chosen by looking at the rows (the thresholds of a pool); a class holds all that it could
+have been. Every voter is in the cheapest class that holds it.
 """
 
 import math
@@ -24,32 +24,68 @@ from electorate.voters.rules import Rules
 from electorate.voters.trees import Stumps, Trees
 from electorate.voters.union import Union
 
-DEEPEST = 62  # of trees: deeper ones have no more questions than any table has rows
-EVERY_LENGTH = 64  # of rules: up to this each length is a rung, from there on each power of two
-Holds = Callable[[Ensemble, int], bool]
+DEEPEST = 62  # of trees: deeper ones have no more splits than any table has rows
+EVERY_LENGTH = 64  # of rules: up to this each length is a class, from there on each power of two
 
 
 @dataclass(frozen=True)
-class Rung:
-    """log_count(n, shape): of the labelings of n rows; r(n): where there is no count. holds(ensemble, voter)."""
+class ComplexityClass:
+    """log_count(n, shape): of the labelings of n rows; None: r(n) is the complexity. holds(ensemble, voter)."""
 
     name: str
     log_count: Callable[[int, Shape], float] | None
-    holds: Holds
-    r: Callable[[int], float] | None = None
+    holds: Callable[[Any, int], bool] = lambda ensemble, voter: True
+    r: Callable[[int], float] = lambda n: math.inf
 
     def complexity(self, n: int, shape: Shape) -> float:
-        if self.r is not None:
-            return self.r(n)
-        assert self.log_count is not None
-        return complexity.massart(n, self.log_count(n, shape))
+        return self.r(n) if self.log_count is None else complexity.massart(n, self.log_count(n, shape))
 
 
-def rungs_of(family: Any, n: int) -> list[Rung]:
-    """ValueError, which says why, for a family whose complexity cannot be proved."""
+def _is_stump(ensemble: Ensemble, voter: int) -> bool:
+    return ensemble.offsets[voter + 1] - ensemble.offsets[voter] <= 3
+
+
+def _is_pair(ensemble: Ensemble, voter: int) -> bool:
+    """At most one split, or three, of which the second and the third are the same."""
+    if _is_stump(ensemble, voter):
+        return True
+    alone = ensemble.only(voter)
+    splits = np.flatnonzero(alone.column != LEAF)
+    if len(splits) != 3:
+        return False
+    tests = [(alone.column[k], alone.threshold[k], alone.missing_left[k]) for k in splits[1:]]
+    sets = [alone.sets[alone.members[k]].tobytes() if alone.members[k] >= 0 else b"" for k in splits[1:]]
+    return tests[0] == tests[1] and sets[0] == sets[1] and bool(np.all(alone.children[0] == splits[1:]))
+
+
+STUMPS = ComplexityClass("stumps", complexity.log_stumps, _is_stump)
+PAIRS = ComplexityClass("paired stumps", complexity.log_paired_stumps, _is_pair)
+TESTS = ComplexityClass("single tests", lambda n, shape: math.log(shape.terms(n) + 2), _is_stump)
+
+
+def trees_class(depth: int) -> ComplexityClass:
+    most = 2 ** min(depth, DEEPEST) - 1
+    return ComplexityClass(
+        f"trees of up to {most} splits",
+        lambda n, shape: complexity.log_trees(n, shape, min(most, n - 1)),
+        lambda ensemble, voter: (ensemble.offsets[voter + 1] - ensemble.offsets[voter]) // 2 <= most,
+    )
+
+
+def rules_class(terms: int) -> ComplexityClass:
+    def holds(ensemble: Any, voter: int) -> bool:
+        rule = monomial(ensemble.only(voter))
+        return rule is not None and len(rule.path) <= terms
+
+    name = f"rules of up to {terms} terms"
+    return ComplexityClass(name, lambda n, shape: complexity.log_rules(n, shape, terms), holds)
+
+
+def classes_of(family: Any, n: int) -> list[ComplexityClass]:
+    """The classes of a family on n rows. ValueError, which gives the reason, if its complexity cannot be proved."""
     if isinstance(family, Union):
-        every = [rung for member in family.families for rung in rungs_of(member, n)]
-        return list({rung.name: rung for rung in every}.values())
+        every = [one for member in family.families for one in classes_of(member, n)]
+        return list({one.name: one for one in every}.values())
     if isinstance(family, Stumps):
         return [STUMPS]
     if isinstance(family, Pool):
@@ -57,95 +93,52 @@ def rungs_of(family: Any, n: int) -> list[Rung]:
     if isinstance(family, PairedStumps):
         return [STUMPS, PAIRS]
     if isinstance(family, Rules):
-        return [_rules(terms) for terms in _lengths(family.max_terms)]
+        most = family.max_terms
+        doubled = [2**k for k in range(EVERY_LENGTH.bit_length(), most.bit_length())]
+        return [rules_class(k) for k in sorted({*range(1, min(most, EVERY_LENGTH) + 1), *doubled, most})]
     if isinstance(family, Trees):
         deepest = math.ceil(math.log2(max(n, 2))) if family.max_depth is None else min(family.max_depth, DEEPEST)
-        return [STUMPS, *(_trees(depth) for depth in range(2, deepest + 1))]
+        return [STUMPS, *(trees_class(depth) for depth in range(2, deepest + 1))]
     if isinstance(family, Columns):
-        return [Rung("columns", lambda n, shape: complexity.log_columns(shape.columns), _always)]
+        return [ComplexityClass("columns", lambda n, shape: complexity.log_columns(shape.columns))]
     if isinstance(family, KernelSections):
-        return [_sections(family)]
+        if family.kernel != "rbf":
+            known = f"k(x, x) of the kernel {family.kernel!r} is known of the rows only"
+            raise ValueError(f"{known}: its voters have no bound")
+        # 1 / sqrt(n) for the unit ball of a kernel with k(x, x) = 1, and as much for the constant voters
+        return [ComplexityClass("kernel sections", None, r=lambda n: 2 / math.sqrt(n))]
     if hasattr(family, "log_count"):
-        return [Rung(type(family).__name__, family.log_count, _always)]
+        return [ComplexityClass(type(family).__name__, family.log_count)]
     raise ValueError(f"nothing bounds how complex {type(family).__name__} voters are: they are foreign")
 
 
-def _lengths(most: int) -> list[int]:
-    """Return the lengths of rules that are rungs of their own, up to the longest."""
-    doubled = [2**k for k in range(EVERY_LENGTH.bit_length(), most.bit_length())]
-    return sorted({*range(1, min(most, EVERY_LENGTH) + 1), *doubled, most})
+def log_all(classes: list[ComplexityClass], n: int, shape: Shape) -> float | None:
+    """The logarithm of the labelings of n rows by all classes together; None where one has no count."""
+    counts = [one.log_count(n, shape) for one in classes if one.log_count is not None]
+    return float(np.logaddexp.reduce(counts)) if len(counts) == len(classes) else None
 
 
-def log_all(rungs: list[Rung], n: int, shape: Shape) -> float | None:
-    """Of the labelings of n rows by all rungs together; None where one has no count."""
-    counts = [rung.log_count(n, shape) for rung in rungs if rung.log_count is not None]
-    return float(np.logaddexp.reduce(counts)) if len(counts) == len(rungs) else None
-
-
-def places(ensemble: Any, voters: list[int], rungs: list[Rung], prices: list[float]) -> NDArray[np.int64]:
-    """The rung of each voter."""
+def places(ensemble: Any, voters: list[int], classes: list[ComplexityClass], prices: list[float]) -> NDArray[np.int64]:
+    """The class of each voter, as a place in the list."""
     order = np.argsort(prices, kind="stable").tolist()
-    found = []
-    for voter in voters:
-        held = [k for k in order if rungs[k].holds(ensemble, voter)]
-        if not held:
-            raise ValueError(f"voter {voter} is of none of the families {[rung.name for rung in rungs]}")
-        found.append(held[0])
+    found = [next((k for k in order if classes[k].holds(ensemble, voter)), -1) for voter in voters]
+    if -1 in found:
+        names = [one.name for one in classes]
+        raise ValueError(f"voter {voters[found.index(-1)]} is in none of the families {names}")
     return np.array(found, dtype=np.int64)
 
 
-# ---------------------------------------------------------------- rungs
+def columns_shape(model: Any, table: Any) -> tuple[Shape, bool]:
+    """What the columns of a table are, and whether that was counted on its rows.
 
-
-def _always(ensemble: Any, voter: int) -> bool:
-    return True
-
-
-def _splits(ensemble: Ensemble, voter: int) -> int:
-    return int(ensemble.offsets[voter + 1] - ensemble.offsets[voter]) // 2
-
-
-def _is_stump(ensemble: Any, voter: int) -> bool:
-    return _splits(ensemble, voter) <= 1
-
-
-def _is_pair(ensemble: Any, voter: int) -> bool:
-    """Three questions, the second and the third the same."""
-    if _is_stump(ensemble, voter):
-        return True
-    alone = ensemble.only(voter)
-    asked = np.flatnonzero(alone.column != LEAF)
-    if len(asked) != 3:
-        return False
-    tests = [(int(alone.column[k]), float(alone.threshold[k]), bool(alone.missing_left[k])) for k in asked[1:]]
-    sets = [alone.sets[alone.members[k]].tobytes() if alone.members[k] >= 0 else b"" for k in asked[1:]]
-    return tests[0] == tests[1] and sets[0] == sets[1] and bool(np.all(alone.children[0] == asked[1:]))
-
-
-STUMPS = Rung("stumps", complexity.log_stumps, _is_stump)
-PAIRS = Rung("paired stumps", complexity.log_paired_stumps, _is_pair)
-TESTS = Rung("single tests", lambda n, shape: math.log(shape.terms(n) + 2), _is_stump)
-
-
-def _trees(depth: int) -> Rung:
-    most = 2 ** min(depth, DEEPEST) - 1
-    return Rung(
-        f"trees of up to {most} questions",
-        lambda n, shape: complexity.log_trees(n, shape, min(most, n - 1)),
-        lambda ensemble, voter: _splits(ensemble, voter) <= most,
-    )
-
-
-def _rules(terms: int) -> Rung:
-    def holds(ensemble: Any, voter: int) -> bool:
-        rule = monomial(ensemble.only(voter))
-        return rule is not None and len(rule.path) <= terms
-
-    return Rung(f"rules of up to {terms} terms", lambda n, shape: complexity.log_rules(n, shape, terms), holds)
-
-
-def _sections(family: KernelSections) -> Rung:
-    """1 / sqrt(n) for the unit ball of a kernel with k(x, x) = 1, and as much for the constant voters."""
-    if family.kernel != "rbf":
-        raise ValueError(f"k(x, x) of the kernel {family.kernel!r} is known of the rows only: its voters have no bound")
-    return Rung("kernel sections", None, _always, lambda n: 2 / math.sqrt(n))
+    For numbers nothing is counted: 4 n labelings, missing values or not. For categories, the levels that are there, and
+    one more for missing values.
+    """
+    levels = []
+    for column, categories in sorted(model.bins_.categories.items()):
+        if categories.is_text:
+            levels.append(len(table.levels(column)) + 1)
+        else:
+            values = table.numbers(0, table.n_rows, [column])[0]
+            levels.append(len(np.unique(values[~np.isnan(values)])) + 1)
+    return Shape(0, model.n_features_in_ - len(levels), tuple(levels)), bool(levels)

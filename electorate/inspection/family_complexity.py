@@ -1,11 +1,11 @@
-"""How complex a family is on a given table: what can be proved, what the papers say, what random labels show.
+"""The complexity of a family on a given table: by a provable count, by the papers, and by random labels.
 
-The bridge between families, which search, and the theory, which does not.
+Families do the search; theory/ does the arithmetic.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,11 @@ from electorate.voters.prices import shape_of
 from electorate.voters.trees import Search
 from electorate.voters.union import is_exhaustive, right_weight
 
+Trial = tuple[Callable[[NDArray[np.int64]], float], int, bool]  # agreement(signs) on n rows, n, whether it is exact
+
 
 @dataclass(frozen=True)
-class Complexity:
+class FamilyComplexity:
     """Bounds on the Rademacher complexity of a family for n rows."""
 
     provable: float  # counted: for certificates
@@ -48,7 +50,7 @@ def complexity_of(family: Any, X: Any, *, max_bins: int | str = 255, categorical
     else:
         bins = _bins(table, model)
         provable = complexity.massart(table.n_rows, family.log_count(table.n_rows, shape_of(bins)))
-    return Complexity(provable, family.published(table.n_rows, table.n_columns))
+    return FamilyComplexity(provable, family.published(table.n_rows, table.n_columns))
 
 
 def empirical_rademacher(
@@ -61,28 +63,13 @@ def empirical_rademacher(
     categorical_features: Any = "from_dtype",
     random_state: int = 0,
 ) -> Estimate:
-    """How well voters of a family can agree with random labels of these rows: their empirical Rademacher complexity.
+    """How well voters of a family can fit random labels of these rows: their empirical Rademacher complexity.
 
-    Exact but for the draw where the family's search is exhaustive; else a lower estimate, and named so.
+    Exact but for the draw where the family's search is exhaustive; else it is named a lower estimate.
     """
     model = AdaBoostClassifier(family, max_bins=max_bins, categorical_features=categorical_features)
-    trial = _by_rows(model, X) if model._by_rows else _by_bins(model, X)
-    return monte_carlo(
-        trial.agreement,
-        trial.n,
-        draws=draws,
-        confidence=confidence,
-        exact_search=trial.exact,
-        seed=random_state,
-    )
-
-
-class Trial(NamedTuple):
-    """agreement(signs): the largest mean of sign times output that the search finds on n rows."""
-
-    agreement: Callable[[NDArray[np.int64]], float]
-    n: int
-    exact: bool
+    agreement, n, exact = _by_rows(model, X) if model._by_rows else _by_bins(model, X)
+    return monte_carlo(agreement, n, draws=draws, confidence=confidence, exact_search=exact, seed=random_state)
 
 
 def _bins(table: Table, model: Any) -> Bins:
@@ -91,35 +78,37 @@ def _bins(table: Table, model: Any) -> Bins:
         return find_bins(table, np.ones(table.n_rows, dtype=np.int64), categorical, model.max_bins, pool)
 
 
+def _first_sums(engine: Any) -> Any:
+    booster = AdaBoost(2)
+    engine.start(booster)
+    return engine.advance(booster, None)
+
+
 def _by_bins(model: Any, X: Any) -> Trial:
     table = inputs.check_table(model, X, reset=True)
-    bins, n = _bins(table, model), table.n_rows
+    bins, n, family = _bins(table, model), table.n_rows, model._family()
 
     def agreement(signs: NDArray[np.int64]) -> float:
-        booster = AdaBoost(2)
         examples = Examples(table, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))
         engine = Threads(examples, bins, ThreadPool(1), 1)
-        engine.start(booster)
-        sums = engine.advance(booster, None)
-        voter = model._family().best(Search(sums, bins, engine.counts().sum(axis=0), engine))
-        return 2 * right_weight(model._family(), voter) / sums.total - 1
+        sums = _first_sums(engine)
+        voter = family.best(Search(sums, bins, engine.counts().sum(axis=0), engine))
+        return 2 * right_weight(family, voter) / sums.total - 1
 
-    return Trial(agreement, n, is_exhaustive(model._family(), bins))
+    return agreement, n, is_exhaustive(family, bins)
 
 
 def _by_rows(model: Any, X: Any) -> Trial:
-    numbers = inputs.check_numbers(model, X, reset=True)
+    numbers, family = inputs.check_numbers(model, X, reset=True), model._family()
     n = len(numbers)
     hearing = Hearing(np.arange(2), "log_odds", type(model).__name__)
     names = [str(j) for j in range(numbers.shape[1])]
 
     def agreement(signs: NDArray[np.int64]) -> float:
-        booster = AdaBoost(2)
         examples = Examples(None, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))  # type: ignore[arg-type]
         engine = Rows(examples, lambda voter: hearing.of(voter, numbers))
-        engine.start(booster)
-        sums = engine.advance(booster, None)
-        found = ByRows(model._family(), numbers, hearing, names).best(Search(sums, None, None, engine))  # type: ignore[arg-type]
+        search = Search(_first_sums(engine), None, None, engine)  # type: ignore[arg-type]
+        found = ByRows(family, numbers, hearing, names).best(search)
         return float(np.mean(signs * found.fitted.outputs(numbers)))
 
-    return Trial(agreement, n, bool(getattr(model._family(), "exhaustive", False)))
+    return agreement, n, bool(getattr(family, "exhaustive", False))

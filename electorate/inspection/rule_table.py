@@ -1,4 +1,4 @@
-"""An ensemble as a list of rules: what each asks, what it says, its weight, and how many rows it covers.
+"""An ensemble as a list of rules: the splits of each, its output, its weight, and how many rows it covers.
 
 A stump or a rule is one line; any other tree has one line per leaf.
 """
@@ -37,24 +37,22 @@ class RuleTable:
 
     def to_text(self) -> str:
         """One line per rule, the weight first."""
-        return "\n".join(self._line(k) for k in range(len(self)))
+        lines = []
+        for _, step, condition, then, otherwise, *coverage in zip(*self.columns.values(), strict=True):
+            rule = f"if {condition}: {then}" if condition else f"always {then}"
+            rule += f", else {otherwise}" if otherwise is not None else ""
+            rule += f"  ({100 * coverage[0]:.1f}% of the weight)" if coverage else ""
+            lines.append(f"{step:+.4f}  {rule}")
+        return "\n".join(lines)
 
-    def _line(self, k: int) -> str:
-        row = {name: column[k] for name, column in self.columns.items()}
-        otherwise = f", else {row['otherwise']}" if row["otherwise"] is not None else ""
-        covers = f"  ({100 * row['coverage']:.1f}% of the weight)" if "coverage" in row else ""
-        rule = f"if {row['rule']}: {row['then']}" if row["rule"] else f"always {row['then']}"
-        return f"{row['step']:+.4f}  {rule}{otherwise}{covers}"
-
-    def __str__(self) -> str:
-        return self.to_text()
+    __str__ = to_text
 
 
 def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTable:
     """The rules of a fitted model of voters over bins.
 
     Missing values are mentioned only where a column had some in training; elsewhere they are with the heavier side, as
-    ``estimators_[k].to_text()`` says.
+    in ``estimators_[k].to_text()``.
 
     Parameters
     ----------
@@ -66,24 +64,22 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     """
     check_is_fitted(model)
     if not isinstance(model.ensemble_, Ensemble):
-        raise TypeError(f"voters of {type(model.estimator_).__name__} ask no questions, so there are no rules to show")
+        raise TypeError(f"voters of {type(model.estimator_).__name__} have no splits, so there are no rules to list")
     table = inputs.check_table(model, X, reset=False) if X is not None else None
     weight = inputs.check_weight(sample_weight, table.n_rows) if table is not None else np.empty(0)
     words = Words(model, brief=True)
-    names = ["voter", "step", "rule", "then", "otherwise"] + (["coverage"] if table is not None else [])
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    for voter in range(model.ensemble_.n_voters):
+    names = ["voter", "step", "rule", "then", "otherwise", *(["coverage"] if table is not None else [])]
+    lines: list[tuple[Any, ...]] = []
+    for voter, step in enumerate(model.ensemble_.steps.tolist()):
         alone = model.ensemble_.only(voter)
         shares = _coverage(model, alone, table, weight) if table is not None else None
-        for leaf, rule, then, otherwise in _lines(words, alone):
-            line: list[Any] = [voter, float(model.ensemble_.steps[voter]), rule, then, otherwise]
-            for name, value in zip(names, line if shares is None else [*line, float(shares[leaf])], strict=True):
-                columns[name].append(value)
-    return RuleTable(columns)
+        for leaf, *texts in _lines(words, alone):
+            lines.append((voter, step, *texts, *([] if shares is None else [float(shares[leaf])])))
+    return RuleTable({name: [line[k] for line in lines] for k, name in enumerate(names)})
 
 
 def _lines(words: Words, alone: Ensemble) -> Iterator[tuple[int, str, str, str | None]]:
-    """Yield (leaf, its rule, what is said there, what is said elsewhere if that is one thing) for each line."""
+    """Yield (leaf, its rule, its output, the output elsewhere if there is only one) for each line."""
     rule = monomial(alone)
     if rule is None:
         for leaf, path in words.leaves(alone):
@@ -95,7 +91,7 @@ def _lines(words: Words, alone: Ensemble) -> Iterator[tuple[int, str, str, str |
 
 
 def _coverage(model: Any, alone: Ensemble, table: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[node]: the share of the weight that ends there, found by a voter that says its leaf's number."""
+    """[node]: the share of the weight that ends there, found by a voter whose output is its leaf's number."""
     parts = {name: getattr(alone, name) for name in Ensemble.__dataclass_fields__}
     numbers = np.arange(len(alone.value), dtype=np.float64)[:, None] / len(alone.value)
     votes = Ensemble(**{**parts, "value": numbers}).votes(table.n_rows, model._reader(table), ThreadPool(1))[0]

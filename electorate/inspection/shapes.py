@@ -1,4 +1,4 @@
-"""What an ensemble looks like from outside: the shape functions of stumps, and how large its trees are.
+"""The shape functions of ensembles of stumps, and the sizes of the trees of an ensemble.
 
 Stumps are additive: f(x) is a constant plus one function of each column. Sums are those of the votes, on their grid.
 """
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.estimators.deepboost import DeepBoostClassifier
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble, tables_of
 from electorate.model.text import column_names
@@ -21,7 +20,7 @@ ROWS_AT_ONCE = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What all stumps on one column say together.
+    """The sum of all stumps on one column.
 
     Attributes
     ----------
@@ -57,16 +56,16 @@ class Shape:
     def weight(self) -> float:
         """How far it can move f."""
         both = np.column_stack([np.atleast_2d(self.values), np.atleast_1d(self.missing)])
-        told = both if self.had_missing else both[:, :-1]
-        return float((told.max(axis=1) - told.min(axis=1)).max())
+        used = both if self.had_missing else both[:, :-1]
+        return float((used.max(axis=1) - used.min(axis=1)).max())
 
 
 def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
-    """The constant, and the shape function of every column that some stump asks about, the weightiest first.
+    """The constant, and the shape function of every column that some stump tests, the weightiest first.
 
     Parameters
     ----------
-    model : a fitted classifier whose voters ask at most one question each
+    model : a fitted classifier whose voters have at most one question each
 
     Examples
     --------
@@ -77,18 +76,21 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
     >>> bool(shapes[0].name in X.columns)
     True
     """
-    ensemble = _stumps(model)
-    names = column_names(model)
-    roots = ensemble.offsets[:-1]
-    alone = ensemble.column[roots] == LEAF
-    constant = ensemble.units[roots[alone]].sum(axis=0) / UNITS
+    check_is_fitted(model)
+    ensemble = getattr(model, "ensemble_", None)
+    if not isinstance(ensemble, Ensemble) or not hasattr(model, "classes_"):
+        raise TypeError(f"{type(model).__name__} has no shape functions: give a classifier of stumps")
+    if np.diff(ensemble.offsets).max(initial=0) > 3:
+        raise ValueError("a voter has more than one question: only stumps have one function per column")
+    names, roots = column_names(model), ensemble.offsets[:-1]
+    constant = ensemble.units[roots[ensemble.column[roots] == LEAF]].sum(axis=0) / UNITS
     if not ensemble.fits_tables(0):
         raise ValueError(
             f"The shape functions of {len(ensemble.cells.columns)} columns for {ensemble.n_outputs} classes would take "
             "far more memory than the model: use rule_table, or decision_function."
         )
-    used = ensemble.cells.columns.tolist()
-    shapes = [_shape(model, ensemble, j, names[j], table) for j, table in zip(used, tables_of(ensemble), strict=True)]
+    parts = zip(ensemble.cells.columns.tolist(), ensemble.cells.edges, tables_of(ensemble), strict=True)
+    shapes = [_shape(model, column, names[column], edges, table) for column, edges, table in parts]
     return np.asarray(constant), sorted(shapes, key=lambda shape: -shape.weight)
 
 
@@ -121,34 +123,18 @@ def deciles_of(model: Any, X: Any, shapes: list[Shape]) -> dict[int, Floats]:
 def tree_sizes(model: Any) -> NDArray[np.int64]:
     """The nodes of every distinct voter, leaves among them."""
     check_is_fitted(model)
-    ensemble = model._merged() if isinstance(model, DeepBoostClassifier) else getattr(model, "ensemble_", None)
+    ensemble = model._merged() if hasattr(model, "_merged") else getattr(model, "ensemble_", None)
     if not isinstance(ensemble, Ensemble):
-        raise TypeError(f"the voters of {type(model).__name__} are no trees of ours: their sizes are not known")
+        raise TypeError(f"the voters of {type(model).__name__} are not electorate's trees: their sizes are not known")
     return np.diff(ensemble.offsets)
 
 
-def _stumps(model: Any) -> Ensemble:
-    check_is_fitted(model)
-    ensemble = getattr(model, "ensemble_", None)
-    if not isinstance(ensemble, Ensemble) or not hasattr(model, "classes_"):
-        raise TypeError(f"{type(model).__name__} has no shape functions: give a classifier of stumps")
-    deep = int(np.diff(ensemble.offsets).max(initial=0))
-    if deep > 3:
-        raise ValueError("a voter asks more than one question: only stumps have one function per column")
-    return ensemble
-
-
-def _shape(model: Any, ensemble: Ensemble, column: int, name: str, table: NDArray[np.int64]) -> Shape:
-    """table: [output, cell] of what all stumps on the column say, the last cell for missing values."""
-    known = model.bins_.categories.get(column)
-    if known is None:
-        levels = None
-        place = int(np.searchsorted(ensemble.cells.columns, column))
-        edges, cells = ensemble.cells.edges[place], table.shape[1] - 1
-    else:
+def _shape(model: Any, column: int, name: str, edges: Floats, table: NDArray[np.int64]) -> Shape:
+    """table: [output, cell], the sum of all stumps on the column, the last cell for missing values."""
+    levels, cells, known = None, table.shape[1] - 1, model.bins_.categories.get(column)
+    if known is not None:
         levels = [*known.levels.tolist(), *(["(others)"] if known.rest else [])]
         edges, cells = np.empty(0), len(levels)
-    values = table / UNITS
-    values = values[0] if len(values) == 1 else values
-    missing = values[..., -1]
-    return Shape(column, name, edges, levels, values[..., :cells], missing, bool(model.bins_.has_missing[column]))
+    values = table / UNITS if len(table) > 1 else table[0] / UNITS
+    has_missing = bool(model.bins_.has_missing[column])
+    return Shape(column, name, edges, levels, values[..., :cells], values[..., -1], has_missing)

@@ -1,4 +1,4 @@
-"""What each column adds to the decision of each row: exact Shapley values of ensembles of trees.
+"""What each column adds to the decision of each row: exact Shapley values for ensembles of trees.
 
 Interventional values, with respect to background rows z: the value of a set S of columns is the decision of a row that
 takes the columns in S from x and the others from z, averaged over z. Lundberg et al., "From local explanations to
@@ -20,7 +20,7 @@ from electorate.model.text import column_names
 from electorate.threads import ThreadPool
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+Path = list[tuple[int, bool]]  # nodes, and whether the path goes left there
 MOST_COLUMNS = 63  # on the way to one leaf: they are the bits of a pattern
 
 
@@ -101,11 +101,15 @@ def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
     values = np.zeros((ensemble.n_outputs, rows.shape[1], ensemble.n_columns))
     for voter in range(ensemble.n_voters):
         _add_voter(ensemble, voter, rows, others, values)
-    slope, start = _scale(model, ensemble.n_outputs)
+    # the decision is an affine function of the votes f, class by class: its slopes, and its values at f = 0
+    votes = np.zeros((ensemble.n_outputs, 2), dtype=np.int64)
+    votes[:, 1] = UNITS
+    at = np.asarray(model._decision(votes, float(np.abs(model.steps_).sum())), dtype=np.float64).reshape(2, -1)
+    slope, start = at[1] - at[0], at[0]
     values *= slope[:, None, None]
     read = model._reader(model._check_rows(X if background is None else background, reset=False))
-    base = slope * (_mean_votes(ensemble, others.shape[1], read) / UNITS) + start
-    names = column_names(model)
+    mean_votes = np.asarray(ensemble.votes(others.shape[1], read, ThreadPool(1)).mean(axis=1))
+    base, names = slope * (mean_votes / UNITS) + start, column_names(model)
     return Contributions(values[0], float(base[0]), names) if len(values) == 1 else Contributions(values, base, names)
 
 
@@ -115,41 +119,26 @@ def _block(model: Any, X: Any) -> Floats:
     return np.asarray(model._reader(table)(0, table.n_rows))
 
 
-def _mean_votes(ensemble: Ensemble, n_rows: int, read: Any) -> Floats:
-    return np.asarray(ensemble.votes(n_rows, read, ThreadPool(1)).mean(axis=1))
-
-
-def _scale(model: Any, n_outputs: int) -> tuple[Floats, Floats]:
-    """The decision is an affine function of the votes f, class by class: its slopes, and its values at f = 0."""
-    votes = np.zeros((n_outputs, 2), dtype=np.int64)
-    votes[:, 1] = UNITS
-    at = np.asarray(model._decision(votes, float(np.abs(model.steps_).sum())), dtype=np.float64).reshape(2, -1)
-    return at[1] - at[0], at[0]
-
-
-# ---------------------------------------------------------------- one voter
-
-
 def _add_voter(ensemble: Ensemble, voter: int, rows: Floats, others: Floats, values: Floats) -> None:
     """Adds the Shapley values of one voter to values[output, row, column]."""
     for leaf, path in _paths(ensemble, voter):
-        said = ensemble.units[leaf] / UNITS
-        if not path or not np.any(said):
+        outputs = ensemble.units[leaf] / UNITS
+        if not path or not np.any(outputs):
             continue
         columns = sorted({int(ensemble.column[node]) for node, _ in path})
         if len(columns) > MOST_COLUMNS:
-            raise ValueError(f"a tree asks about {len(columns)} columns in a row; contributions takes {MOST_COLUMNS}")
+            raise ValueError(f"a tree tests {len(columns)} columns in a row; contributions takes {MOST_COLUMNS}")
         mine, place = np.unique(_patterns(ensemble, path, columns, rows), return_inverse=True)
         theirs, count = np.unique(_patterns(ensemble, path, columns, others), return_counts=True)
         shares = _leaf_shares(mine, theirs, count / others.shape[1], len(columns))
-        for output in np.flatnonzero(said).tolist():
-            values[output][:, columns] += said[output] * shares[place.ravel()]
+        for output in np.flatnonzero(outputs).tolist():
+            values[output][:, columns] += outputs[output] * shares[place.ravel()]
 
 
-def _paths(ensemble: Ensemble, voter: int) -> Iterator[tuple[int, list[tuple[int, bool]]]]:
+def _paths(ensemble: Ensemble, voter: int) -> Iterator[tuple[int, Path]]:
     """Every leaf of a voter, with the nodes on its path and whether the path goes left there."""
     root = int(ensemble.offsets[voter])
-    waiting: list[tuple[int, list[tuple[int, bool]]]] = [(root, [])]
+    waiting: list[tuple[int, Path]] = [(root, [])]
     while waiting:
         node, path = waiting.pop()
         if ensemble.column[node] == LEAF:
@@ -159,27 +148,20 @@ def _paths(ensemble: Ensemble, voter: int) -> Iterator[tuple[int, list[tuple[int
         waiting += [(left, [*path, (node, True)]), (right, [*path, (node, False)])]
 
 
-def _patterns(
-    ensemble: Ensemble, path: list[tuple[int, bool]], columns: list[int], block: Floats
-) -> NDArray[np.uint64]:
-    """Of each row, a bit for each column: whether its value passes all tests of that column on the path."""
-    patterns = np.zeros(block.shape[1], dtype=np.uint64)
-    for bit, column in enumerate(columns):
-        passes = np.ones(block.shape[1], dtype=np.bool_)
-        for node, left in path:
-            if ensemble.column[node] == column:
-                passes &= _goes_left(ensemble, node, block[column]) == left
-        patterns |= passes.astype(np.uint64) << np.uint64(bit)
-    return patterns
-
-
-def _goes_left(ensemble: Ensemble, node: int, x: Floats) -> Bools:
-    missing = np.isnan(x)
-    if ensemble.members[node] >= 0:
-        left = ensemble.sets[ensemble.members[node]][np.where(missing, 0, x).astype(np.int64)]
-    else:
-        left = x <= ensemble.threshold[node]
-    return np.where(missing, ensemble.missing_left[node], left)
+def _patterns(ensemble: Ensemble, path: Path, columns: list[int], block: Floats) -> NDArray[np.uint64]:
+    """For each row, a bit for each column: whether its value passes all tests of that column on the path."""
+    passes = np.ones((len(columns), block.shape[1]), dtype=np.bool_)
+    for node, goes_left in path:
+        x = block[ensemble.column[node]]
+        missing = np.isnan(x)
+        if ensemble.members[node] >= 0:
+            left = ensemble.sets[ensemble.members[node]][np.where(missing, 0, x).astype(np.int64)]
+        else:
+            left = x <= ensemble.threshold[node]
+        left = np.where(missing, ensemble.missing_left[node], left)
+        passes[columns.index(ensemble.column[node])] &= left == goes_left
+    bits = np.arange(len(columns), dtype=np.uint64)[:, None]
+    return np.bitwise_or.reduce(passes.astype(np.uint64) << bits, axis=0)
 
 
 def _leaf_shares(mine: NDArray[np.uint64], theirs: NDArray[np.uint64], weight: Floats, n_columns: int) -> Floats:

@@ -192,9 +192,34 @@ def bin_arrays(bins: Bins, columns: NDArray[Any]) -> Arrays:
 
 
 def load(path: Any, families: Sequence[type] = ()) -> Any:
-    """Read a model that `save` wrote. A damaged or hostile file raises `ModelFormatError`; nothing is executed.
+    """Read a model that `save` wrote.
 
-    families: classes of voters that are not electorate's own; a file names them, and only those given here are made.
+    A damaged or hostile file raises `ModelFormatError`; nothing in a file is executed.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    families : sequence of classes, default=()
+        Classes of voters that are not part of electorate. A file names them, and only those given here are
+        created.
+
+    Returns
+    -------
+    estimator
+        The fitted model, of the class that was saved.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, load
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=5).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model"))
+    ...     load(os.path.join(folder, "model")).digest_ == model.digest_
+    True
     """
     contents = modelfile.read(path)
     with parts.blaming(contents):

@@ -112,7 +112,7 @@ def _check_moves(model: Any, counted: NDArray[Any]) -> None:
 
 def _check_errors(model: Any, label: Numbers) -> None:
     """Where every round has its training error, training can only resume if all rounds of the model have one."""
-    if not model._knows_errors or not len(label):
+    if not model._records_errors or not len(label):
         return
     expect("train_error" in model.history_, "the history has no column 'train_error'")
     for run in np.unique(model.moves_.label).tolist():

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import modelfile
-from electorate.data.arrow_table import ArrowTable
 from electorate.data.bins import reader
-from electorate.data.table import read_table, refuse_infinite
+from electorate.data.table import ArrowTable, read_table, refuse_infinite
 from electorate.model import decisions
 from electorate.model import file_parts as parts
 from electorate.model.byte_votes import voting

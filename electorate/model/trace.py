@@ -23,8 +23,8 @@ MEDIAN_COLUMNS = (
 class GrowingArray:
     """An array that grows at its end. Its buffer doubles when it is full."""
 
-    def __init__(self, dtype: Any, fill: Any = 0) -> None:
-        self.buffer: NDArray[Any] = np.empty(0, dtype=dtype)
+    def __init__(self, dtype: Any, fill: Any = 0, shape: tuple[int, ...] = ()) -> None:
+        self.buffer: NDArray[Any] = np.empty((0, *shape), dtype=dtype)
         self.fill = fill
         self.n = 0
 
@@ -35,7 +35,7 @@ class GrowingArray:
     def resize(self, n: int) -> None:
         """Set the length; new entries hold the fill value."""
         if n > len(self.buffer):
-            buffer = np.empty(max(64, 2 * n), dtype=self.buffer.dtype)
+            buffer = np.empty((max(64, 2 * n), *self.buffer.shape[1:]), dtype=self.buffer.dtype)
             buffer[: self.n] = self.values
             self.buffer = buffer
         self.buffer[self.n : n] = self.fill
@@ -60,16 +60,17 @@ class Trace:
     done : bool
         Whether the run has ended, so that `kept` ends at the best round.
 
-    columns: of history that there are even without a round.
+    columns: of history that there are even without a round. n_details: numbers of the method's own about each move.
     """
 
-    def __init__(self, columns: Sequence[str] = ()) -> None:
+    def __init__(self, columns: Sequence[str] = (), n_details: int = 0) -> None:
         self.n_rounds = 0
         self.stop_reason = "n_estimators"
         self.best_round: int | None = None
         self.done = False
         self._round, self._voter = GrowingArray(np.int64), GrowingArray(np.int64)
         self._weight = GrowingArray(np.float64)
+        self._details = GrowingArray(np.float64, 0, (n_details,))
         self._history: dict[str, GrowingArray] = {}
         for name in columns:
             self._column(name)
@@ -83,16 +84,23 @@ class Trace:
             self._round.extend((self.n_rounds,))
             self._voter.extend((voter,))
             self._weight.extend((weight,))
+        self._details.resize(self._round.n)
         for name, value in row.items():
             self.note(name, value)
         for column in self._history.values():
             column.resize(self.n_rounds)
 
-    def add_rounds(self, rounds: Any, voters: Any, weights: Any, history: Mapping[str, NDArray[Any]]) -> None:
-        """Add a batch: per move its round, voter and new weight; per round an entry of each column."""
+    def add_rounds(
+        self, rounds: Any, voters: Any, weights: Any, history: Mapping[str, Any], details: Any = None
+    ) -> None:
+        """Add a batch: per move its round, voter, new weight and details; per round an entry of each column."""
         self._round.extend(rounds)
         self._voter.extend(voters)
         self._weight.extend(weights)
+        if details is None:
+            self._details.resize(self._round.n)
+        else:
+            self._details.extend(details)
         before = self.n_rounds
         self.n_rounds += max(map(len, history.values()), default=0)
         for name, values in history.items():
@@ -121,6 +129,7 @@ class Trace:
             column.extend(values)
         self._weight.n = 0
         self._weight.extend(weights)
+        self._details.resize(len(weights))
 
     # ------------------------------------------------------------ reading
 
@@ -138,6 +147,11 @@ class Trace:
     def weights(self) -> NDArray[np.float64]:
         """[move]: the weight of its voter after it."""
         return self._weight.values
+
+    @property
+    def details(self) -> NDArray[np.float64]:
+        """[move, number]: numbers of the method's own about each move, which it needs to resume."""
+        return self._details.values
 
     def moves_of(self, round: int) -> list[Move]:
         low, high = np.searchsorted(self.rounds, [round, round + 1]).tolist()
@@ -161,18 +175,18 @@ class Trace:
 
     def cut(self, rounds: int) -> "Trace":
         """A copy with the first rounds only."""
-        shorter = Trace()
+        shorter = Trace(n_details=self.details.shape[1])
         n = int(np.searchsorted(self.rounds, rounds, side="right"))
         rounds = min(rounds, self.n_rounds)
         history = {name: values[:rounds] for name, values in self.history.items()}
-        shorter.add_rounds(self.rounds[:n], self.voters[:n], self.weights[:n], history)
+        shorter.add_rounds(self.rounds[:n], self.voters[:n], self.weights[:n], history, self.details[:n])
         shorter.stop_reason, shorter.best_round, shorter.done = self.stop_reason, self.best_round, self.done
         return shorter
 
     def forget_after(self, rounds: int) -> None:
         """Drop later rounds in place."""
         n = int(np.searchsorted(self.rounds, rounds, side="right"))
-        self._round.n = self._voter.n = self._weight.n = n
+        self._round.n = self._voter.n = self._weight.n = self._details.n = n
         self.n_rounds = rounds
         for column in self._history.values():
             column.n = min(column.n, rounds)

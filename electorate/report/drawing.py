@@ -1,11 +1,11 @@
-"""What all pictures share: axes, lines that differ without colour, and texts of strangers shown as they are.
+"""What all displays share: axes, line styles that differ without colour, and escaped texts.
 
-matplotlib is imported here, when something is drawn, and nowhere else.
+matplotlib is imported only here, when something is drawn.
 """
 
 from collections.abc import Iterable
 from itertools import cycle
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from electorate.escape import literal
 
 Floats = NDArray[np.float64]
-# Colours that the colour-blind can tell apart, each with dashes of its own: in grey the dashes remain.
+# Colours for the colour-blind, each with its own dashes, which remain in grey.
 LINES: list[tuple[str, Any]] = [
     ("#000000", "-"),
     ("#0072B2", (0, (6, 2))),
@@ -27,12 +27,37 @@ SHADES = ("0.25", "0.85", "0.65", "0.95", "0.75", "0.55")
 LONGEST = 40  # characters of a name
 
 
-def axes(who: Any, ax: Any = None) -> Any:
-    """The axes given, or new ones. who: the display, for the message where matplotlib is not there."""
-    return pyplot(who).subplots(figsize=(5.6, 3.8), layout="constrained")[1] if ax is None else ax
+class Display:
+    """Base class of displays with one picture: subclasses define `_draw`, which draws into `ax_`."""
+
+    ax_: Any
+    figure_: Any
+    lines_: list[Any]
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw into axes, or into new ones."""
+        self.ax_ = pyplot(self).subplots(figsize=(5.6, 3.8), layout="constrained")[1] if ax is None else ax
+        self.figure_ = self.ax_.figure
+        self.lines_ = []
+        self._draw(self.ax_)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
+
+    def _draw_curves(self, curves: Iterable[tuple[str, Any, Any]], drawstyle: str = "default") -> None:
+        """Curves (name, x, y), each with a line style of its own."""
+        for (name, x, y), style in zip(curves, lines(), strict=False):
+            self.lines_ += self.ax_.plot(x, y, drawstyle=drawstyle, label=named(name), **style)
+
+    def _draw_bound(self, x: Floats, bound: Floats) -> None:
+        """What is proved about the training rows, everything above it shaded."""
+        self.lines_ += self.ax_.plot(x, bound, color="0.5", linewidth=1, label="bound (training)")
+        self.ax_.fill_between(x, bound, 1.0, color="0.93", linewidth=0)
 
 
 def pyplot(who: Any) -> Any:
+    """matplotlib's pyplot; ImportError with the name of the display where it is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -41,26 +66,40 @@ def pyplot(who: Any) -> Any:
     return plt
 
 
+def panels(who: Any, n: int, columns: int, width: float) -> list[Any]:
+    """n axes of a new figure, in rows of so many columns, each so wide."""
+    rows = -(-n // columns)
+    size = (width * columns, 2.5 * rows)
+    grid = pyplot(who).subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)[1].ravel().tolist()
+    for panel in grid[n:]:
+        panel.remove()
+    return list(grid[:n])
+
+
+def check_test_rows(X_test: Any, y_test: Any) -> None:
+    if (X_test is None) != (y_test is None):
+        raise ValueError("Pass X_test and y_test together.")
+
+
 def plain(text: object, longest: int = LONGEST) -> str:
-    """A text of a stranger for a picture: matplotlib must not take a $ in it for mathematics."""
+    """Untrusted text for a picture, escaped: matplotlib must not read a $ in it as mathematics."""
     return literal(text, longest).replace("$", r"\$")
 
 
 def named(text: object) -> str:
     """For a legend, which would leave out a name that begins with an underscore."""
-    shown = plain(text)
-    return f" {shown}" if shown.startswith("_") else shown
+    name = plain(text)
+    return f" {name}" if name.startswith("_") else name
 
 
 def lines() -> Iterable[dict[str, Any]]:
-    """Line styles, one after another, for ever."""
+    """An endless sequence of line styles."""
     return ({"color": color, "linestyle": dashes, "linewidth": 1.6} for color, dashes in cycle(LINES))
 
 
 def finish(ax: Any, x: str, y: str, legend: str | None = "best") -> None:
-    """Labels, no box around, and the legend where asked for."""
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
+    """Sets labels, removes the box, and adds the legend if there is one."""
+    ax.set(xlabel=x, ylabel=y)
     ax.spines[["top", "right"]].set_visible(False)
     if legend is not None:
         ax.legend(loc=legend, frameon=False, fontsize="small", handlelength=3.2)

@@ -1,4 +1,4 @@
-"""Pictures of margins: the margin graph with its bound and that of the Bayes rule, and margins of several models.
+"""Displays of margins: margin graphs with bounds and those of the Bayes rule, margins of several models, robust errors.
 
 Figures 2, 5 and 6 of the AdaBoost_R paper, and Figure 4 of the DeepBoost paper, are such pictures.
 """
@@ -9,14 +9,26 @@ from typing import Any, Self
 import numpy as np
 
 from electorate.inspection.margins import margins
-from electorate.report.drawing import SHADES, Floats, axes, finish, lines, named, plain, pyplot
+from electorate.report.drawing import SHADES, Display, Floats, check_test_rows, finish, lines, named, panels, plain
 from electorate.theory.margins import Graph, Margins
 
 MARGIN = {"normalised": "normalised margin", "logistic": "logistic margin", "award": "average award"}
 BINS = 24
+POINTS = 81  # values of rho
 
 
-class MarginDisplay:
+class MarginPicture(Display):
+    """The axes of margin graphs: from -1 to 1, with a thin line at 0, where right and wrong meet."""
+
+    def _finish_margins(self, graphs: Mapping[str, Any]) -> None:
+        self.ax_.axvline(0.0, color="0.8", linewidth=0.8, zorder=0)
+        self.ax_.set(xlim=(-1.02, 1.02), ylim=(-0.02, 1.02))
+        kinds = {graph.kind for graph in graphs.values() if isinstance(graph, Margins)}
+        what = MARGIN[kinds.pop()] if len(kinds) == 1 else "margin"
+        finish(self.ax_, f"{what}, theta", "share of rows up to theta", "upper left")
+
+
+class MarginDisplay(MarginPicture):
     """The margin graph: the share of rows with a margin of at most theta, against theta.
 
     Parameters
@@ -41,10 +53,6 @@ class MarginDisplay:
     ['Bayes rule', 'training']
     """
 
-    ax_: Any
-    figure_: Any
-    lines_: list[Any]
-
     def __init__(self, graphs: Mapping[str, Graph], bound: tuple[Floats, Floats] | None = None) -> None:
         if not graphs:
             raise ValueError("no margins to draw: give at least one")
@@ -65,12 +73,11 @@ class MarginDisplay:
         bayes: Graph | None = None,
         ax: Any = None,
     ) -> Self:
-        """Of the rows a model was fitted to, with their bound where training proves one, and of test rows.
+        """Of the training rows of a model, with their bound where training proves one, and of test rows.
 
         bayes: the margins of the Bayes rule, where they are known.
         """
-        if (X_test is None) != (y_test is None):
-            raise ValueError("X_test and y_test come together: one was given without the other")
+        check_test_rows(X_test, y_test)
         training = margins(estimator, X, y, kind=kind, sample_weight=sample_weight)
         graphs: dict[str, Graph] = {"training": training}
         if X_test is not None:
@@ -80,23 +87,16 @@ class MarginDisplay:
         proved = None if isinstance(training.proof, str) else training.bound_curve()
         return cls(graphs, proved).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw into axes, or into new ones."""
-        self.ax_ = axes(self, ax)
-        self.figure_ = self.ax_.figure
-        self.lines_ = []
+    def _draw(self, ax: Any) -> None:
         for (name, graph), style in zip(self.graphs.items(), lines(), strict=False):
-            theta, error = graph.curve()
             steps = "steps-post" if isinstance(graph, Margins) else "default"
-            self.lines_ += self.ax_.plot(theta, error, drawstyle=steps, label=named(name), **style)
+            self.lines_ += ax.plot(*graph.curve(), drawstyle=steps, label=named(name), **style)
         if self.bound is not None:
-            self.lines_ += self.ax_.plot(*self.bound, color="0.5", linewidth=1, label="bound (training)")
-            self.ax_.fill_between(*self.bound, 1.0, color="0.93", linewidth=0)
-        _of_margins(self.ax_, self.graphs)
-        return self
+            self._draw_bound(*self.bound)
+        self._finish_margins(self.graphs)
 
 
-class CumulativeMarginsDisplay:
+class CumulativeMarginsDisplay(MarginPicture):
     """Margins of several models on the same rows: Figure 4 of the DeepBoost paper.
 
     Parameters
@@ -109,9 +109,7 @@ class CumulativeMarginsDisplay:
     axes_ : list, after ``plot_panels``
     """
 
-    ax_: Any
     axes_: list[Any]
-    figure_: Any
 
     def __init__(self, margins: Mapping[str, Margins]) -> None:
         if not margins:
@@ -125,45 +123,89 @@ class CumulativeMarginsDisplay:
         """Of the same rows under several models."""
         return cls({name: margins(model, X, y, kind=kind) for name, model in estimators.items()}).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def _draw(self, ax: Any) -> None:
         """Only the cumulative margins, in one picture."""
-        self.ax_ = axes(self, ax)
-        self.figure_ = self.ax_.figure
-        for (name, found), style in zip(self.margins.items(), lines(), strict=False):
-            self.ax_.plot(*found.curve(), drawstyle="steps-post", label=named(name), **style)
-        _of_margins(self.ax_, self.margins)
-        return self
+        self._draw_curves([(name, *found.curve()) for name, found in self.margins.items()], "steps-post")
+        self._finish_margins(self.margins)
 
     def plot_panels(self) -> Self:
         """As in the paper: a panel with the distribution of each model, and one with all, cumulative."""
-        n = len(self.margins) + 1
-        rows = -(-n // 2)
-        figure, grid = pyplot(self).subplots(rows, 2, figsize=(7.2, 2.5 * rows), layout="constrained", squeeze=False)
-        panels = grid.ravel().tolist()
+        *single, last = self.axes_ = panels(self, len(self.margins) + 1, 2, 3.6)
         edges = np.linspace(min(-1.0, min(found.minimum for found in self.margins.values())), 1.0, BINS + 1)
+        look = {"color": SHADES[0], "edgecolor": "white"}
         most = 0.0
-        for panel, (name, found) in zip(panels, self.margins.items(), strict=False):
-            shares = panel.hist(
-                found.values, edges, weights=found.weights / found.weights.sum(), color=SHADES[0], edgecolor="white"
-            )[0]
+        for panel, (name, found) in zip(single, self.margins.items(), strict=True):
+            shares = panel.hist(found.values, edges, weights=found.weights / found.weights.sum(), **look)[0]
             most = max(most, float(shares.max()))
             panel.set_title(plain(name), fontsize="medium")
             finish(panel, MARGIN[found.kind], "share of rows", None)
-        for panel in panels[: n - 1]:
+        for panel in single:
             panel.set_ylim(0, 1.05 * most)
-        for panel in panels[n:]:
-            panel.remove()
-        self.plot(panels[n - 1])
-        self.axes_ = panels[:n]
-        self.figure_ = figure
-        return self
+        return self.plot(last)
 
 
-def _of_margins(ax: Any, graphs: Mapping[str, Any]) -> None:
-    """From -1 to 1 in both ways; a thin line where right and wrong meet."""
-    ax.axvline(0.0, color="0.8", linewidth=0.8, zorder=0)
-    ax.set_xlim(-1.02, 1.02)
-    ax.set_ylim(-0.02, 1.02)
-    kinds = {graph.kind for graph in graphs.values() if isinstance(graph, Margins)}
-    what = MARGIN[kinds.pop()] if len(kinds) == 1 else "margin"
-    finish(ax, f"{what}, theta", "share of rows up to theta", "upper left")
+class RobustErrorDisplay(Display):
+    """The share of rows on which a median vote is not rho-robust eps-precise, against rho.
+
+    L^(rho) of eq. 9 of the LocMedBoost paper.
+
+    Parameters
+    ----------
+    rho : ndarray
+    errors : mapping of names to arrays with one number per rho
+    bound : ndarray, optional
+        What Theorem 1 proves about the training rows, at every rho; it is not about test rows.
+
+    Attributes
+    ----------
+    ax_, figure_, lines_ : after ``plot``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from electorate import MedBoostRegressor, RobustErrorDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> display = RobustErrorDisplay.from_estimator(MedBoostRegressor(n_estimators=20).fit(X, y), X, y)
+    >>> bool((display.errors["training"] <= display.bound + 1e-9).all())
+    True
+    """
+
+    def __init__(self, rho: Any, errors: Mapping[str, Any], bound: Any = None) -> None:
+        self.rho: Floats = np.asarray(rho, dtype=np.float64)
+        self.errors = {name: np.asarray(found, dtype=np.float64) for name, found in errors.items()}
+        self.bound = None if bound is None else np.asarray(bound, dtype=np.float64)
+        for name, found in (*self.errors.items(), ("bound", self.bound)):
+            if found is not None and found.shape != self.rho.shape:
+                raise ValueError(f"{name!r} has {found.size} numbers for {self.rho.size} values of rho")
+        if not self.errors:
+            raise ValueError("no errors to draw: give at least one")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        X_test: Any = None,
+        y_test: Any = None,
+        sample_weight: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Of the rows that a MedBoostRegressor was fitted to, with the bound, and of test rows."""
+        check_test_rows(X_test, y_test)
+        rho = np.linspace(-1.0, 1.0, POINTS)
+        errors = {"training": [estimator.robust_error(X, y, at, sample_weight) for at in rho]}
+        if X_test is not None:
+            errors["test"] = [estimator.robust_error(X_test, y_test, at) for at in rho]
+        bounds = estimator.error_bounds(rho)
+        bound = np.minimum(1.0, bounds[:, -1]) if bounds.shape[-1] else np.ones(len(rho))
+        return cls(rho, errors, bound).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        self._draw_curves([(name, self.rho, found) for name, found in self.errors.items()], "steps-post")
+        if self.bound is not None:
+            self._draw_bound(self.rho, self.bound)
+        ax.axvline(0.0, color="0.8", linewidth=0.8, zorder=0)
+        ax.set_ylim(-0.02, 1.02)
+        finish(ax, "rho", "robust error", "upper left")

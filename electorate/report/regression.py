@@ -1,6 +1,6 @@
-"""Pictures of a vote by weighted median: voters with their quantiles (the LocMedBoost paper's Figure 2), and intervals.
+"""Displays of a weighted median: voters with their quantiles (the LocMedBoost paper's Figure 2), and intervals.
 
-Both are drawn along one number. Lines differ by dashes, so that they survive a grey printer.
+Both are drawn along one number. Lines differ by dashes, which remain in grey.
 """
 
 from typing import Any, Self
@@ -10,14 +10,15 @@ import numpy as np
 
 from electorate.grid import UNITS
 from electorate.model.median import Votes
-from electorate.report.drawing import Floats, axes, finish, plain, pyplot
+from electorate.report.drawing import Display, Floats, finish, plain, pyplot
 
+Target = tuple[float, float, float] | None  # x, y, eps
 POINTS = 200  # along a feature
 MOST_VOTERS = 40  # drawn
 
 
-class QuantilesDisplay:
-    """What voters say along a number, the median of the vote f_0+, and its quantiles f_rho- and f_rho+.
+class QuantilesDisplay(Display):
+    """The outputs of voters along a number, the median of the vote f_0+, and its quantiles f_rho- and f_rho+.
 
     Parameters
     ----------
@@ -35,30 +36,17 @@ class QuantilesDisplay:
     ax_, figure_ : after ``plot``
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(
-        self,
-        x: Any,
-        said: Any,
-        low: Any,
-        middle: Any,
-        high: Any,
-        *,
-        rho: float,
-        target: tuple[float, float, float] | None = None,
-        name: str = "x",
+        self, x: Any, said: Any, low: Any, middle: Any, high: Any, *, rho: float, target: Target = None, name: str = "x"
     ) -> None:
-        self.x, self.said = np.asarray(x, dtype=np.float64), np.asarray(said, dtype=np.float64)
-        self.low, self.middle, self.high = (np.asarray(one, dtype=np.float64) for one in (low, middle, high))
-        self.rho = rho
-        self.target = target
-        self.name = name
+        self.x, self.said, self.low, self.middle, self.high = (
+            np.asarray(one, dtype=np.float64) for one in (x, said, low, middle, high)
+        )
+        self.rho, self.target, self.name = rho, target, name
 
     @classmethod
     def from_voters(cls, x: Any, said: Any, steps: Any = None, *, rho: float, **more: Any) -> Self:
-        """Of voters that are always sure, from what they say; steps: their weights, else equal."""
+        """Of voters with the confidence 1, from their outputs; steps: their weights, else equal."""
         said = np.ascontiguousarray(said, dtype=np.float64)
         weights = np.ones(said.shape[1]) if steps is None else np.asarray(steps, dtype=np.float64)
         units = np.rint(weights / weights.sum() * UNITS).astype(np.int64)[None]
@@ -74,22 +62,18 @@ class QuantilesDisplay:
         low, high = estimator.predict_interval(rows, rho=rho)
         return cls(grid, said, low, estimator.predict(rows), high, rho=rho, name=name).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw into axes, or into new ones."""
-        self.ax_ = axes(self, ax)
-        self.figure_ = self.ax_.figure
-        voters = self.ax_.plot(self.x, self.said, color="0.75", linewidth=0.8)
+    def _draw(self, ax: Any) -> None:
+        voters = ax.plot(self.x, self.said, color="0.75", linewidth=0.8)
         voters[0].set_label("voters")
         black = {"color": "black", "linewidth": 1.8}
-        self.ax_.plot(self.x, self.high, linestyle=(0, (6, 2)), label=f"f_rho+, rho = {self.rho:g}", **black)
-        self.ax_.plot(self.x, self.middle, color="black", linewidth=2.4, label="f_0+, the median")
-        self.ax_.plot(self.x, self.low, linestyle=(0, (1.5, 1.5)), label="f_rho-", **black)
+        ax.plot(self.x, self.high, linestyle=(0, (6, 2)), label=f"f_rho+, rho = {self.rho:g}", **black)
+        ax.plot(self.x, self.middle, color="black", linewidth=2.4, label="f_0+, the median")
+        ax.plot(self.x, self.low, linestyle=(0, (1.5, 1.5)), label="f_rho-", **black)
         if self.target is not None:
             at, y, eps = self.target
             bar = {"fmt": "o", "color": "black", "capsize": 6, "markersize": 6, "markerfacecolor": "white"}
-            self.ax_.errorbar(at, y, yerr=eps, label="y, y - eps to y + eps", zorder=4, **bar)
-        finish(self.ax_, plain(self.name), "what is said", "best")
-        return self
+            ax.errorbar(at, y, yerr=eps, label="y, y - eps to y + eps", zorder=4, **bar)
+        finish(ax, plain(self.name), "output", "best")
 
 
 def figure_2() -> Any:
@@ -112,7 +96,7 @@ def figure_2() -> Any:
     return figure
 
 
-class IntervalDisplay:
+class IntervalDisplay(Display):
     """The median of a vote and an interval along one feature.
 
     Parameters
@@ -140,18 +124,13 @@ class IntervalDisplay:
     True
     """
 
-    ax_: Any
-    figure_: Any
-
     def __init__(
         self, grid: Any, predicted: Any, low: Any, high: Any, *, said: str, name: str, rows: Any = None
     ) -> None:
         self.grid, self.predicted, self.low, self.high = (
             np.asarray(one, dtype=np.float64) for one in (grid, predicted, low, high)
         )
-        self.said = said
-        self.name = name
-        self.rows = rows
+        self.said, self.name, self.rows = said, name, rows
 
     @classmethod
     def from_estimator(
@@ -170,7 +149,7 @@ class IntervalDisplay:
         Parameters
         ----------
         X : array-like or dataframe
-            Rows that say where the features lie: numbers stand at their median, others at their commonest value.
+            Rows that show where the features lie: numbers stand at their median, others at their commonest value.
         feature : position or name of a column of numbers
         y : array-like, optional
             Targets of X, drawn as points; these rows differ in the other features too.
@@ -184,20 +163,17 @@ class IntervalDisplay:
         rows = None if y is None else (values, np.asarray(y, dtype=np.float64))
         return cls(grid, estimator.predict(at), low, high, said=said, name=name, rows=rows).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw into axes, or into new ones. Infinite ends are left out."""
-        self.ax_ = axes(self, ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Any) -> None:
+        """Infinite ends are left out."""
         if self.rows is not None:
-            self.ax_.plot(*self.rows, linestyle="", marker=".", markersize=3, color="0.6", label="rows", zorder=1)
+            ax.plot(*self.rows, linestyle="", marker=".", markersize=3, color="0.6", label="rows", zorder=1)
         known = np.isfinite(self.low) & np.isfinite(self.high)
         low, high = (np.where(known, end, np.nan) for end in (self.low, self.high))
-        self.ax_.fill_between(self.grid, low, high, color="0.85", linewidth=0, label=self.said, zorder=0)
+        ax.fill_between(self.grid, low, high, color="0.85", linewidth=0, label=self.said, zorder=0)
         for end in (low, high):
-            self.ax_.plot(self.grid, end, color="0.35", linewidth=0.9, zorder=2)
-        self.ax_.plot(self.grid, self.predicted, color="black", linewidth=1.9, label="median of the vote", zorder=3)
-        finish(self.ax_, plain(self.name), "target", "best")
-        return self
+            ax.plot(self.grid, end, color="0.35", linewidth=0.9, zorder=2)
+        ax.plot(self.grid, self.predicted, color="black", linewidth=1.9, label="median of the vote", zorder=3)
+        finish(ax, plain(self.name), "target", "best")
 
 
 # ---------------------------------------------------------------- rows along a feature
@@ -210,7 +186,7 @@ def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
         if isinstance(feature, str):
             raise ValueError(f"feature={feature!r} names a column, and X has no names: give its position")
         table = np.asarray(X, dtype=np.float64)
-        grid = points(table[:, feature], feature)
+        grid = _points(table[:, feature], feature)
         rows = np.repeat(np.nanmedian(table, axis=0)[None], POINTS, axis=0)
         rows[:, feature] = grid
         return grid, rows, table[:, feature], f"x{feature}"
@@ -220,20 +196,19 @@ def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
     if not frame[name].dtype.is_numeric():
         raise ValueError(f"feature={name!r} holds no numbers: intervals are drawn along numbers")
     values = frame[name].cast(nw.Float64).to_numpy()
-    grid = points(values, name)
-    one = frame.head(1).select([middle(frame[column]) for column in frame.columns])
-    number = nw.new_series(name, grid, nw.Float64, backend=frame.implementation)
-    return grid, nw.concat([one] * POINTS).with_columns(number).to_native(), values, name
+    grid, backend = _points(values, name), frame.implementation
+    middle = []  # of every column: the median of numbers, else the commonest value
+    for column in (frame[one] for one in frame.columns):
+        if column.dtype.is_numeric():
+            middle.append(nw.new_series(column.name, [column.median()], nw.Float64, backend=backend))
+        else:
+            middle.append(column.drop_nulls().mode(keep="all").head(1))
+    number = nw.new_series(name, grid, nw.Float64, backend=backend)
+    rows = nw.concat([frame.head(1).select(middle)] * POINTS).with_columns(number).to_native()
+    return grid, rows, values, name
 
 
-def middle(column: Any) -> Any:
-    """The median of numbers, else the commonest value, as a series of one."""
-    if column.dtype.is_numeric():
-        return nw.new_series(column.name, [column.median()], nw.Float64, backend=column.implementation)
-    return column.drop_nulls().mode(keep="all").head(1)
-
-
-def points(values: Floats, feature: int | str) -> Floats:
+def _points(values: Floats, feature: int | str) -> Floats:
     known = values[np.isfinite(values)]
     if not len(known) or known.min() == known.max():
         raise ValueError(f"feature={feature!r} has fewer than two values: there is nothing to draw along")

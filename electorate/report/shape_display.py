@@ -1,4 +1,4 @@
-"""Shape functions of stump ensembles: what each column adds to the vote, with categories and missing values.
+"""The display of shape functions of stump ensembles: what each column adds to the vote.
 
 The sum of all of them, and the constant, is the decision of the model.
 """
@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from electorate.inspection.shapes import Shape, deciles_of, shape_functions, shape_parts
-from electorate.report.drawing import SHADES, finish, plain, pyplot
+from electorate.report.drawing import SHADES, finish, panels, plain
 
 WIDTH = 14  # characters of a category
 MANY = 12  # categories that are shown, the strongest
@@ -46,7 +46,7 @@ class ShapeDisplay:
 
     def __init__(self, shapes: Sequence[Shape], about: int = 0, deciles: Mapping[int, Any] | None = None) -> None:
         if not shapes:
-            raise ValueError("no column to draw: no stump asks about any of them")
+            raise ValueError("no column to draw: no stump tests any of them")
         self.shapes = list(shapes)
         self.about = about
         self.deciles = dict(deciles or {})
@@ -57,66 +57,48 @@ class ShapeDisplay:
     ) -> Self:
         """Of a fitted model of stumps: these columns, or those that matter most.
 
-        X: rows to judge that by; those columns matter whose part of the vote differs most from row to row, and the
+        X: rows that decide what matters; those columns matter whose part of the vote differs most from row to row. The
         deciles of the rows are marked. Without rows, those that can move the vote farthest.
         label: of more than two classes, the one whose votes are drawn.
         """
-        about = _place(estimator, label)
-        shapes, deciles = _with_rows(estimator, X, about) if X is not None else (shape_functions(estimator)[1], {})
-        return cls(_named_ones(shapes, columns) if columns is not None else shapes[:most], about, deciles).plot()
+        about, deciles = _place(estimator, label), {}
+        if X is None:
+            shapes = shape_functions(estimator)[1]
+        else:
+            shapes, added = shape_parts(estimator, X)
+            added = added if added.ndim == 2 else added[about]
+            deciles = deciles_of(estimator, X, shapes)
+            shapes = [shapes[k] for k in np.argsort(-added.std(axis=0), kind="stable").tolist()]
+        if columns is None:
+            return cls(shapes[:most], about, deciles).plot()
+        by_name = {shape.name: shape for shape in shapes}
+        for name in columns:
+            if name not in by_name:
+                raise ValueError(f"columns: no stump tests {name!r}")
+        return cls([by_name[name] for name in columns], about, deciles).plot()
 
     def plot(self, axes: Sequence[Any] | None = None) -> Self:
         """Draw into one axes per column, or into a new figure."""
         n = len(self.shapes)
-        axes = self._panels(n) if axes is None else axes
+        axes = panels(self, n, min(n, 3), 3.0) if axes is None else axes
         if len(axes) != n:
             raise ValueError(f"axes: {len(axes)} were given for {n} columns")
         self.axes_ = list(axes)
         self.figure_ = self.axes_[0].figure
         for place, (panel, shape) in enumerate(zip(self.axes_, self.shapes, strict=True)):
-            self._draw(panel, shape, place)
+            values = shape.values if shape.values.ndim == 1 else shape.values[self.about]
+            if shape.levels is None:
+                _staircase(panel, shape, values, self.deciles.get(shape.column))
+            else:
+                _bars(panel, shape, values)
+            if shape.had_missing:
+                missing = float(shape.missing if np.ndim(shape.missing) == 0 else shape.missing[self.about])
+                panel.axhline(missing, color="0.4", linestyle=(0, (2, 2)), linewidth=1.2, label="missing")
+                panel.legend(loc="best", frameon=False, fontsize="x-small")
+            panel.axhline(0.0, color="0.85", linewidth=0.8, zorder=0)
+            finish(panel, plain(shape.name, 28), "added to f" if place == 0 else "", None)
+            panel.tick_params(labelsize="small")
         return self
-
-    def _panels(self, n: int) -> list[Any]:
-        wide = min(n, 3)
-        rows = -(-n // wide)
-        size = (3.0 * wide, 2.5 * rows)
-        panels = (
-            pyplot(self).subplots(rows, wide, figsize=size, layout="constrained", squeeze=False)[1].ravel().tolist()
-        )
-        for panel in panels[n:]:
-            panel.remove()
-        return list(panels[:n])
-
-    def _draw(self, panel: Any, shape: Shape, place: int) -> None:
-        values = shape.values if shape.values.ndim == 1 else shape.values[self.about]
-        missing = float(shape.missing if np.ndim(shape.missing) == 0 else shape.missing[self.about])
-        if shape.levels is None:
-            _staircase(panel, shape, values, self.deciles.get(shape.column))
-        else:
-            _bars(panel, shape, values)
-        if shape.had_missing:
-            panel.axhline(missing, color="0.4", linestyle=(0, (2, 2)), linewidth=1.2, label="missing")
-            panel.legend(loc="best", frameon=False, fontsize="x-small")
-        panel.axhline(0.0, color="0.85", linewidth=0.8, zorder=0)
-        finish(panel, plain(shape.name, 28), "added to f" if place == 0 else "", None)
-        panel.tick_params(labelsize="small")
-
-
-def _with_rows(model: Any, X: Any, about: int) -> tuple[list[Shape], dict[int, Any]]:
-    """The shapes, that which differs most between the rows first, and the deciles of numeric columns."""
-    shapes, added = shape_parts(model, X)
-    added = added if added.ndim == 2 else added[about]
-    order = np.argsort(-added.std(axis=0), kind="stable").tolist()
-    return [shapes[k] for k in order], deciles_of(model, X, shapes)
-
-
-def _named_ones(shapes: list[Shape], names: Sequence[str]) -> list[Shape]:
-    by_name = {shape.name: shape for shape in shapes}
-    for name in names:
-        if name not in by_name:
-            raise ValueError(f"columns: no stump asks about {name!r}")
-    return [by_name[name] for name in names]
 
 
 def _staircase(panel: Any, shape: Shape, values: Any, deciles: Any) -> None:
@@ -148,10 +130,10 @@ def _place(model: Any, label: Any) -> int:
     known = model.classes_.tolist()
     if len(known) == 2:
         if label is not None:
-            raise ValueError("label is for more than two classes: with two, f speaks for the second")
+            raise ValueError("label is for more than two classes: with two, f is for the second")
         return 0
     if label is None:
-        raise ValueError(f"label: of the classes {', '.join(map(repr, known[:6]))}, say whose votes to draw")
+        raise ValueError(f"label: of the classes {', '.join(map(repr, known[:6]))}, give the one whose votes to draw")
     if label not in known:
         raise ValueError(f"label={label!r} is not among the classes of the model")
     return int(known.index(label))

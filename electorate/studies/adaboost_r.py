@@ -6,19 +6,17 @@ are drawn (300, as in the paper); which rounds the paper drew is not said: we sh
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules, staged_margins
 from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6, Bits, LEDEven
-from electorate.studies.request import Request
+from electorate.studies.request import Floats, Request, markdown_table
 from electorate.theory.margins import Margins
 
-Floats = NDArray[np.float64]
 Progress = Callable[[str], None]
 BAYES = "Bayes rule"
 ALGORITHMS: dict[str, Callable[..., Any]] = {
@@ -79,9 +77,8 @@ class MarginStudy:
         """A panel for each rate and number of rounds."""
         shape = len(self.plan.rounds), len(self.plan.rates)
         size = 1.9 * shape[1] + 0.8, 1.8 * shape[0] + 0.7
-        figure, grid = pyplot(self).subplots(
-            *shape, figsize=size, sharex=True, sharey=True, layout="constrained", squeeze=False
-        )
+        look = {"sharex": True, "sharey": True, "layout": "constrained", "squeeze": False}
+        figure, grid = pyplot(self).subplots(*shape, figsize=size, **look)
         for row, rounds in enumerate(self.plan.rounds):
             for column, rate in enumerate(self.plan.rates):
                 self._panel(grid[row][column], rate, rounds)
@@ -90,8 +87,8 @@ class MarginStudy:
             panel.set_title(f"noise {rate:.0%}", fontsize="medium")
         figure.supxlabel("theta", fontsize="medium")
         handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False, fontsize="small",
-                      handlelength=3.2)  # fmt: skip
+        where = {"loc": "outside upper center", "ncols": 4, "frameon": False}
+        figure.legend(handles, labels, fontsize="small", handlelength=3.2, **where)
         self.figure_ = figure
         return self
 
@@ -100,10 +97,7 @@ class MarginStudy:
         for (name, graph), style in zip(graphs.items(), lines(), strict=False):
             panel.plot(*graph.curve(), drawstyle="steps-post", label=name, **{**style, "linewidth": 1.3})
         panel.axvline(0.0, color="0.85", linewidth=0.8, zorder=0)
-        panel.set_xlim(-1.03, 1.03)
-        panel.set_ylim(-0.03, 1.03)
-        panel.set_xticks([-1, 0, 1])
-        panel.set_yticks([0, 0.5, 1])
+        panel.set(xlim=(-1.03, 1.03), ylim=(-0.03, 1.03), xticks=[-1, 0, 1], yticks=[0, 0.5, 1])
         panel.spines[["top", "right"]].set_visible(False)
 
     def facts(self) -> Iterator[dict[str, Any]]:
@@ -124,24 +118,17 @@ class MarginStudy:
 
     def text(self) -> str:
         """The facts as a table in Markdown, and how often the paper's claim holds here."""
-        facts = list(self.facts())
-        head = list(facts[0])
-        rows = [[_cell(name, value) for name, value in fact.items()] for fact in facts]
-        lines_ = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-        cells = len(self.test)
-        return "\n".join(
-            [*lines_, "", f"Left of 0 the graph of {OURS} has the least area in {self.wins()} of {cells}."]
-        )
+        facts = [{**fact, "noise": f"{fact['noise']:.0%}"} for fact in self.facts()]
+        rows = [[f"{x:.4f}" if isinstance(x, float) else x for x in fact.values()] for fact in facts]
+        count = f"Left of 0 the graph of {OURS} has the least area in {self.wins()} of {len(self.test)}."
+        return "\n".join([*markdown_table(" | ".join(facts[0]), rows), "", count])
 
     def wins(self) -> int:
-        """In how many panels AdaBoost_R is sure of the wrong label the least: the area left of 0."""
+        """In how many panels AdaBoost_R has the least area left of 0, where margins are those of wrong labels."""
         return sum(min(graphs, key=lambda name: left_area(graphs[name])) == OURS for graphs in self.test.values())
 
 
-DOMAINS: dict[str, Callable[[float], Bits]] = {
-    "LEDeven": lambda rate: LEDEven(noise=rate),
-    "XD6": lambda rate: XD6(noise=rate),
-}
+DOMAINS: dict[str, Callable[..., Bits]] = {"LEDeven": LEDEven, "XD6": XD6}
 
 
 def figure_5(plan: Plan = PAPER, progress: Progress | None = None) -> MarginStudy:
@@ -151,7 +138,7 @@ def figure_5(plan: Plan = PAPER, progress: Progress | None = None) -> MarginStud
     ----------
     plan : Plan
     progress : callable, optional
-        Is told a line after each algorithm.
+        Called with a line of text after each algorithm.
 
     Returns
     -------
@@ -170,14 +157,14 @@ def run(domain: str, plan: Plan, progress: Progress | None = None) -> MarginStud
     """The graphs of every rate and algorithm, not drawn yet."""
     study = MarginStudy(domain, plan)
     for rate in plan.rates:
-        problem = DOMAINS[domain](rate)
+        problem = DOMAINS[domain](noise=rate)
         study.bayes[rate] = problem.bayes_margins()
         for name in ALGORITHMS:
             seeds = range(plan.seed, plan.seed + plan.repeats)
             samples = [one_fit(name, problem, plan, seed) for seed in seeds]
             for place, rounds in enumerate(plan.rounds):
-                for kept, part in ((study.training, 0), (study.test, 1)):
-                    kept.setdefault((rate, rounds), {})[name] = together([sample[place][part] for sample in samples])
+                for graphs, part in ((study.training, 0), (study.test, 1)):
+                    graphs.setdefault((rate, rounds), {})[name] = together([sample[place][part] for sample in samples])
             if progress is not None:
                 progress(f"{domain}, noise {rate:.0%}: {name} done")
     return study
@@ -203,24 +190,19 @@ def whole_law(problem: Bits) -> tuple[Any, Any, Floats]:
 
 def _at(stages: Iterator[Margins], rounds: tuple[int, ...]) -> list[Margins]:
     """The stages after these rounds; where a model ended before, its last."""
-    found: dict[int, Margins] = {}
-    last: Margins | None = None
-    for number, last in zip(count(1), stages, strict=False):
-        if number in rounds:
-            found[number] = last
-    assert last is not None
-    return [found.get(number, last) for number in rounds]
+    every = list(stages)
+    return [every[min(number, len(every)) - 1] for number in rounds]
 
 
 def together(parts: list[Margins]) -> Margins:
     """The average of graphs: of each the same weight."""
-    weights = [part.weights / part.weights.sum() for part in parts]
-    joined = [np.concatenate(columns) for columns in zip(*((p.values, p.scores) for p in parts), strict=True)]
-    return Margins(joined[0], np.concatenate(weights), joined[1], "logistic", "it is an average over samples")
+    weights = np.concatenate([part.weights / part.weights.sum() for part in parts])
+    values, scores = np.concatenate([p.values for p in parts]), np.concatenate([p.scores for p in parts])
+    return Margins(values, weights, scores, "logistic", "it is an average over samples")
 
 
 def left_area(graph: Margins) -> float:
-    """Under the graph from -1 to 0: how sure a model is of wrong labels, the mean of max(0, -margin)."""
+    """Under the graph from -1 to 0, where labels are wrong: the mean of max(0, -margin)."""
     return float(np.average(np.maximum(0.0, -graph.values), weights=graph.weights))
 
 
@@ -239,53 +221,33 @@ def distance(one: Margins, other: Margins) -> float:
     return float(apart @ np.diff(at))
 
 
-def _cell(name: str, value: Any) -> str:
-    if name == "noise":
-        return f"{value:.0%}"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
-
-
 # ---------------------------------------------------------------- all curves, not only those that were drawn
 
 
 def sweep(plan: Plan, terms: Sequence[int] = (2, 3, 4, 5, 6), progress: Progress | None = None) -> list[dict[str, Any]]:
     """The facts of both domains for rules of these sizes: each sample apart. Half an hour for the paper's range."""
     found = []
-    for seed in range(plan.seed, plan.seed + plan.repeats):
-        for r in terms:
-            for domain in DOMAINS:
-                study = run(domain, replace(plan, max_terms=r, seed=seed, repeats=1))
-                found += [{"domain": domain, "r": r, "seed": seed, **fact} for fact in study.facts()]
-                if progress is not None:
-                    progress(f"sample {seed}, r = {r}: {domain} done")
+    for seed, r, domain in product(range(plan.seed, plan.seed + plan.repeats), terms, DOMAINS):
+        study = run(domain, replace(plan, max_terms=r, seed=seed, repeats=1))
+        found += [{"domain": domain, "r": r, "seed": seed, **fact} for fact in study.facts()]
+        if progress is not None:
+            progress(f"sample {seed}, r = {r}: {domain} done")
     return found
 
 
 def claims(facts: list[dict[str, Any]]) -> str:
     """What the paper says of "a majority of curves", counted: a table in Markdown, a line for each domain and r."""
-    head = [
-        "domain",
-        "r",
-        "curves",
-        "least area left of 0",
-        "lowest for theta <= 0",
-        "least test error",
-        "real fits fastest",
-    ]
-    lines_ = [f"| {' | '.join(head)} |", "|---|---:|" + "---:|" * (len(head) - 2)]
+    rows = []
     for domain, r in sorted({(fact["domain"], fact["r"]) for fact in facts}):
         mine = [fact for fact in facts if (fact["domain"], fact["r"]) == (domain, r)]
         ours = [fact for fact in mine if fact["algorithm"] == OURS]
-        left, error = _firsts(mine, "area left of 0"), _firsts(mine, "test error")
-        fits = _firsts(mine, "training error")
-        cells = [
-            f"{left.count(OURS) / len(left):.0%}",
-            f"{np.mean([fact['lowest'] for fact in ours]):.0%}",
-            f"{error.count(OURS) / len(error):.0%}",
-            f"{fits.count('real AdaBoost') / len(fits):.0%}",
-        ]
-        lines_.append(f"| {domain} | {r} | {len(ours)} | {' | '.join(cells)} |")
-    return "\n".join(lines_)
+        left, error = _firsts(mine, "area left of 0").count(OURS), _firsts(mine, "test error").count(OURS)
+        fits = _firsts(mine, "training error").count("real AdaBoost")
+        curves, below = len(ours), np.mean([fact["lowest"] for fact in ours])
+        shares = (left / curves, below, error / curves, fits / curves)
+        rows.append([domain, r, curves, *(f"{share:.0%}" for share in shares)])
+    head = "domain | r | curves | least area left of 0 | lowest for theta <= 0 | least test error | real fits fastest"
+    return "\n".join(markdown_table(head, rows, "lrrrrrr"))
 
 
 def _firsts(facts: list[dict[str, Any]], what: str) -> list[str]:
@@ -300,20 +262,12 @@ def _firsts(facts: list[dict[str, Any]], what: str) -> list[str]:
 
 def reproduce(request: Request) -> str:
     """For `electorate reproduce adaboost_r --figure N`: the picture goes to the folder, the table is returned."""
-    number = int(request.what.split()[-1])
-    make = {5: figure_5, 6: figure_6}[number]
+    make = {5: figure_5, 6: figure_6}[request.number]
     study = make(QUICK if request.quick else replace(PAPER, repeats=5))
-    request.out.mkdir(parents=True, exist_ok=True)
-    picture = request.out / f"figure-{number}.png"
-    study.figure_.savefig(picture, dpi=110)
+    picture = request.save(study.figure_)
     quick = " A quick run: few rows and rounds." if request.quick else ""
-    return "\n".join(
-        [
-            f"# AdaBoost_R, Figure {number}: {study.domain}",
-            "",
-            f"Rules of at most {study.plan.max_terms} tests, {study.plan.repeats} sample(s) of {study.plan.rows} rows; "
-            f"margins by eq. 9; the test graphs are exact. The picture: {picture.name}.{quick}",
-            "",
-            study.text(),
-        ]
+    text = (
+        f"Rules of at most {study.plan.max_terms} tests, {study.plan.repeats} sample(s) of {study.plan.rows} rows; "
+        f"margins by eq. 9; the test graphs are exact. The picture: {picture}.{quick}"
     )
+    return "\n".join([f"# AdaBoost_R, Figure {request.number}: {study.domain}", "", text, "", study.text()])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from electorate import AdaBoostClassifier, CumulativeMarginsDisplay, DeepBoostClassifier, Trees, TreeSizesDisplay
-from electorate.studies.request import Request
+from electorate.studies.request import Request, markdown_table
 
 NEEDS_DATA = ("figure 3", "figure 4")
 OFFERS = {
@@ -67,25 +67,17 @@ def figure_4(folder: Path, plan: Plan = PAPER) -> CumulativeMarginsDisplay:
 
 def reproduce(request: Request) -> str:
     """For `electorate reproduce deepboost --figure N`: the picture goes to the folder, its numbers are returned."""
-    number, plan = int(request.what.split()[-1]), QUICK if request.quick else PAPER
-    display: Any = {3: figure_3, 4: figure_4}[number](request.data, plan)
-    request.out.mkdir(parents=True, exist_ok=True)
-    display.figure_.savefig(request.out / f"figure-{number}.png", dpi=110)
-    said = _sizes(display) if number == 3 else _margins(display)
-    return "\n".join(
-        [f"# DeepBoost, Figure {number}: ionosphere", "", f"{plan}; the subset and prices are ours.", "", *said]
-    )
-
-
-def _sizes(display: TreeSizesDisplay) -> list[str]:
-    sizes, counts = np.unique(display.sizes["DeepBoost"], return_counts=True)
-    pairs = zip(sizes.tolist(), counts.tolist(), strict=True)
-    return ["| nodes | trees |", "|---:|---:|", *(f"| {size} | {count} |" for size, count in pairs)]
-
-
-def _margins(display: CumulativeMarginsDisplay) -> list[str]:
-    lines = ["| algorithm | minimum | 10% | median | mean |", "|---|---:|---:|---:|---:|"]
-    for name, found in display.margins.items():
-        numbers = (found.minimum, found.quantile(0.1), found.quantile(0.5), found.mean)
-        lines.append(f"| {name} | " + " | ".join(f"{number:.4f}" for number in numbers) + " |")
-    return lines
+    plan = QUICK if request.quick else PAPER
+    if request.number == 3:
+        sizes = figure_3(request.data, plan)
+        request.save(sizes.figure_)
+        nodes, trees = np.unique(sizes.sizes["DeepBoost"], return_counts=True)
+        table = markdown_table("nodes | trees", zip(nodes, trees, strict=True), "rr")
+    else:
+        margins = figure_4(request.data, plan)
+        request.save(margins.figure_)
+        numbers = {n: (m.minimum, m.quantile(0.1), m.quantile(0.5), m.mean) for n, m in margins.margins.items()}
+        lines = [[name, *(f"{number:.4f}" for number in found)] for name, found in numbers.items()]
+        table = markdown_table("algorithm | minimum | 10% | median | mean", lines, "lrrrr")
+    title = f"# DeepBoost, Figure {request.number}: ionosphere"
+    return "\n".join([title, "", f"{plan}; the subset and prices are ours.", "", *table])

@@ -1,4 +1,4 @@
-"""The LocMedBoost paper's theorems as experiments: robust training error, minimum margin, generalisation.
+"""The theorems of the LocMedBoost paper as experiments: robust training error, minimum margin, generalisation.
 
 `electorate reproduce locmedboost --theorem N`; `python -m electorate.studies.locmedboost --out PAGE` makes all of them.
 The paper has no experiments of its own. Errors on regression problems: electorate/studies/medboost.py.
@@ -8,22 +8,21 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
+from sklearn.datasets import make_friedman1
 from sklearn.tree import DecisionTreeRegressor
 
 from electorate import Columns, LocMedBoostRegressor, MedBoostRegressor, RegressionTrees
 from electorate.studies.medboost import Part, read, typical
-from electorate.studies.request import Lines, Request
+from electorate.studies.request import Floats, Lines, Request, markdown_table
 
-Floats = NDArray[np.float64]
 OFFERS = {
     "theorem 1": "the robust training error and its bound, the product of E_rho, for every rho and round",
     "theorem 2": "rounds until the minimum margin is near the largest possible one, and the bound on them",
@@ -40,24 +39,16 @@ LINK = "Errors of MedBoost on regression problems, beside other algorithms: `ben
 class Plan:
     """Sizes of the experiments. rows: per set; voters: of the finite set; sizes: training rows for Theorem 3."""
 
-    sets: tuple[str, ...]
-    rows: int
-    rounds: int
-    rhos: int
-    voters: int
-    nus: tuple[float, ...]
-    sizes: tuple[int, ...]
+    sets: tuple[str, ...] = ("boston_housing", "auto_mpg", "concrete", "friedman1", "friedman3")
+    rows: int = 200
+    rounds: int = 100
+    rhos: int = 11
+    voters: int = 60
+    nus: tuple[float, ...] = (0.2, 0.1)
+    sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
 
 
-FULL = Plan(
-    ("boston_housing", "auto_mpg", "concrete", "friedman1", "friedman3"),
-    rows=200,
-    rounds=100,
-    rhos=11,
-    voters=60,
-    nus=(0.2, 0.1),
-    sizes=(1_000, 10_000, 100_000),
-)
+FULL = Plan()
 QUICK = Plan(("friedman1",), rows=60, rounds=20, rhos=9, voters=12, nus=(0.4,), sizes=(200,))
 
 
@@ -67,41 +58,38 @@ QUICK = Plan(("friedman1",), rows=60, rounds=20, rhos=9, voters=12, nus=(0.4,), 
 def some_rows(name: str, folder: Path, n: int, seed: int = 0) -> tuple[Part, Part]:
     """Return n rows to fit and n others, on which the voters of a finite set are fitted."""
     data = read(name, folder, seed)
+    n = min(n, len(data.y) // 2)
     order = np.random.default_rng(seed).permutation(len(data.y))
-    n = min(n, len(order) // 2)
-    first, second = order[:n], order[n : 2 * n]
-    return Part(data.X[first], data.y[first]), Part(data.X[second], data.y[second])
+    first, second = (Part(data.X[rows], data.y[rows]) for rows in (order[:n], order[n : 2 * n]))
+    return first, second
 
 
 def trees(rows: Part, n_voters: int, seed: int = 0) -> list[DecisionTreeRegressor]:
     """Return trees of depth 1 to 4, each fitted to rows drawn with replacement."""
     rng = np.random.default_rng(seed)
-    fitted = []
-    for k in range(n_voters):
-        drawn = rng.integers(0, len(rows.y), len(rows.y))
-        tree = DecisionTreeRegressor(max_depth=1 + k % 4, random_state=k)
-        fitted.append(tree.fit(np.nan_to_num(rows.X[drawn]), rows.y[drawn]))
-    return fitted
+    drawn = [rng.integers(0, len(rows.y), len(rows.y)) for _ in range(n_voters)]
+    models = [DecisionTreeRegressor(max_depth=1 + k % 4, random_state=k) for k in range(n_voters)]
+    return [model.fit(np.nan_to_num(rows.X[d]), rows.y[d]) for model, d in zip(models, drawn, strict=True)]
 
 
 def predictions(voters: list[DecisionTreeRegressor], X: Floats, abstain: bool = False) -> Floats:
     """[row, voter]; with `abstain`, each voter leaves out a fifth of the rows, at one end of a column of its own."""
     X = np.nan_to_num(X)
-    said = np.column_stack([voter.predict(X) for voter in voters])
+    outputs = np.column_stack([voter.predict(X) for voter in voters])
     for k in range(len(voters) if abstain else 0):
         column = X[:, k % X.shape[1]]
-        said[column < np.quantile(column, ABSTAINS), k] = np.nan
-    return said
+        outputs[column < np.quantile(column, ABSTAINS), k] = np.nan
+    return outputs
 
 
-def reachable_eps(said: Floats, y: Floats) -> float:
+def reachable_eps(outputs: Floats, y: Floats) -> float:
     """The least eps that has some voter within it on every row: then rho* is above -1."""
-    return float(np.nanmin(np.abs(said - y[:, None]), axis=1).max())
+    return float(np.nanmin(np.abs(outputs - y[:, None]), axis=1).max())
 
 
-def awards(said: Floats, y: Floats, eps: float) -> Floats:
+def awards(outputs: Floats, y: Floats, eps: float) -> Floats:
     """kappa theta of eq. 4 for the 0-1 cost: [row, voter]."""
-    return np.where(np.isnan(said), 0.0, np.where(np.abs(said - y[:, None]) <= eps, 1.0, -1.0))
+    return np.where(np.isnan(outputs), 0.0, np.where(np.abs(outputs - y[:, None]) <= eps, 1.0, -1.0))
 
 
 def largest_margin(earned: Floats) -> float:
@@ -132,14 +120,14 @@ def rounds_allowed(earned: Floats, weight: Floats, nu: float) -> int:
 
 def theorem_1_models(plan: Plan) -> dict[str, Any]:
     trees = RegressionTrees(2)
-    bumps = LocMedBoostRegressor(trees, confidence_by="bumps", n_bumps=3, random_state=0)
-    models = {
-        "MedBoost": MedBoostRegressor(trees),
-        "MedBoost, linear cost": MedBoostRegressor(trees, cost="linear", nu=0.5),
-        "LocMedBoost, abstaining": LocMedBoostRegressor(trees),
-        "LocMedBoost, bumps": bumps,
+    options: dict[str, Any] = {"n_estimators": plan.rounds}
+    bumps: dict[str, Any] = {"confidence_by": "bumps", "n_bumps": 3, "random_state": 0}
+    return {
+        "MedBoost": MedBoostRegressor(trees, **options),
+        "MedBoost, linear cost": MedBoostRegressor(trees, cost="linear", nu=0.5, **options),
+        "LocMedBoost, abstaining": LocMedBoostRegressor(trees, **options),
+        "LocMedBoost, bumps": LocMedBoostRegressor(trees, **bumps, **options),
     }
-    return {name: model.set_params(n_estimators=plan.rounds) for name, model in models.items()}
 
 
 def check_theorem_1(model: Any, rows: Part, rhos: Floats) -> dict[str, float]:
@@ -158,24 +146,23 @@ def check_theorem_1(model: Any, rows: Part, rhos: Floats) -> dict[str, float]:
     }
 
 
-def theorem_1(request: Request, plan: Plan, lines: Lines) -> Iterator[str]:
-    yield (
+def theorem_1(request: Request, plan: Plan, lines: Lines) -> list[str]:
+    text = (
         f"L^(rho) <= prod E_rho (10), at {plan.rhos} values of rho after every round; training rows. The values go "
         f"from -1 to 1, and from {LINEAR_FROM:g} for the linear cost, whose awards have no lower bound. "
         "`bound below 1`: the share of these pairs where the bound says anything; `distance`: the median of bound "
         "minus error among them; `largest rho`: the largest one whose bound is below 1 after the last round."
     )
-    yield ""
-    yield "| set | algorithm | rounds | pairs | violations | bound below 1 | distance | largest rho |"
-    yield "|---|---|---:|---:|---:|---:|---:|---:|"
-    for name in request.only or plan.sets:
-        for title, model in theorem_1_models(plan).items():
-            rows = some_rows(name, request.data, plan.rows)[0]
-            rhos = np.linspace(LINEAR_FROM if model.cost == "linear" else -1.0, 1.0, plan.rhos)
-            found = kept(lines, ["1", plan.rows, name, title], partial(check_theorem_1, model, rows, rhos))
-            numbers = (f"{found['useful']:.0%}", f"{found['distance']:.3f}", f"{found['largest rho']:.2f}")
-            counts = (f"{found[k]:,.0f}" for k in ("rounds", "pairs", "violations"))
-            yield f"| {name} | {title} | " + " | ".join([*counts, *numbers]) + " |"
+    table = []
+    for name, (title, model) in product(request.only or plan.sets, theorem_1_models(plan).items()):
+        rows = some_rows(name, request.data, plan.rows)[0]
+        rhos = np.linspace(LINEAR_FROM if model.cost == "linear" else -1.0, 1.0, plan.rhos)
+        found = lines.compute(["1", plan.rows, name, title], partial(check_theorem_1, model, rows, rhos))
+        counts = (f"{found[k]:,.0f}" for k in ("rounds", "pairs", "violations"))
+        shares = (f"{found['useful']:.0%}", f"{found['distance']:.3f}", f"{found['largest rho']:.2f}")
+        table.append([name, title, *counts, *shares])
+    head = "set | algorithm | rounds | pairs | violations | bound below 1 | distance | largest rho"
+    return [text, "", *markdown_table(head, table, "llrrrrrr")]
 
 
 # ---------------------------------------------------------------- Theorem 2 and its corollaries
@@ -203,16 +190,16 @@ SETTINGS = (
 def check_theorem_2(setting: Setting, plan: Plan, rows: tuple[Part, Part], nu: float) -> dict[str, float]:
     """Follow the minimum margin for as many rounds as the theorem allows."""
     part, others = rows
-    said = predictions(trees(others, plan.voters), part.X, setting.abstain)
+    outputs = predictions(trees(others, plan.voters), part.X, setting.abstain)
     weight = np.ones(len(part.y))
     if setting.weighted:
         weight = np.random.default_rng(0).integers(1, 6, len(part.y)).astype(np.float64)
-    eps = reachable_eps(said, part.y)
-    earned = awards(said, part.y, eps)
+    eps = reachable_eps(outputs, part.y)
+    earned = awards(outputs, part.y, eps)
     goal, most = largest_margin(earned), rounds_allowed(earned, weight, nu)
     rho: Any = goal - nu if setting.rule == "constant" else setting.rule
     kind = LocMedBoostRegressor if setting.abstain else MedBoostRegressor
-    fitted = kind(Columns(), eps=eps, rho=rho, nu=nu, n_estimators=most).fit(said, part.y, weight)
+    fitted = kind(Columns(), eps=eps, rho=rho, nu=nu, n_estimators=most).fit(outputs, part.y, weight)
     margins = fitted.history_["min_margin"]
     there = margins > goal - nu
     away = np.flatnonzero(~there)
@@ -226,8 +213,8 @@ def check_theorem_2(setting: Setting, plan: Plan, rows: tuple[Part, Part], nu: f
     }
 
 
-def theorem_2(request: Request, plan: Plan, lines: Lines) -> Iterator[str]:
-    yield (
+def theorem_2(request: Request, plan: Plan, lines: Lines) -> list[str]:
+    text = (
         f"Finite sets of {plan.voters} trees of depth 1 to 4, fitted to other rows: their predictions are the columns "
         "of `Columns()`. 0-1 cost; eps is the least that has some voter within it on every row, so that rho* is "
         "above -1. rho*: the largest possible minimum margin, by linear programming. Corollaries 1 "
@@ -235,96 +222,79 @@ def theorem_2(request: Request, plan: Plan, lines: Lines) -> Iterator[str]:
         "after at most `allowed` rounds, ceil(A^2 log n / (2 nu^2)) + 1. `first`: the first round where it does; "
         "`for good`: from this one on it does in all rounds up to the bound."
     )
-    yield ""
-    yield "| set | rho | nu | rho* | allowed | first | for good | margin at the bound | margin - rho* | holds |"
-    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|---|"
+    table = []
     for name in request.only or plan.sets:
         rows = some_rows(name, request.data, plan.rows)
-        for setting in SETTINGS:
-            for nu in plan.nus:
-                make = partial(check_theorem_2, setting, plan, rows, nu)
-                found = kept(lines, ["2", plan.rows, plan.voters, name, setting.title, nu], make)
-                away = found["least"] - found["goal"]
-                counts = [f"{found[k]:,.0f}" for k in ("allowed", "first", "for good")]
-                yield (
-                    f"| {name} | {setting.title} | {nu:g} | {found['goal']:.4f} | {' | '.join(counts)} | "
-                    f"{found['least']:.4f} | {away:.4f} | {'yes' if away > -nu else 'NO'} |"
-                )
+        for setting, nu in product(SETTINGS, plan.nus):
+            make = partial(check_theorem_2, setting, plan, rows, nu)
+            found = lines.compute(["2", plan.rows, plan.voters, name, setting.title, nu], make)
+            away = found["least"] - found["goal"]
+            counts = (f"{found[k]:,.0f}" for k in ("allowed", "first", "for good"))
+            ends = (f"{found['least']:.4f}", f"{away:.4f}", "yes" if away > -nu else "NO")
+            table.append([name, setting.title, f"{nu:g}", f"{found['goal']:.4f}", *counts, *ends])
+    head = "set | rho | nu | rho* | allowed | first | for good | margin at the bound | margin - rho* | holds"
+    return [text, "", *markdown_table(head, table, "llrrrrrrr")]
 
 
 # ---------------------------------------------------------------- Theorem 3
 
 
 def check_theorem_3(n: int, plan: Plan) -> dict[str, float]:
-    """The certificate of a median of fixed voters, and its error on as many new rows. friedman1, drawn anew."""
-    from sklearn.datasets import make_friedman1
-
-    def drawn(n_rows: int, seed: int) -> Part:
-        return Part(*make_friedman1(n_samples=n_rows, noise=1.0, random_state=seed))
-
-    voters = trees(drawn(2_000, 1), plan.voters)
-    train, test = drawn(n, 2), drawn(n, 3)
-    said, eps = predictions(voters, train.X), 2 * typical(train.y)
-    fitted = MedBoostRegressor(Columns(), eps=eps, n_estimators=plan.rounds).fit(said, train.y)
-    bounds = fitted.certificate(train=(said, train.y), eps=eps, delta=DELTA).bounds
-    bound = next(one for one in bounds if one.name == "median, finitely many voters")
-    there = predictions(voters, test.X)
+    """The certificate of a median of fixed voters, and its error on as many new rows of friedman1."""
+    sizes = {1: 2_000, 2: n, 3: n}  # by seed
+    fixed, train, test = (Part(*make_friedman1(size, noise=1.0, random_state=seed)) for seed, size in sizes.items())
+    voters, eps = trees(fixed, plan.voters), 2 * typical(train.y)
+    X, X_test = predictions(voters, train.X), predictions(voters, test.X)
+    fitted = MedBoostRegressor(Columns(), eps=eps, n_estimators=plan.rounds).fit(X, train.y)
+    bound = fitted.certificate(train=(X, train.y), eps=eps, delta=DELTA)["median, finitely many voters"]
     return {
         "eps": eps,
         "bound": float(bound.value) if bound.value is not None else math.nan,
-        "train": float(np.mean(np.abs(fitted.predict(said) - train.y) > eps)),
-        "test": float(np.mean(np.abs(fitted.predict(there) - test.y) > eps)),
+        "train": float(np.mean(np.abs(fitted.predict(X) - train.y) > eps)),
+        "test": float(np.mean(np.abs(fitted.predict(X_test) - test.y) > eps)),
     }
 
 
-def theorem_3(request: Request, plan: Plan, lines: Lines) -> Iterator[str]:
-    yield (
+def theorem_3(request: Request, plan: Plan, lines: Lines) -> list[str]:
+    text = (
         f"friedman1, drawn anew: {plan.voters} trees fitted to 2,000 rows of their own are the finite set. Error: the "
         f"share of rows farther than eps from the median. The bound holds with probability {1 - DELTA:g}, with our "
         "constants: the paper gives its order only. It is at most 1 where it says something."
     )
-    yield ""
-    yield "| training rows | eps | training error | test error | bound | holds |"
-    yield "|---:|---:|---:|---:|---:|---|"
+    table = []
     for n in plan.sizes:
-        found = kept(lines, ["3", plan.voters, n], partial(check_theorem_3, n, plan))
-        holds = "yes" if found["test"] <= found["bound"] else "NO"
-        numbers = (found["eps"], found["train"], found["test"], found["bound"])
-        yield f"| {n:,} | " + " | ".join(f"{number:.4f}" for number in numbers) + f" | {holds} |"
+        found = lines.compute(["3", plan.voters, n], partial(check_theorem_3, n, plan))
+        numbers = (f"{found[k]:.4f}" for k in ("eps", "train", "test", "bound"))
+        table.append([f"{n:,}", *numbers, "yes" if found["test"] <= found["bound"] else "NO"])
+    head = "training rows | eps | training error | test error | bound | holds"
+    return [text, "", *markdown_table(head, table, "rrrrr")]
 
 
 # ---------------------------------------------------------------- the command
 
 
-def kept(lines: Lines, key: list[Any], make: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """A result, from the file if it is there."""
-    found = lines.get(key)
-    if found is None:
-        found = make()
-        lines.put(key, found)
-    return dict(found)
-
-
 TABLES = {"theorem 1": theorem_1, "theorem 2": theorem_2, "theorem 3": theorem_3}
+
+
+def _tables(request: Request, *names: str) -> list[list[str]]:
+    plan, lines = QUICK if request.quick else FULL, Lines(request.out / "locmedboost.jsonl")
+    return [TABLES[name](request, plan, lines) for name in names]
 
 
 def reproduce(request: Request) -> str:
     """For `electorate reproduce locmedboost --theorem N`: a table in Markdown."""
-    plan = QUICK if request.quick else FULL
-    lines = Lines(request.out / "locmedboost.jsonl")
-    title = f"# LocMedBoost, {request.what.capitalize()}"
     small = ["A small version: few rows, rounds and voters.", ""] if request.quick else []
-    return "\n".join([title, "", *small, *TABLES[request.what](request, plan, lines), "", LINK, ""])
+    table = _tables(request, request.what)[0]
+    return "\n".join([f"# LocMedBoost, {request.what.capitalize()}", "", *small, *table, "", LINK, ""])
 
 
 def page(request: Request) -> str:
     """All tables, as benchmarks/LOCMEDBOOST.md has them."""
-    plan = QUICK if request.quick else FULL
-    lines = Lines(request.out / "locmedboost.jsonl")
+    rows = (QUICK if request.quick else FULL).rows
     parts = ["# The theorems of the LocMedBoost paper, observed", ""]
-    parts += [f"By `python -m electorate.studies.locmedboost`, {plan.rows} rows of each set to fit. {LINK}", ""]
-    for what, table in TABLES.items():
-        parts += [f"## {what.capitalize()}", "", *table(request, plan, lines), ""]
+    parts += [f"By `python -m electorate.studies.locmedboost`, {rows} rows of each set to fit. {LINK}", ""]
+    for name, table in zip(TABLES, _tables(request, *TABLES), strict=True):
+        parts += [f"## {name.capitalize()}", "", *table, ""]
     return "\n".join(parts)
 
 
@@ -332,7 +302,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="The theorems of the LocMedBoost paper, observed.")
     parser.add_argument("--quick", action="store_true", help="few rows and rounds: seconds")
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("ELECTORATE_DATA", "../shared/data")))
-    parser.add_argument("--out", type=Path, required=True, help="the page; results are kept in the folder WORK")
+    parser.add_argument("--out", type=Path, required=True, help="the page; results are stored in the folder WORK")
     parser.add_argument("--work", type=Path, default=Path("locmedboost.reproduce"), metavar="WORK")
     options = parser.parse_args(arguments)
     options.out.write_text(page(Request("all", options.quick, options.data, options.work)), encoding="utf-8")

@@ -1,16 +1,16 @@
 """MedBoost on eight problems: error by rounds beside AdaBoost.R2 and gradient boosting, outliers, intervals.
 
 `python -m electorate.studies.medboost --splits 20 --rounds 1000 --out FOLDER` reads the sets from the folder named by
-ELECTORATE_DATA (default ../shared/data). What is done is kept in FOLDER/medboost.jsonl; the command goes on from it.
+ELECTORATE_DATA (default ../shared/data). Results are stored in FOLDER/medboost.jsonl; the command resumes from it.
 """
 
 import argparse
-import json
 import math
 import os
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
@@ -18,30 +18,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from electorate import AdaBoostRegressor, MedBoostRegressor
+from electorate.studies.request import Floats, Lines, markdown_table, numbers
 
-Floats = NDArray[np.float64]
-SETS = (
-    "abalone",
-    "boston_housing",
-    "concrete",
-    "auto_mpg",
-    "california_housing",
-    "friedman1",
-    "friedman2",
-    "friedman3",
-)
 FRIEDMAN = {  # how they are made, and the noise: Breiman's
     "friedman1": (make_friedman1, 1.0),
     "friedman2": (make_friedman2, 125.0),
     "friedman3": (make_friedman3, 0.1),
 }
+SETS = ("abalone", "boston_housing", "concrete", "auto_mpg", "california_housing", *FRIEDMAN)
 FRIEDMAN_ROWS = 2_000
-MOST_ROWS = 2_000  # of a set, drawn anew in every split
+MOST_ROWS = 2_000  # of a set, drawn again in every split
 PARTS = {"train": 0.5, "validation": 0.15, "calibration": 0.15, "test": 0.2}
 SHARES = (0.25, 0.5, 1.0)  # of the median distance of the targets from their median: eps
 ADAPTIVE: list[dict[str, Any]] = [{"rho": "adaptive", "nu": nu} for nu in (0.05, 0.2)]
@@ -55,6 +45,7 @@ INTERVAL_ROUNDS = 100  # of gradient boosting for intervals
 OUTLIER_ROUNDS = 300  # among which T is chosen where there are outliers
 BAD = 0.1  # of the rows that are fitted, with targets that are far off
 FAR = 20.0  # times the median distance
+SQUARES = "gradient boosting, least squares"
 
 
 @dataclass(frozen=True)
@@ -64,28 +55,21 @@ class Part:
 
 
 Parts = dict[str, Part]
+Result = dict[str, Any]
 
 
 # ---------------------------------------------------------------- data
 
 
 def read(name: str, folder: Path, seed: int) -> Part:
-    """A set; categories as codes in their order. Friedman's are drawn anew."""
+    """A set; categories as codes in their order. Friedman's are drawn by the seed."""
     if name in FRIEDMAN:
         make, noise = FRIEDMAN[name]
         return Part(*make(n_samples=FRIEDMAN_ROWS, noise=noise, random_state=seed))
     import pandas as pd
 
     table = pd.read_csv(folder / f"{name}.csv.gz")
-    columns = [_numbers(table[column]) for column in table.columns[:-1]]
-    return Part(np.stack(columns, axis=1), table["target"].to_numpy(dtype=np.float64))
-
-
-def _numbers(column: Any) -> Floats:
-    if column.dtype.kind in "iufb":
-        return np.asarray(column.to_numpy(), dtype=np.float64)
-    codes = np.asarray(column.astype("category").cat.codes.to_numpy(), dtype=np.float64)
-    return np.where(codes < 0, np.nan, codes)
+    return Part(numbers(table), table["target"].to_numpy(dtype=np.float64))
 
 
 def split(data: Part, seed: int, most: int = MOST_ROWS) -> Parts:
@@ -114,16 +98,15 @@ def typical(y: Floats) -> float:
     return float(np.median(np.abs(y - np.median(y)))) or 1.0
 
 
-# ---------------------------------------------------------------- contenders
+# ---------------------------------------------------------------- algorithms
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Mean absolute errors by rounds, and the model."""
+    """Mean absolute errors by rounds."""
 
     validation: Floats
     test: Floats
-    model: Any
 
     @property
     def chosen(self) -> int:
@@ -139,68 +122,50 @@ class Curve:
 
 
 def curve(model: Any, parts: Parts) -> Curve:
-    """Of a fitted model; of one without voters, its one prediction."""
+    """The errors of a fitted model after every round."""
     judged, tested = parts["validation"], parts["test"]
-    cut = len(judged.y)
-    X = np.concatenate([judged.X, tested.X])
-    errors = [
-        (np.abs(said[:cut] - judged.y).mean(), np.abs(said[cut:] - tested.y).mean()) for said in _stages(model, X)
-    ]
-    both = np.array(errors, dtype=np.float64)
-    return Curve(both[:, 0], both[:, 1], model)
+    stages = _stages(model, np.concatenate([judged.X, tested.X]))
+    both = [np.split(predicted, [len(judged.y)]) for predicted in stages]
+    validation = np.array([np.abs(first - judged.y).mean() for first, _ in both], dtype=np.float64)
+    return Curve(validation, np.array([np.abs(second - tested.y).mean() for _, second in both], dtype=np.float64))
 
 
-def _stages(model: Any, X: Floats) -> Any:
-    some = False
-    for said in model.staged_predict(X):
-        some = True
-        yield said
-    if not some:
-        yield model.predict(X)
+def _stages(model: Any, X: Floats) -> list[Floats]:
+    """The predictions after every round; of a model without voters, its one prediction."""
+    return list(model.staged_predict(X)) or [model.predict(X)]
 
 
-@dataclass(frozen=True)
-class Tried:
-    """A choice of options, and its least error on the rows to choose by."""
-
-    options: dict[str, Any]
-    error: float
+def fit_medboost(part: Part, options: dict[str, Any], rounds: int) -> Any:
+    return MedBoostRegressor(n_estimators=rounds, n_jobs=1, **options).fit(part.X, part.y)
 
 
-def tried(parts: Parts, cost: str, rules: list[dict[str, Any]], rounds: int) -> list[Tried]:
-    """Every eps with every rule for rho, on the first rounds."""
+def tried(parts: Parts, cost: str, rules: list[dict[str, Any]], rounds: int) -> list[tuple[float, dict[str, Any]]]:
+    """Every eps with every rule for rho, on the first rounds: the least error on the rows to choose by, and options."""
     train, judged, scale = parts["train"], parts["validation"], typical(parts["train"].y)
     found = []
     for share, rule in product(SHARES, rules):
         options = {"cost": cost, "eps": share * scale, **rule}
-        model = MedBoostRegressor(n_estimators=min(TRY_ROUNDS, rounds), n_jobs=1, **options).fit(train.X, train.y)
-        error = min(float(np.abs(said - judged.y).mean()) for said in _stages(model, judged.X))
-        found.append(Tried(options, error))
+        model = fit_medboost(train, options, min(TRY_ROUNDS, rounds))
+        error = min(float(np.abs(predicted - judged.y).mean()) for predicted in _stages(model, judged.X))
+        found.append((error, options))
     return found
 
 
-def best(found: list[Tried]) -> dict[str, Any]:
-    return min(found, key=lambda one: one.error).options
-
-
-def fit_medboost(parts: Parts, options: dict[str, Any], rounds: int) -> Curve:
-    train = parts["train"]
-    return curve(MedBoostRegressor(n_estimators=rounds, n_jobs=1, **options).fit(train.X, train.y), parts)
+def best(found: list[tuple[float, dict[str, Any]]]) -> dict[str, Any]:
+    return min(found, key=lambda one: one[0])[1]
 
 
 def medboosts(parts: Parts, rounds: int, linear: bool) -> tuple[dict[str, Curve], dict[str, dict[str, Any]]]:
     """MedBoost with eps and rho chosen among all, among constants only, and with the linear cost."""
     adaptive, constant = (tried(parts, "zero_one", rules, rounds) for rules in (ADAPTIVE, CONSTANT))
-    options = {
-        "MedBoost": best(adaptive + constant),
-        "MedBoost, rho constant": best(constant),
-    }
+    options = {"MedBoost": best(adaptive + constant), "MedBoost, rho constant": best(constant)}
     if linear:
         options["MedBoost, linear cost"] = best(tried(parts, "linear", LINEAR, rounds))
     curves: dict[str, Curve] = {}
     for name, given in options.items():
         same = next((other for other in curves if options[other] == given), None)
-        curves[name] = curves[same] if same is not None else fit_medboost(parts, given, rounds)
+        new = curve(fit_medboost(parts["train"], given, rounds), parts) if same is None else curves[same]
+        curves[name] = new
     return curves, options
 
 
@@ -209,15 +174,14 @@ def fit_others(parts: Parts, rounds: int) -> dict[str, Curve]:
     models = {
         "AdaBoost.R2": AdaBoostRegressor(n_estimators=rounds, n_jobs=1),
         "gradient boosting, absolute error": gradient(rounds, "absolute_error"),
-        "gradient boosting, least squares": gradient(rounds, "squared_error"),
+        SQUARES: gradient(rounds, "squared_error"),
     }
     return {name: curve(model.fit(train.X, train.y), parts) for name, model in models.items()}
 
 
 def gradient(rounds: int, loss: str, quantile: float | None = None) -> Any:
-    return HistGradientBoostingRegressor(
-        loss=loss, quantile=quantile, max_iter=rounds, max_depth=3, early_stopping=False
-    )
+    options = {"loss": loss, "quantile": quantile, "max_depth": 3, "early_stopping": False}
+    return HistGradientBoostingRegressor(max_iter=rounds, **options)
 
 
 # ---------------------------------------------------------------- intervals
@@ -226,49 +190,35 @@ def gradient(rounds: int, loss: str, quantile: float | None = None) -> Any:
 def intervals(parts: Parts, options: dict[str, Any], rounds: int) -> dict[str, tuple[float, float]]:
     """Coverage and mean width on the test rows. options, rounds: of MedBoost, as they were chosen."""
     train, cal, test = parts["train"], parts["calibration"], parts["test"]
-    model = MedBoostRegressor(n_estimators=rounds, n_jobs=1, **options).fit(train.X, train.y)
-    found = {"MedBoost, conformal": model.calibrate(cal.X, cal.y).predict_interval(test.X, coverage=COVERAGE)}
+    model = fit_medboost(train, options, rounds).calibrate(cal.X, cal.y)
+    found = {"MedBoost, conformal": model.predict_interval(test.X, coverage=COVERAGE)}
     quantiles = ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
     ends = [gradient(INTERVAL_ROUNDS, "quantile", q).fit(train.X, train.y) for q in quantiles]
-    said = [[one.predict(part.X) for one in ends] for part in (cal, test)]
-    found["quantile boosting"] = (said[1][0], said[1][1])
-    score = np.sort(np.maximum(said[0][0] - cal.y, cal.y - said[0][1]))
+    (low_cal, high_cal), (low, high) = ([one.predict(part.X) for one in ends] for part in (cal, test))
+    found["quantile boosting"] = (low, high)
+    score = np.sort(np.maximum(low_cal - cal.y, cal.y - high_cal))
     rank = math.ceil((len(cal.y) + 1) * COVERAGE)
     more = float(score[rank - 1]) if rank <= len(score) else math.inf
-    found["quantile boosting, conformal"] = (said[1][0] - more, said[1][1] + more)
-    mapie = by_mapie(parts)
-    if mapie is not None:
-        found["MAPIE, gradient boosting"] = mapie
-    return {name: _judged(one, test.y) for name, one in found.items()}
-
-
-def by_mapie(parts: Parts) -> tuple[Floats, Floats] | None:
-    """MAPIE's split conformal intervals around gradient boosting by the absolute error; None if it is not installed."""
-    if find_spec("mapie") is None:
-        return None
-    SplitConformalRegressor = import_module("mapie.regression").SplitConformalRegressor
-    train, cal, test = parts["train"], parts["calibration"], parts["test"]
-    model = gradient(INTERVAL_ROUNDS, "absolute_error").fit(train.X, train.y)
-    mapie = SplitConformalRegressor(model, confidence_level=COVERAGE, prefit=True).conformalize(cal.X, cal.y)
-    _, ends = mapie.predict_interval(test.X)
-    return ends[:, 0, 0], ends[:, 1, 0]
-
-
-def _judged(ends: tuple[Floats, Floats], y: Floats) -> tuple[float, float]:
-    low, high = ends
-    return float(np.mean((low <= y) & (y <= high))), float(np.mean(high - low))
+    found["quantile boosting, conformal"] = (low - more, high + more)
+    if find_spec("mapie") is not None:  # MAPIE's split conformal intervals
+        SplitConformalRegressor = import_module("mapie.regression").SplitConformalRegressor
+        boosted = gradient(INTERVAL_ROUNDS, "absolute_error").fit(train.X, train.y)
+        mapie = SplitConformalRegressor(boosted, confidence_level=COVERAGE, prefit=True).conformalize(cal.X, cal.y)
+        _, both = mapie.predict_interval(test.X)
+        found["MAPIE, gradient boosting"] = (both[:, 0, 0], both[:, 1, 0])
+    y = test.y
+    return {name: (float(np.mean((a <= y) & (y <= b))), float(np.mean(b - a))) for name, (a, b) in found.items()}
 
 
 # ---------------------------------------------------------------- the study
 
 
-def unit(name: str, seed: int, folder: Path, rounds: int, most: int = MOST_ROWS) -> dict[str, Any]:
+def unit(name: str, seed: int, folder: Path, rounds: int, most: int = MOST_ROWS) -> Result:
     """All figures of one split of one set."""
     began = time.process_time()
     parts = split(read(name, folder, seed), seed, most)
     curves, options = medboosts(parts, rounds, seed < LINEAR_SPLITS)
     curves |= fit_others(parts, rounds)
-    chosen = {algorithm: one.chosen for algorithm, one in curves.items()}
     scale = typical(parts["train"].y)
     return {
         "set": name,
@@ -278,7 +228,7 @@ def unit(name: str, seed: int, folder: Path, rounds: int, most: int = MOST_ROWS)
         "errors": {algorithm: one.figures() for algorithm, one in curves.items()},
         "options": {algorithm: {**one, "eps": one["eps"] / scale} for algorithm, one in options.items()},
         "spoiled": with_outliers(parts, seed, rounds),
-        "intervals": intervals(parts, options["MedBoost"], chosen["MedBoost"]),
+        "intervals": intervals(parts, options["MedBoost"], curves["MedBoost"].chosen),
         "seconds": time.process_time() - began,
     }
 
@@ -289,30 +239,27 @@ def with_outliers(parts: Parts, seed: int, rounds: int) -> dict[str, float]:
     train = bad["train"]
     options = best(tried(bad, "zero_one", ADAPTIVE + CONSTANT, rounds))
     squares = gradient(few, "squared_error").fit(train.X, train.y)
-    curves = {"MedBoost": fit_medboost(bad, options, few), "gradient boosting, least squares": curve(squares, bad)}
-    return {algorithm: one.figures()["chosen"] for algorithm, one in curves.items()}
+    models = {"MedBoost": fit_medboost(train, options, few), SQUARES: squares}
+    return {algorithm: curve(model, bad).figures()["chosen"] for algorithm, model in models.items()}
 
 
 def study(
-    names: list[str], folder: Path, splits: int, rounds: int, kept: Path, most: int = MOST_ROWS
-) -> list[dict[str, Any]]:
-    """All units; those that were done before are not done again."""
-    done = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    known = {(one["set"], one["split"], one["asked"]) for one in done}
+    names: list[str], folder: Path, splits: int, rounds: int, stored: Path, most: int = MOST_ROWS
+) -> list[Result]:
+    """All results; those that are stored are not computed again."""
+    lines, results = Lines(stored), []
     for seed, name in product(range(splits), names):
-        if (name, seed, rounds) in known:
-            continue
-        done.append(unit(name, seed, folder, rounds, most))
-        with kept.open("a") as file:
-            file.write(json.dumps(done[-1]) + "\n")
-        print(f"split {seed}, {name}: {done[-1]['seconds']:.1f} s", file=sys.stderr, flush=True)
-    return [one for one in done if one["set"] in names and one["split"] < splits and one["asked"] == rounds]
+        known = len(lines.found)
+        results.append(lines.compute([name, seed, rounds], partial(unit, name, seed, folder, rounds, most)))
+        if len(lines.found) > known:
+            print(f"split {seed}, {name}: {results[-1]['seconds']:.1f} s", file=sys.stderr, flush=True)
+    return results
 
 
 # ---------------------------------------------------------------- the report
 
 
-def report(results: list[dict[str, Any]], rounds: int) -> str:
+def report(results: list[Result], rounds: int) -> str:
     names = [name for name in SETS if any(one["set"] == name for one in results)]
     by_set = {name: [one for one in results if one["set"] == name] for name in names}
     counts = sorted({len(found) for found in by_set.values()})
@@ -331,16 +278,9 @@ def report(results: list[dict[str, Any]], rounds: int) -> str:
         "splits. A run that ends by itself counts with its last round. The grids of eps and rho were settled after "
         "looking at curves, test errors among them, of the first split of abalone, concrete and friedman1, and of "
         "tries on auto_mpg: that split is one of those below.",
-        "",
-        *_error_table(by_set, rounds),
-        "",
-        *_end_table(by_set, rounds),
-        "",
-        *_outlier_table(by_set),
-        "",
-        *_interval_table(by_set),
     ]
-    return "\n".join(lines) + "\n"
+    parts = (_error_table(by_set, rounds), _end_table(by_set, rounds), _outlier_table(by_set), _interval_table(by_set))
+    return "\n".join([*lines, *(line for part in parts for line in ("", *part))]) + "\n"
 
 
 def _values(rules: list[dict[str, Any]], name: str) -> str:
@@ -348,112 +288,93 @@ def _values(rules: list[dict[str, Any]], name: str) -> str:
 
 
 def _mean(values: list[float]) -> str:
-    error = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return f"{_short(float(np.mean(values)))} ({_short(float(f'{error:.2g}'))})"
+    """The mean, and its standard error in brackets."""
+    spread = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    both = float(np.mean(values)), float(f"{spread:.2g}")
+    mean, error = ("-" if math.isnan(x) else f"{x:.4g}" if abs(x) < 10_000 else f"{x:,.0f}" for x in both)
+    return f"{mean} ({error})"
 
 
-def _short(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+def _chosen(found: list[Result], algorithm: str, what: str = "chosen") -> list[float]:
+    """Errors at the validated rounds, or others, of the splits that have them."""
+    return [one["errors"][algorithm][what] for one in found if algorithm in one["errors"]]
 
 
-def _error_table(by_set: dict[str, list[dict[str, Any]]], rounds: int) -> list[str]:
-    shown = [at for at in AT if at <= rounds] or [AT[0]]
-    lines = [
-        "## Error by rounds",
-        "",
-        "| set | algorithm | " + " | ".join(f"{at:,} rounds" for at in shown) + " | at validated T | T (median) |",
-        "|---|---|" + "---|" * (len(shown) + 2),
-    ]
+def _algorithms(by_set: dict[str, list[Result]], part: str) -> list[str]:
+    return list(next(iter(by_set.values()))[0][part])
+
+
+def _count(by_set: dict[str, list[Result]], bad: list[str]) -> str:
+    """On how many sets something holds, and where it does not."""
+    return f"{len(by_set) - len(bad)} of {len(by_set)}" + (f"; not on {', '.join(bad)}" if bad else "")
+
+
+def _error_table(by_set: dict[str, list[Result]], rounds: int) -> list[str]:
+    at = [number for number in AT if number <= rounds] or [AT[0]]
+    head = f"set | algorithm | {' | '.join(f'{number:,} rounds' for number in at)} | at validated T | T (median)"
+    rows = []
     for name, found in by_set.items():
         for algorithm in found[0]["errors"]:
-            figures = [one["errors"][algorithm] for one in found if algorithm in one["errors"]]
-            cells = [_mean([one[str(at)] for one in figures]) for at in shown]
-            cells += [_mean([one["chosen"] for one in figures]), f"{np.median([one['T'] for one in figures]):.0f}"]
-            lines.append(f"| {name} | {algorithm} | " + " | ".join(cells) + " |")
-    return [*lines, "", *_beside(by_set)]
-
-
-def _beside(by_set: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """Where MedBoost errs less than each of the others, at the validated T."""
-    algorithms = list(next(iter(by_set.values()))[0]["errors"])
-    lines = []
-    for other in (name for name in algorithms if not name.startswith("MedBoost")):
-        less = [
-            name
-            for name, found in by_set.items()
-            if np.mean([one["errors"]["MedBoost"]["chosen"] - one["errors"][other]["chosen"] for one in found]) < 0
-        ]
+            cells = [_mean(_chosen(found, algorithm, what)) for what in (*map(str, at), "chosen")]
+            rows.append([name, algorithm, *cells, f"{np.median(_chosen(found, algorithm, 'T')):.0f}"])
+    lines = ["## Error by rounds", "", *markdown_table(head, rows), ""]
+    for other in (name for name in _algorithms(by_set, "errors") if not name.startswith("MedBoost")):
+        gaps = {name: np.subtract(_chosen(found, "MedBoost"), _chosen(found, other)) for name, found in by_set.items()}
+        less = [name for name, gap in gaps.items() if np.mean(gap) < 0]
         where = f" ({', '.join(less)})" if less else ""
         lines.append(f"- At the validated T, MedBoost errs less than {other} on {len(less)} of {len(by_set)}{where}.")
     return lines
 
 
-def rise_at_end(found: list[dict[str, Any]], algorithm: str) -> float:
-    """By how much the mean error at the end exceeds that at the validated rounds."""
-    figures = [one["errors"][algorithm] for one in found if algorithm in one["errors"]]
-    return float(np.mean([one["end"] for one in figures]) / np.mean([one["chosen"] for one in figures]) - 1)
+def _end_table(by_set: dict[str, list[Result]], rounds: int) -> list[str]:
+    def rise(found: list[Result], algorithm: str) -> float:
+        return float(np.mean(_chosen(found, algorithm, "end")) / np.mean(_chosen(found, algorithm)) - 1)
 
-
-def _end_table(by_set: dict[str, list[dict[str, Any]]], rounds: int) -> list[str]:
-    algorithms = list(next(iter(by_set.values()))[0]["errors"])
-    lines = [
-        f"## The end ({rounds:,} rounds) against the validated T",
-        "",
-        "By how much the mean error at the end exceeds that at the validated T.",
-        "",
-        "| set | " + " | ".join(algorithms) + " |",
-        "|---|" + "---|" * len(algorithms),
-    ]
-    for name, found in by_set.items():
-        cells = [f"{100 * rise_at_end(found, algorithm):+.1f}%" for algorithm in algorithms]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    algorithms = _algorithms(by_set, "errors")
+    rows = [[name, *(f"{100 * rise(found, one):+.1f}%" for one in algorithms)] for name, found in by_set.items()]
+    what = "By how much the mean error at the end exceeds that at the validated T."
+    table = markdown_table(" | ".join(["set", *algorithms]), rows)
+    lines = [f"## The end ({rounds:,} rounds) against the validated T", "", what, "", *table]
     for algorithm in ("MedBoost", "MedBoost, rho constant"):
-        bad = [name for name, found in by_set.items() if not rise_at_end(found, algorithm) < 0.05]
-        lines += ["", f"{algorithm}: below 5% on {len(by_set) - len(bad)} of {len(by_set)}{_not_on(bad)}."]
+        bad = [name for name, found in by_set.items() if not rise(found, algorithm) < 0.05]
+        lines += ["", f"{algorithm}: below 5% on {_count(by_set, bad)}."]
     return lines
 
 
-def _not_on(names: list[str]) -> str:
-    return f"; not on {', '.join(names)}" if names else ""
-
-
-def rises(found: list[dict[str, Any]], algorithm: str) -> float:
+def rises(found: list[Result], algorithm: str) -> float:
     """By how much the mean error rises when a tenth of the targets is far off."""
     clean = np.mean([one["errors"][algorithm]["chosen"] for one in found])
     return float(np.mean([one["spoiled"][algorithm] for one in found]) / clean - 1)
 
 
-def _outlier_table(by_set: dict[str, list[dict[str, Any]]]) -> list[str]:
-    algorithms = list(next(iter(by_set.values()))[0]["spoiled"])
-    lines = [
+def _outlier_table(by_set: dict[str, list[Result]]) -> list[str]:
+    algorithms, rows = _algorithms(by_set, "spoiled"), []
+    for name, found in by_set.items():
+        cells = [(_mean([one["spoiled"][a] for one in found]), f"{100 * rises(found, a):+.0f}%") for a in algorithms]
+        rows.append([name, *(cell for pair in cells for cell in pair)])
+    bad = [name for name, found in by_set.items() if not rises(found, "MedBoost") < rises(found, SQUARES)]
+    return [
         "## 10% gross outliers",
         "",
         f"A tenth of the targets of the rows to fit and to choose by is moved, up or down, by {FAR:g} to {2 * FAR:g} "
         f"times the median distance of the targets from their median. Test errors at the T validated among "
         f"{OUTLIER_ROUNDS}, and the rise over those without outliers.",
         "",
-        "| set | " + " | ".join(f"{algorithm} | rise" for algorithm in algorithms) + " |",
-        "|---|" + "---|---|" * len(algorithms),
-    ]
-    for name, found in by_set.items():
-        cells = [
-            f"{_mean([one['spoiled'][algorithm] for one in found])} | {100 * rises(found, algorithm):+.0f}%"
-            for algorithm in algorithms
-        ]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    squares = "gradient boosting, least squares"
-    bad = [name for name, found in by_set.items() if not rises(found, "MedBoost") < rises(found, squares)]
-    lines += [
+        *markdown_table(" | ".join(["set", *(f"{algorithm} | rise" for algorithm in algorithms)]), rows),
         "",
-        f"MedBoost with the 0-1 cost rises less than least-squares boosting on {len(by_set) - len(bad)} of "
-        f"{len(by_set)}{_not_on(bad)}.",
+        f"MedBoost with the 0-1 cost rises less than least-squares boosting on {_count(by_set, bad)}.",
     ]
-    return lines
 
 
-def _interval_table(by_set: dict[str, list[dict[str, Any]]]) -> list[str]:
-    algorithms = list(next(iter(by_set.values()))[0]["intervals"])
-    lines = [
+def _interval_table(by_set: dict[str, list[Result]]) -> list[str]:
+    algorithms, rows = _algorithms(by_set, "intervals"), []
+    for name, found in by_set.items():
+        figures = [np.array([one["intervals"][algorithm] for one in found]).T for algorithm in algorithms]
+        cells = [(f"{100 * np.mean(coverage):.1f}%", _mean(width.tolist())) for coverage, width in figures]
+        rows.append([name, *(cell for pair in cells for cell in pair)])
+    every = [one["intervals"] for found in by_set.values() for one in found]
+    means = [f"{name} {100 * np.mean([one[name][0] for one in every]):.2f}%" for name in algorithms]
+    return [
         "## Intervals for 90%",
         "",
         "Coverage of the test rows and mean width (standard errors over the splits). Conformal ones use the rows to "
@@ -461,19 +382,10 @@ def _interval_table(by_set: dict[str, list[dict[str, Any]]]) -> list[str]:
         "MAPIE: split conformal around gradient boosting by the absolute error, 100 rounds"
         + ("." if any("MAPIE" in name for name in algorithms) else "; MAPIE was not installed."),
         "",
-        "| set | " + " | ".join(f"{algorithm}: coverage | width" for algorithm in algorithms) + " |",
-        "|---|" + "---|---|" * len(algorithms),
+        *markdown_table(" | ".join(["set", *(f"{algorithm}: coverage | width" for algorithm in algorithms)]), rows),
+        "",
+        "Mean coverage over all splits and sets: " + "; ".join(means) + ".",
     ]
-    for name, found in by_set.items():
-        cells = []
-        for algorithm in algorithms:
-            figures = [one["intervals"][algorithm] for one in found]
-            cells.append(f"{100 * np.mean([f[0] for f in figures]):.1f}% | {_mean([f[1] for f in figures])}")
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    everything = [one["intervals"] for found in by_set.values() for one in found]
-    means = [f"{name} {100 * np.mean([one[name][0] for one in everything]):.2f}%" for name in algorithms]
-    lines += ["", "Mean coverage over all splits and sets: " + "; ".join(means) + "."]
-    return lines
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -484,10 +396,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path())
     options = parser.parse_args(arguments)
     folder = Path(os.environ.get("ELECTORATE_DATA", "../shared/data"))
-    options.out.mkdir(parents=True, exist_ok=True)
     results = study(options.sets, folder, options.splits, options.rounds, options.out / "medboost.jsonl")
-    (options.out / "MEDBOOST.md").write_text(report(results, options.rounds))
-    print(report(results, options.rounds))
+    text = report(results, options.rounds)
+    (options.out / "MEDBOOST.md").write_text(text)
+    print(text)
 
 
 if __name__ == "__main__":

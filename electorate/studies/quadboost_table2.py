@@ -1,14 +1,16 @@
-"""QuadBoost's Table 2, worked out from its Table 1: what can be had from it, and what contradicts it.
+"""QuadBoost's Table 2, computed from its Table 1: what follows from it, and what contradicts it.
 
 `python -m electorate.studies.quadboost_table2` prints both in Markdown. Needs no data: the two tables are below.
 """
+
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate.comparison import paired_tests as tests
+from electorate.studies.request import Floats, markdown_table
 
-Floats = NDArray[np.float64]
 ALGORITHMS = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost", "LPBoost", "AdaBoost")
 TABLE_1 = {  # rows of the whole data set, and the testing risks in the order of ALGORITHMS
     "australian": (690, 0.145, 0.145, 0.145, 0.145, 0.145, 0.191),
@@ -37,23 +39,15 @@ TABLE_1 = {  # rows of the whole data set, and the testing risks in the order of
     "yeast": (1484, 0.283, 0.290, 0.296, 0.296, 0.300, 0.300),
     "zoo": (101, 0.040, 0.100, 0.040, 0.040, 0.120, 0.120),
 }
-TABLE_2 = {  # (row, column): the probability printed; the other half of the table is 1 minus it
-    ("QuadBoost-Linf", "QuadBoost-L2"): 0.48,
-    ("QuadBoost-Linf", "LPBoost"): 0.49,
-    ("QuadBoost-Linf", "AdaBoost"): 0.55,
-    ("QuadBoost-Linf", "QuadBoost"): 0.80,
-    ("QuadBoost-Linf", "QuadBoost-L1"): 0.81,
-    ("QuadBoost-L2", "LPBoost"): 0.44,
-    ("QuadBoost-L2", "AdaBoost"): 0.45,
-    ("QuadBoost-L2", "QuadBoost"): 0.75,
-    ("QuadBoost-L2", "QuadBoost-L1"): 0.84,
-    ("LPBoost", "AdaBoost"): 0.42,
-    ("LPBoost", "QuadBoost"): 0.69,
-    ("LPBoost", "QuadBoost-L1"): 0.67,
-    ("AdaBoost", "QuadBoost"): 0.58,
-    ("AdaBoost", "QuadBoost-L1"): 0.57,
-    ("QuadBoost", "QuadBoost-L1"): 0.48,
-}
+ORDER = ("QuadBoost-Linf", "QuadBoost-L2", "LPBoost", "AdaBoost", "QuadBoost", "QuadBoost-L1")
+PRINTED = (  # the probabilities of Table 2, above its diagonal; those below it are 1 minus these
+    *(0.48, 0.49, 0.55, 0.80, 0.81),
+    *(0.44, 0.45, 0.75, 0.84),
+    *(0.42, 0.69, 0.67),
+    *(0.58, 0.57),
+    0.48,
+)
+TABLE_2 = dict(zip(combinations(ORDER, 2), PRINTED, strict=True))  # by row and column
 
 
 def tested_rows() -> NDArray[np.int64]:
@@ -68,25 +62,25 @@ def risks() -> Floats:
 
 
 def counts() -> NDArray[np.int64]:
-    """[data set, algorithm]: how many test rows were wrong, which the printed risks betray."""
+    """[data set, algorithm]: how many test rows were wrong, which follows from the printed risks."""
     return np.rint(risks() * tested_rows()[:, None]).astype(np.int64)
 
 
-def _pair(row: str, column: str) -> tuple[int, int]:
-    return ALGORITHMS.index(row), ALGORITHMS.index(column)
+def _pairs(row: str, column: str) -> list[tuple[int, int, int]]:
+    """For every data set, how many rows both algorithms had wrong, and of how many."""
+    wrong, n = counts(), tested_rows()
+    a, b = wrong[:, ALGORITHMS.index(row)], wrong[:, ALGORITHMS.index(column)]
+    return list(zip(a.tolist(), b.tolist(), n.tolist(), strict=True))
+
+
+def _gap(row: str, column: str) -> Floats:
+    return risks()[:, ALGORITHMS.index(row)] - risks()[:, ALGORITHMS.index(column)]
 
 
 def if_independent(row: str, column: str) -> float:
     """The Poisson binomial test by Table 1, as if the errors of two algorithms were independent."""
-    a, b = _pair(row, column)
-    return tests.chance_of_majority(
-        np.array(
-            [
-                tests.chance_if_independent(line[a] / n, line[b] / n, int(n))
-                for line, n in zip(counts(), tested_rows(), strict=True)
-            ]
-        )
-    )
+    chances = [tests.chance_if_independent(a / n, b / n, n) for a, b, n in _pairs(row, column)]
+    return tests.chance_of_majority(np.array(chances))
 
 
 def possible(row: str, column: str) -> tuple[float, float]:
@@ -94,42 +88,29 @@ def possible(row: str, column: str) -> tuple[float, float]:
 
     The test grows with the chance on every data set, so it is enough to take the least, or the largest, on each.
     """
-    a, b = _pair(row, column)
-    ends = np.array(
-        [
-            tests.chances_of_all_pairings(int(line[a]), int(line[b]), int(n))
-            for line, n in zip(counts(), tested_rows(), strict=True)
-        ]
-    )
+    ends = np.array([tests.chances_of_all_pairings(a, b, n) for a, b, n in _pairs(row, column)])
     return tests.chance_of_majority(ends[:, 0]), tests.chance_of_majority(ends[:, 1])
 
 
 def record(row: str, column: str) -> tuple[int, int, int]:
     """Wins, ties and losses of the row by Table 1."""
-    a, b = _pair(row, column)
-    gap = risks()[:, a] - risks()[:, b]
+    gap = _gap(row, column)
     return int(np.sum(gap < 0)), int(np.sum(gap == 0)), int(np.sum(gap > 0))
 
 
 def sign_p(row: str, column: str) -> float:
-    a, b = _pair(row, column)
-    return tests.sign_test(risks()[:, a] - risks()[:, b])
+    return tests.sign_test(_gap(row, column))
 
 
 def report() -> str:
-    lines = [
-        "| row | column | wins, ties, losses | Table 2 | from Table 1 | possible | sign test p |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for (row, column), printed in TABLE_2.items():
-        low, high = possible(row, column)
+    rows = []
+    for pair, printed in TABLE_2.items():
+        low, high = possible(*pair)
         mark = "" if low - 0.005 <= printed <= high + 0.005 else " **no**"
-        record_ = ", ".join(map(str, record(row, column)))
-        lines.append(
-            f"| {row} | {column} | {record_} | {printed:.2f} | {if_independent(row, column):.2f} "
-            f"| {low:.2f} to {high:.2f}{mark} | {sign_p(row, column):.3f} |"
-        )
-    return "\n".join(lines)
+        numbers = f"{printed:.2f}", f"{if_independent(*pair):.2f}", f"{low:.2f} to {high:.2f}{mark}"
+        rows.append((*pair, ", ".join(map(str, record(*pair))), *numbers, f"{sign_p(*pair):.3f}"))
+    head = "row | column | wins, ties, losses | Table 2 | from Table 1 | possible | sign test p"
+    return "\n".join(markdown_table(head, rows))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a study is asked for, and the lines it keeps so that the same command goes on where it was.
+"""What every study needs: the request, stored results to resume from, columns as numbers, and tables in Markdown.
 
 A study is a module with `OFFERS`, the tables and figures it can make, `NEEDS_DATA`, those that read data sets, and
 `reproduce(request)`, which returns Markdown.
@@ -6,14 +6,20 @@ A study is a module with `OFFERS`, the tables and figures it can make, `NEEDS_DA
 
 import json
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Request:
-    """what: "table 1". quick: a small version, said to be one. only: data sets, all if there are none."""
+    """what: "table 1". quick: a small version, named so. only: data sets; all if it is empty."""
 
     what: str
     quick: bool
@@ -21,36 +27,55 @@ class Request:
     out: Path
     only: tuple[str, ...] = ()
 
+    @property
+    def number(self) -> int:
+        return int(self.what.split()[-1])
+
+    def save(self, figure: Any) -> str:
+        """Writes the figure into the folder `out`, and returns the name of the file."""
+        name = f"figure-{self.number}.png"
+        self.out.mkdir(parents=True, exist_ok=True)
+        figure.savefig(self.out / name, dpi=110)
+        return name
+
 
 class Lines:
-    """Results in a text file, one JSON line each, by a key; a last line that was cut off is as if never written."""
+    """Results in a text file, one JSON line each, by a key; an incomplete last line is ignored, and overwritten."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.found: dict[str, Any] = {}
-        if path.exists():
-            for line in path.read_text().splitlines(keepends=True):
-                if line.endswith("\n"):
-                    key, value = json.loads(line)
-                    self.found[json.dumps(key)] = value
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        complete = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        self.found: dict[str, Any] = {json.dumps(key): value for key, value in complete}
 
-    def get(self, key: list[Any]) -> Any:
-        """None if it is not there."""
-        return self.found.get(json.dumps(key))
-
-    def put(self, key: list[Any], value: Any) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        _drop_what_was_cut(self.path)
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps([key, value]) + "\n")
-        self.found[json.dumps(key)] = value
+    def compute(self, key: list[Any], make: Callable[[], Any]) -> Any:
+        """The stored result; if there is none, the result of make(), which is then stored."""
+        name = json.dumps(key)
+        if name not in self.found:
+            self.found[name] = make()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists():
+                os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write(json.dumps([key, self.found[name]]) + "\n")
+        return self.found[name]
 
 
-def _drop_what_was_cut(path: Path) -> None:
-    """Else the next line would be joined to it."""
-    if not path.exists():
-        return
-    whole = path.read_bytes()
-    end = whole.rfind(b"\n") + 1
-    if end < len(whole):
-        os.truncate(path, end)
+def numbers(table: Any) -> Floats:
+    """The columns of a pandas table but the last: numbers as they are, texts as codes in order, NaN if missing."""
+    columns = []
+    for name in table.columns[:-1]:
+        column = table[name]
+        if column.dtype.kind in "iufb":
+            columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
+        else:
+            codes = np.asarray(column.astype("category").cat.codes.to_numpy(), dtype=np.float64)
+            columns.append(np.where(codes < 0, np.nan, codes))
+    return np.stack(columns, axis=1)
+
+
+def markdown_table(head: str, rows: Iterable[Iterable[object]], numeric: str = "") -> list[str]:
+    """The lines of a table. head: titles with " | " between; numeric: "r" for each column to align right, else "l"."""
+    titles = head.split(" | ")
+    dashes = "".join("---:|" if side == "r" else "---|" for side in numeric.ljust(len(titles), "l"))
+    return [f"| {head} |", f"|{dashes}", *(f"| {' | '.join(map(str, row))} |" for row in rows)]

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from electorate.escape import literal
@@ -21,7 +22,7 @@ ENDINGS |= {".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 KINDS = ("number", "text")
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "n/a", "None", "<NA>")
 GZIP = b"\x1f\x8b"
-# First bytes of what is neither a text nor one of our formats.
+# First bytes of files that are neither texts nor of our formats.
 FOREIGN = {
     b"PK\x03\x04": "this is a spreadsheet or an archive: save the table as CSV",
     b"\xd0\xcf\x11\xe0": "this is a spreadsheet or an archive: save the table as CSV",
@@ -29,18 +30,32 @@ FOREIGN = {
     b"BZh": "this is packed with bzip2: unpack it first, for example bzip2 -dc FILE | electorate ... -",
     b"\xfd7zXZ": "this is packed with xz: unpack it first, for example xz -dc FILE | electorate ... -",
 }
-SHOWN = 40  # columns that a message lists
+LISTED = 40  # columns in a message
 
 
 class TableError(ValueError):
     """A table that cannot be used as it is."""
 
 
+class _LazyArrow:
+    """pyarrow and its modules, imported on first use."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            package = import_module("pyarrow")
+        except ImportError:
+            raise TableError("reading tables needs pyarrow: pip install 'electorate[tables]'") from None
+        return import_module(f"pyarrow.{name}") if name in ("compute", "csv", "parquet") else getattr(package, name)
+
+
+arrow: Any = _LazyArrow()
+
+
 @dataclass(frozen=True)
 class Source:
     """A table and how to read it.
 
-    types: "number" or "text" by column, where it should not be guessed. missing: cells that mean nothing is there.
+    types: "number" or "text" by column, where it should not be guessed. missing: cells that mean a missing value.
     drop: columns to leave out, by name or by position from 1 on. separator: of the cells of a text, where it is not
     the format's. decimal: the sign before the fraction of a number.
     """
@@ -81,22 +96,28 @@ class Source:
         sign = re.escape(self.decimal)
         return rf"^[+-]?([0-9]+{sign}?[0-9]*|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
 
+    @property
+    def is_utf8(self) -> bool:
+        return codecs.lookup(self.encoding).name == "utf-8"
+
     def error(self, message: str, line: int | None = None) -> TableError:
         where = self.name if line is None else f"{self.name}, line {line}"
         return TableError(f"{where}: {message}")
 
+    def bad_byte(self, error: UnicodeDecodeError, line: int) -> TableError:
+        """Return the error for a byte that cannot be decoded. line: that of the first byte of the text."""
+        byte, line = error.object[error.start], line + error.object[: error.start].count(b"\n")
+        if self.is_utf8:
+            return self.error(f"byte 0x{byte:02x} is not UTF-8: add the --encoding, for example latin-1", line)
+        return self.error(f"byte 0x{byte:02x} is not {self.encoding}: is --encoding right?", line)
+
     def open(self) -> "OpenedSource":
-        """The bytes, unpacked; those of a text in UTF-8."""
         return OpenedSource(self)
 
     # ------------------------------------------------------------ columns by name
 
-    def find(self, name: str, names: list[str]) -> str:
-        """The name, if a column has it; else an error with what comes close."""
-        self.find_all([name], names)
-        return name
-
     def find_all(self, wanted: Iterable[str], names: list[str]) -> None:
+        """Raise TableError, with a similar name, if a column is not there."""
         known = set(names)
         for name in wanted:
             if name not in known:
@@ -104,45 +125,33 @@ class Source:
                 hint = f"did you mean {literal(close[0])!r}? It has" if close else "it has"
                 raise self.error(f"no column is called {literal(name)!r}; {hint} {list_names(names)}")
 
-    def dropped(self, names: list[str]) -> set[int]:
-        """The places of the columns to leave out: by name, by position, or without a name."""
-        found: set[int] = set()
+    def training_places(self, names: list[str]) -> list[int]:
+        """Return the places of all columns but the dropped ones; each must have a name of its own."""
+        dropped: set[int] = set()
         for wanted in self.drop:
-            places = {
-                place for place, name in enumerate(names) if name == wanted or not (name.strip() or wanted.strip())
-            }
-            if not places:
-                places = _by_position(wanted, names)
-            if not places:
-                self.find(wanted, names)
-            found |= places
-        return found
-
-    def kept(self, names: list[str]) -> list[int]:
-        """The places of the columns to learn from; each has a name of its own."""
-        dropped = self.dropped(names)
+            blank = not wanted.strip()
+            found = {place for place, name in enumerate(names) if name == wanted or (blank and not name.strip())}
+            found = found or _by_position(wanted, names)
+            if not found:
+                self.find_all([wanted], names)
+            dropped |= found
         places = [place for place in range(len(names)) if place not in dropped]
-        seen: dict[str, int] = {}
+        line = 1 if self.is_text else None
+        first: dict[str, int] = {}
         for place in places:
-            name = names[place]
+            name, number = names[place], place + 1
             if not name.strip():
-                raise self.error(
-                    f"column {place + 1} has no name: give it one in the header, or leave it out with "
-                    f"--drop {place + 1} (it may be an index that pandas wrote)",
-                    1 if self.is_text else None,
-                )
-            if name in seen:
-                raise self.error(
-                    f"columns {seen[name]} and {place + 1} are both called {literal(name)!r}: rename one, or leave "
-                    f"one out with --drop {place + 1}",
-                    1 if self.is_text else None,
-                )
-            seen[name] = place + 1
-        self.find_all(self.types, [*seen, *(names[place] for place in dropped)])
+                hint = f"name it, or leave it out with --drop {number} (it may be an index that pandas wrote)"
+                raise self.error(f"column {number} has no name: {hint}", line)
+            if name in first:
+                both = f"columns {first[name]} and {number} are both called {literal(name)!r}"
+                raise self.error(f"{both}: rename one, or leave one out with --drop {number}", line)
+            first[name] = number
+        self.find_all(self.types, [*first, *(names[place] for place in dropped)])
         return places
 
     def places(self, wanted: list[str], names: list[str]) -> list[int]:
-        """The places of these columns; what other columns are called does not matter."""
+        """Return the places of these columns; names of other columns may be repeated."""
         self.find_all(wanted, names)
         needed = set(wanted)
         by_name: dict[str, int] = {}
@@ -153,17 +162,16 @@ class Source:
 
 
 def _by_position(wanted: str, names: list[str]) -> set[int]:
-    """A position from 1 on; or, as pandas calls what has no name, from 0 on."""
-    pandas = re.fullmatch(r"Unnamed: ([0-9]{1,9})", wanted)
-    if pandas is not None:
-        place = int(pandas[1])
-        return {place} if place < len(names) and not names[place].strip() else set()
-    place = int(wanted) - 1 if re.fullmatch(r"[0-9]{1,9}", wanted) else -1
-    return {place} if 0 <= place < len(names) else set()
+    """The place of a position from 1 on; or from 0 on in pandas' name of a column without a name."""
+    position = re.fullmatch(r"(Unnamed: )?([0-9]{1,9})", wanted)
+    if position is None:
+        return set()
+    place = int(position[2]) - (position[1] is None)
+    return {place} if 0 <= place < len(names) and not (position[1] and names[place].strip()) else set()
 
 
 class OpenedSource:
-    """The bytes of a table, unpacked; what cannot be read is an error with the file's name."""
+    """The bytes of a table, unpacked; those of a text in UTF-8."""
 
     def __init__(self, source: Source) -> None:
         if source.path != "-" and os.path.isdir(source.path):
@@ -178,36 +186,28 @@ class OpenedSource:
         self.is_packed = first.startswith(GZIP)
         self._stream: Any = self._raw
         if self.is_packed:
-            arrow = pyarrow()
             self._stream = arrow.CompressedInputStream(arrow.PythonFile(self._raw, "r"), "gzip")
-        is_plain = not source.is_text or codecs.lookup(source.encoding).name == "utf-8"
+        is_plain = not source.is_text or source.is_utf8
         self._decoder = None if is_plain else codecs.getincrementaldecoder(source.encoding)()
         self._n_unpacked = 0
         self._n_lines = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Up to so many bytes; b"" at the end."""
+        """Return up to so many bytes; b"" at the end."""
         try:
             data: bytes = self._stream.read(size) if size >= 0 else self._stream.read()
         except OSError as error:
             if not self.is_packed:
                 raise
-            raise self._source.error(
-                f"the gzip file is damaged or cut short; {self._n_unpacked:,} bytes could be unpacked "
-                f"({literal(error)}): copy or pack it again"
-            ) from None
+            done = f"{self._n_unpacked:,} bytes could be unpacked ({literal(error)})"
+            raise self._source.error(f"the gzip file is damaged or cut short; {done}: copy or pack it again") from None
         self._n_unpacked += len(data)
-        return data if self._decoder is None else self._decoded(data, size)
-
-    def _decoded(self, data: bytes, size: int) -> bytes:
-        assert self._decoder is not None
+        if self._decoder is None:
+            return data
         try:
             text = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
-            line = self._n_lines + 1 + error.object[: error.start].count(b"\n")
-            raise self._source.error(
-                f"byte 0x{error.object[error.start]:02x} is no {self._source.encoding}: is --encoding right?", line
-            ) from None
+            raise self._source.bad_byte(error, self._n_lines + 1) from None
         self._n_lines += text.count("\n")
         if data and not text and size != 0:
             return self.read(size)  # a part of a character: the rest follows
@@ -215,7 +215,7 @@ class OpenedSource:
 
     @property
     def share_read(self) -> float | None:
-        """How much of the file has been read, if that is known."""
+        """How much of the file has been read; None if its size is not known."""
         if not self._source.is_file:
             return None
         return min(1.0, self._raw.tell() / max(1, os.fstat(self._raw.fileno()).st_size))
@@ -226,15 +226,7 @@ def format_of(path: str) -> str:
     return ENDINGS.get(os.path.splitext(base)[1], "csv")
 
 
-def pyarrow() -> Any:
-    try:
-        import pyarrow as arrow
-    except ImportError:
-        raise TableError("reading tables needs pyarrow: pip install 'electorate[tables]'") from None
-    return arrow
-
-
 def list_names(names: list[str]) -> str:
-    """Column names for a message."""
-    shown = ", ".join(repr(literal(name, 40)) for name in names[:SHOWN])
-    return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown
+    """Return column names for a message."""
+    listed = ", ".join(repr(literal(name, 40)) for name in names[:LISTED])
+    return f"{listed} and {len(names) - LISTED} more" if len(names) > LISTED else listed

@@ -1,27 +1,59 @@
 """A table for prediction, part by part: read, predicted and written in constant memory.
 
-The model says which columns it wants and which of them are numbers; nothing is guessed.
+The model determines which columns are read and which of them are numbers; nothing is guessed.
 """
 
-from collections.abc import Callable, Iterable
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from electorate.escape import literal
 from electorate.tables import binary
-from electorate.tables.blocks import TextBlock, numbered_blocks
-from electorate.tables.header import read_header
-from electorate.tables.source import Source, TableError, pyarrow
-from electorate.tables.text import Parser, line_in
+from electorate.tables.source import Source, TableError, arrow
+from electorate.tables.text import Parser, TextTable, line_in
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+MOST_THREADS = 16
+
+
+def in_order(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
+    """Yield the results of several threads in the order of the parts; an error is raised in the place of its result.
+
+    The caller's thread reads the parts. Only a few are in memory at a time.
+    """
+    threads = count_threads()
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for part in parts:
+                waiting.append(pool.submit(work, part))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def count_threads() -> int:
+    """Return the CPUs that this process may use, without importing joblib, which takes longer than most tables."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(here, MOST_THREADS)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """parts: to be read one after another; table: of a part, in any thread, its columns as a pyarrow table.
+    """parts: to be read in order. table: returns the columns of a part as a pyarrow table, in any thread.
 
-    line: of a row of a part, where there are lines.
+    line: returns the line of a row of a part, None for formats without lines.
     """
 
     parts: Iterable[Any]
@@ -30,48 +62,32 @@ class Stream:
 
 
 def open_stream(source: Source, kinds: dict[str, str], keep: list[str]) -> Stream:
-    """The columns of `kinds` ("number" or "text"), and those to keep as they are."""
+    """Open the columns of `kinds` ("number" or "text"), and those to copy unchanged."""
     wanted = list(dict.fromkeys([*kinds, *keep]))
-    return _of_text(source, kinds, wanted) if source.is_text else _of_binary(source, kinds, wanted)
-
-
-def _of_text(source: Source, kinds: dict[str, str], wanted: list[str]) -> Stream:
-    stream = source.open()
-    header = read_header(source, stream)
-    read_as = {"number": "number", "text": "category", None: "text"}
-    places = source.places(wanted, header.names)
-    parser = Parser.of_places(
-        source, header.names, {place: read_as[kinds.get(name)] for place, name in zip(places, wanted, strict=True)}
-    )
-
-    def line(block: TextBlock, row: int) -> int | None:
-        return line_in(source, block, row)
-
-    return Stream(numbered_blocks(source, header, stream), parser.table, line)
-
-
-def _of_binary(source: Source, kinds: dict[str, str], wanted: list[str]) -> Stream:
+    if source.is_text:
+        text = TextTable(source)
+        read_as = {"number": "number", "text": "category", None: "text"}
+        places = zip(source.places(wanted, text.names), wanted, strict=True)
+        parser = Parser(source, text.names, {place: read_as[kinds.get(name)] for place, name in places})
+        return Stream(text.blocks(), parser.table, partial(line_in, source))
     opened = binary.open_binary(source)
-    places = source.places(wanted, [str(name) for name in opened.schema.names])
 
     def table(part: Any) -> Any:
-        columns = [
-            _typed(source, column, name, kinds.get(name)) for name, column in zip(wanted, part.columns, strict=True)
-        ]
-        return pyarrow().Table.from_arrays(columns, wanted)
+        columns = zip(part.columns, wanted, strict=True)
+        return arrow.Table.from_arrays([_typed(source, column, name, kinds) for column, name in columns], wanted)
 
-    return Stream(opened.batches(places), table, lambda part, row: None)
+    return Stream(opened.batches(source.places(wanted, opened.names)), table, lambda part, row: None)
 
 
-def _typed(source: Source, column: Any, name: str, kind: str | None) -> Any:
-    """Numbers as float64; texts as they are, unless they are dates."""
-    types = pyarrow().types
-    if kind == "number" and not types.is_float64(column.type):
+def _typed(source: Source, column: Any, name: str, kinds: dict[str, str]) -> Any:
+    """Numbers as float64; texts unchanged, unless they are dates."""
+    kind = kinds.get(name)
+    if kind == "number" and not arrow.types.is_float64(column.type):
         try:
             return binary.cast(source, column, name, kind)
         except TableError as error:
             raise TableError(f"{error}; it was numbers when the model was fitted") from None
-    if kind == "text" and types.is_temporal(column.type):
+    if kind == "text" and arrow.types.is_temporal(column.type):
         return binary.cast(source, column, name, kind)
     if kind is not None and not binary.is_usable(column.type):
         raise source.error(f"column {literal(name)!r} holds {literal(column.type)}, neither numbers nor texts")
@@ -79,7 +95,7 @@ def _typed(source: Source, column: Any, name: str, kind: str | None) -> Any:
 
 
 def kinds_of(model: Any, names: list[str]) -> dict[str, str]:
-    """What a fitted model wants each column to be."""
+    """Return the kind of each column that a fitted model needs."""
     texts = {column for column, categories in model.bins_.categories.items() if categories.is_text}
     return {name: "text" if place in texts else "number" for place, name in enumerate(names)}
 

@@ -1,92 +1,169 @@
-"""Blocks of a text as columns: numbers, texts, or categories; and the line of a cell that cannot be read."""
+"""Text tables: the header, blocks of whole rows, and blocks parsed into columns of numbers, texts or categories.
+
+Each block can be parsed without the others. A line may end inside a quoted cell, so a block ends where all quotes are
+closed. A quote that stays open for too long is treated as a literal quote character. Errors name the line.
+"""
 
 import csv
 import io
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
+from electorate.data.factors import as_number
 from electorate.escape import literal
-from electorate.tables.blocks import TextBlock, numbered_blocks
-from electorate.tables.header import read_header
-from electorate.tables.source import Source, TableError, pyarrow
+from electorate.tables.source import Source, TableError, arrow
 
+OTHER_SEPARATORS = (";", "\t", "|", ",")
+LONGEST_HEADER = 64 * 2**20
+MOST_COLUMNS = 2**21
+MOST_HEADER_LINES = 100  # with line breaks in quoted names
+BLOCK = 2**22
+LONGEST_LINE = 2**26
+LONGEST_CELL = 2**24  # in quotes, across lines
 LONGEST_FIELD = 2**27
+ROWS_OF_WIDE_TABLES = 64  # a block holds at least about this many: every column of a block costs a call
 
 
-@dataclass(frozen=True)
+class TextBlock(NamedTuple):
+    """Rows of a text, and the number of the line they begin in."""
+
+    text: memoryview
+    line: int
+
+
+class TextTable:
+    """A text table. names: of its columns, in the first line that is not empty."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.stream = source, source.open()
+        prefix, n_empty = self._first_lines()
+        end = _end_of_header(prefix)
+        first, line = prefix[:end], n_empty + 1
+        if b"\r" in first[:-2] and b'"' not in first:
+            raise source.error("lines end with a carriage return alone: save the table with usual line ends", line)
+        if first.count(source.delimiter.encode()) >= MOST_COLUMNS:
+            raise source.error(f"the header has more than {MOST_COLUMNS:,} columns", line)
+        try:
+            text = first.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
+            names = next(csv.reader(text.splitlines(keepends=True), delimiter=source.delimiter, strict=True))
+        except UnicodeDecodeError as error:
+            raise source.bad_byte(error, line) from None
+        except (csv.Error, StopIteration):
+            raise source.error("the header cannot be read: a quote is not closed, or it has no names", line) from None
+        others = [
+            sign for sign in OTHER_SEPARATORS if sign != source.delimiter and len(names) == 1 and sign in names[0]
+        ]
+        if others:
+            sign = r"\t" if others[0] == "\t" else others[0]
+            raise source.error(f"the header is one name; if its parts are columns, add --delimiter '{sign}'", line)
+        if all(as_number(name) is not None for name in names):
+            raise source.error("the first line holds numbers, not names: add a line with the columns' names", line)
+        self.names, self._rest = names, prefix[end:]
+        self._line, self._length = line + first.count(b"\n"), len(first)
+
+    def _first_lines(self) -> tuple[bytes, int]:
+        """Read to the end of the header or further; also return how many empty lines came before it."""
+        prefix, n_empty = b"", 0
+        while len(prefix) < LONGEST_HEADER:
+            more = self.stream.read(2**20)
+            if not prefix and more[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                raise self.source.error("this is UTF-16: add --encoding utf-16", 1)
+            text = (prefix + more).removeprefix(b"\xef\xbb\xbf")
+            start = len(text) - len(text.lstrip(b"\r\n"))
+            n_empty += text.count(b"\n", 0, start)
+            prefix = text[start:]
+            if not more or _end_of_header(prefix) < len(prefix):
+                break
+        if not prefix.strip():
+            raise self.source.error("the table is empty")
+        return prefix, n_empty
+
+    def blocks(self) -> Iterator[TextBlock]:
+        """Yield the rows below the header."""
+        rest, line, more = self._rest, self._line, b"begin"
+        while more:
+            more = self.stream.read(max(BLOCK, ROWS_OF_WIDE_TABLES * self._length))
+            rest += more
+            end = _end_of_rows(rest) if more else len(rest)
+            if end:
+                yield TextBlock(memoryview(rest)[:end], line)
+                line += rest.count(b"\n", 0, end)
+                rest = rest[end:]
+            elif len(rest) > LONGEST_LINE:
+                raise self.source.error(f"a row is longer than {LONGEST_LINE >> 20} MiB")
+
+
+def _end_of_header(text: bytes) -> int:
+    """The place after the first line end that is in no quoted name."""
+    first = end = text.find(b"\n")
+    for _ in range(MOST_HEADER_LINES):
+        if end < 0 or text.count(b'"', 0, end) % 2 == 0:
+            return len(text) if end < 0 else end + 1
+        end = text.find(b"\n", end + 1)
+    return first + 1
+
+
+def _end_of_rows(text: bytes) -> int:
+    """The place after the last line end that is in no quoted cell; 0 if there is none yet."""
+    end = text.rfind(b"\n") + 1
+    inside = text.count(b'"', 0, end) % 2
+    while end and inside and len(text) <= LONGEST_CELL:
+        before = text.rfind(b"\n", 0, end - 1) + 1
+        inside ^= text.count(b'"', before, end) % 2
+        end = before
+    return end
+
+
 class Parser:
-    """names: of all columns, in their order. kinds: of those to read, by the name under which they are read.
+    """Parses blocks. kinds: of the columns to read, by their place: "number", "text", "category" or "guess".
 
-    "number", "text", "category" (a text that is looked up once in a block, not once in a row) or "guess".
+    A category is a text that is stored once per block, not once per row. hint: what else to do about a column of
+    numbers that holds a text.
     """
 
-    source: Source
-    names: list[str]
-    kinds: dict[str, str] = field(default_factory=dict)
-    hint: str = ""  # what else can be done about a column of numbers that holds a text
-
-    @classmethod
-    def of_places(cls, source: Source, names: list[str], kinds: dict[int, str], hint: str = "") -> "Parser":
-        """A parser of the columns at these places; the others may have any names, or none."""
-        own = [name if place in kinds else f"\0{place}" for place, name in enumerate(names)]
-        return cls(source, own, {own[place]: kind for place, kind in kinds.items()}, hint)
-
-    @cached_property
-    def _types(self) -> dict[str, Any]:
-        arrow = pyarrow()
+    def __init__(self, source: Source, names: list[str], kinds: dict[int, str], hint: str = "") -> None:
+        self.source, self.hint = source, hint
+        # Columns that are not read may have any names, or none.
+        self.names = [name if place in kinds else f"\0{place}" for place, name in enumerate(names)]
+        self.kinds = {self.names[place]: kind for place, kind in kinds.items()}
         category = arrow.dictionary(arrow.int32(), arrow.string())
-        return {"number": arrow.float64(), "text": arrow.string(), "category": category}
-
-    @cached_property
-    def _options(self) -> tuple[Any, Any]:
-        from pyarrow import csv as arrow_csv
-
-        parse = arrow_csv.ParseOptions(delimiter=self.source.delimiter, newlines_in_values=True)
-        convert = arrow_csv.ConvertOptions(
-            column_types={name: self._types[kind] for name, kind in self.kinds.items() if kind in self._types},
+        types = {"number": arrow.float64(), "text": arrow.string(), "category": category}
+        self._types = {name: types[kind] for name, kind in self.kinds.items() if kind in types}
+        self._parsing = arrow.csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True)
+        self._converting = arrow.csv.ConvertOptions(
+            column_types=self._types,
             include_columns=list(self.kinds),
-            null_values=list(self.source.missing),
+            null_values=list(source.missing),
             strings_can_be_null=True,
-            decimal_point=self.source.decimal,
+            decimal_point=source.decimal,
         )
-        return parse, convert
 
-    def _parsed(self, text: memoryview) -> Any:
-        from pyarrow import csv as arrow_csv
-
-        read = arrow_csv.ReadOptions(use_threads=False, column_names=self.names, block_size=len(text) + 1)
-        return arrow_csv.read_csv(pyarrow().BufferReader(text), read, *self._options)
-
-    def inferred(self, text: memoryview) -> list[Any]:
-        """The types that pyarrow finds."""
-        return list(self._parsed(text).schema.types)
+    def parse(self, text: memoryview) -> Any:
+        """Return the columns of a text as a pyarrow table."""
+        reading = arrow.csv.ReadOptions(use_threads=False, column_names=self.names, block_size=len(text) + 1)
+        return arrow.csv.read_csv(arrow.BufferReader(text), reading, self._parsing, self._converting)
 
     def table(self, block: TextBlock) -> Any:
-        """The columns of a block; an error names the line."""
-        arrow = pyarrow()
+        """Return the columns of a block; an error names the line."""
         if not bytes(block.text).strip():
-            return arrow.table({name: arrow.array([], self._types[kind]) for name, kind in self.kinds.items()})
+            return arrow.table({name: arrow.array([], kind) for name, kind in self._types.items()})
         try:
-            return self._parsed(block.text)
+            return self.parse(block.text)
         except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
             raise self._blame(block, error) from None
 
     def _blame(self, block: TextBlock, error: Exception) -> TableError:
-        """The error with the line it comes from, found by reading the block again, slowly."""
-        source = self.source
+        """Return the error with its line, found by reading the block again, slowly."""
+        source, line = self.source, block.line
         try:
             bytes(block.text).decode()
         except UnicodeDecodeError as wrong:
-            line = block.line + wrong.object[: wrong.start].count(b"\n")
-            message = f"byte 0x{wrong.object[wrong.start]:02x} is not UTF-8: say the --encoding, for example latin-1"
-            return source.error(message, line)
+            return source.bad_byte(wrong, line)
         numbers = [place for place, name in enumerate(self.names) if self.kinds.get(name) == "number"]
         is_number = re.compile(source.number)
-        line = block.line
         try:
             for line, row in _rows(source, block):
                 if len(row) != len(self.names):
@@ -103,33 +180,24 @@ AS_TEXT = ", or read it as text with --type {column}=text"
 
 
 def not_a_number(source: Source, name: str, value: str, line: int | None, hint: str = AS_TEXT) -> TableError:
-    shown, column = literal(value, 40), literal(name, 60)
-    comma = ""
+    found, column, comma = literal(value, 40), literal(name, 60), ""
     if source.decimal == "." and re.match(r"^[+-]?[0-9]+,[0-9]+$", value.strip()):
         comma = "add --decimal , if a comma begins the fraction; else "
-    return source.error(
-        f"column {column!r} holds numbers, but here {shown!r}: {comma}correct it, or add --missing {shown!r} if it "
-        f"means that nothing is known{hint.format(column=column)}",
-        line,
-    )
+    todo = f"{comma}correct it, or add --missing {found!r} if it means a missing value{hint.format(column=column)}"
+    return source.error(f"column {column!r} holds numbers, but here {found!r}: {todo}", line)
 
 
 def _rows(source: Source, block: TextBlock) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not empty, each with the number of the line it ends in."""
+    """Yield the rows that are not empty, each with the number of the line it ends in."""
     csv.field_size_limit(LONGEST_FIELD)
     text = io.StringIO(bytes(block.text).decode("utf-8", "replace"), newline="")
     reader = csv.reader(text, delimiter=source.delimiter)
-    for row in reader:
-        if row:
-            yield block.line + reader.line_num - 1, row
+    return ((block.line + reader.line_num - 1, row) for row in reader if row)
 
 
 def line_in(source: Source, block: TextBlock, row: int) -> int | None:
-    """The line in which a row of a block ends: cells may hold line breaks."""
-    for place, (line, _) in enumerate(_rows(source, block)):
-        if place == row:
-            return line
-    return None
+    """Return the line in which a row of a block ends: cells may hold line breaks."""
+    return next((line for line, _ in islice(_rows(source, block), row, None)), None)
 
 
 def has_row_per_line(block: TextBlock, n_rows: int) -> bool:
@@ -139,12 +207,12 @@ def has_row_per_line(block: TextBlock, n_rows: int) -> bool:
     return not is_empty_line and not other_ends and text.rstrip(b"\n").count(b"\n") + 1 == n_rows
 
 
-class Lines:
-    """The lines of the rows of a text that was read block by block, found without keeping the text."""
+class RowLines:
+    """Finds the lines of the rows of a text that was read block by block, without storing the text."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._blocks: list[tuple[int, int, bool]] = []  # first row, first line, whether a row is a line
+        self._blocks: list[tuple[int, int, bool]] = []  # first row, first line, whether each row is one line
         self._n_rows = 0
 
     def add(self, line: int, n_rows: int, is_plain: bool) -> None:
@@ -152,7 +220,7 @@ class Lines:
         self._n_rows += n_rows
 
     def line(self, row: int) -> int | None:
-        """None where it is not known: a row has line breaks, and the text cannot be read again."""
+        """Return the line of a row; None if a row has line breaks, and the text cannot be read again."""
         at = bisect_right(self._blocks, row, key=lambda block: block[0]) - 1
         if at < 0:
             return None
@@ -161,8 +229,5 @@ class Lines:
             return line + row - first
         if not self.source.is_file:
             return None
-        stream = self.source.open()
-        for i, block in enumerate(numbered_blocks(self.source, read_header(self.source, stream), stream)):
-            if i == at:
-                return line_in(self.source, block, row - first)
-        return None
+        blocks = islice(TextTable(self.source).blocks(), at, None)
+        return next((line_in(self.source, block, row - first) for block in blocks), None)

@@ -1,7 +1,7 @@
-"""Bounds on the risk of a weighted vote, from what rows drawn like those to come show and from the voters' complexity.
+"""Bounds on the risk of a weighted vote, from its margins on rows drawn like new ones and its voters' complexity.
 
-Votes are y f / |alpha|_1 with voters that say -1 to 1, so from -1 to 1. Each bound is a sum of named terms; it holds
-with probability 1 - delta over the draw of the n rows, for all votes at once: however the vote was found.
+Margins are y f / |alpha|_1 with voters whose outputs are in [-1, 1], so from -1 to 1. Each bound is a sum of named
+terms; it holds with probability 1 - delta over the draw of the n rows, for all votes at once: however it was found.
 """
 
 import math
@@ -97,11 +97,10 @@ LOSSES = {loss.name: loss for loss in (HINGE, QUADRATIC, EXPONENTIAL)}
 def vote_bound(margins: Floats, voters: int, complexity: Complexity, delta: float, loss: Loss = HINGE) -> Terms:
     """QuadBoost's Theorem 1 for p = 1, at the norm of alpha where it is smallest.
 
-    alpha and c alpha decide alike, and the theorem holds for all alpha at once: the norm is free. Norms below 1 gain
-    nothing (the proof needs max(norm, 1)).
+    alpha and c alpha make the same decisions, and the theorem holds for all alpha at once: the norm is free. Norms
+    below 1 gain nothing (the proof needs max(norm, 1)).
     """
-    found = [vote_terms(margins, norm, voters, complexity, delta, loss) for norm in NORMS]
-    return min(found, key=total)
+    return min((vote_terms(margins, norm, voters, complexity, delta, loss) for norm in NORMS), key=total)
 
 
 def vote_terms(
@@ -127,8 +126,12 @@ def deep_bound(margins: Floats, shares: Floats, complexities: list[Complexity], 
 
     shares: of |alpha|_1 that lies in each of the p families.
     """
-    levels = [(2.0**-k, 6 * delta / (math.pi * k) ** 2) for k in range(1, LEVELS)]
-    return min((deep_terms(margins, rho, shares, complexities, part) for rho, part in levels), key=total)
+    return min((deep_terms(margins, rho, shares, complexities, part) for rho, part in _levels(delta)), key=total)
+
+
+def _levels(delta: float) -> list[tuple[float, float]]:
+    """The margins that are tried, each with its part of delta."""
+    return [(2.0**-k, 6 * delta / (math.pi * k) ** 2) for k in range(1, LEVELS)]
 
 
 def deep_terms(margins: Floats, rho: float, shares: Floats, complexities: list[Complexity], delta: float) -> Terms:
@@ -172,7 +175,7 @@ def _voters_drawn(n: int, p: int, rho: float, known: Known) -> int:
 
 
 def deep_as_printed(margins: Floats, rho: float, shares: Floats, rates: Floats, delta: float) -> float:
-    """Theorem 1 of DeepBoost as the paper prints it (its proof is not in the text); infinite where it says nothing."""
+    """Theorem 1 of DeepBoost as the paper prints it (its proof is not in the text); infinite where it is void."""
     n, log_p = len(margins), math.log(max(len(rates), 2))
     inside = rho**2 * n / log_p
     if inside <= 1:
@@ -204,7 +207,7 @@ def bernstein_bound(losses: Floats, log_count: float, delta: float) -> Terms:
 def log_votes(n: int, voters: int, dimension: int, log_labelings: float) -> float:
     """log of the labelings of n rows by the sign of a vote of so many voters, each one of so many.
 
-    Given what the voters say, their votes are half-spaces through 0 in so many dimensions: Sauer's lemma.
+    Given the outputs of the voters, their votes are half-spaces through 0 in so many dimensions: Sauer's lemma.
     """
     count = np.arange(min(dimension, n) + 1)
     sauer = float(np.logaddexp.reduce(gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)))
@@ -226,8 +229,8 @@ def median_bound(robust_error: Callable[[float], float], n: int, complexity: Com
     Theorem 4 of LocMedBoost with its constants, proved by Rademacher complexities: docs/certificates.md. robust_error:
     L^(rho) of eq. 9. complexity: of the sets {h > y} that voters mark on (x, y).
     """
-    levels = [(2.0**-k, 6 * delta / (math.pi * k) ** 2) for k in range(1, LEVELS)]
-    return min((median_terms(robust_error(rho), rho, n, complexity.at(part)) for rho, part in levels), key=total)
+    tried = (median_terms(robust_error(rho), rho, n, complexity.at(part)) for rho, part in _levels(delta))
+    return min(tried, key=total)
 
 
 def median_terms(robust: float, rho: float, n: int, known: Known) -> Terms:
@@ -238,6 +241,11 @@ def median_terms(robust: float, rho: float, n: int, known: Known) -> Terms:
 # ---------------------------------------------------------------- sums
 
 
+def is_summand(name: str) -> bool:
+    """Whether a term adds to the bound: those that begin with "at" or "as" do not."""
+    return not name.startswith(("at ", "as "))
+
+
 def total(terms: Terms) -> float:
-    """What the terms add up to; those that begin with "at" or "as" are no summands."""
-    return math.fsum(value for name, value in terms.items() if not name.startswith(("at ", "as ")))
+    """The sum of the terms that add to the bound."""
+    return math.fsum(value for name, value in terms.items() if is_summand(name))

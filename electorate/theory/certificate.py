@@ -1,6 +1,6 @@
-"""A certificate: every bound with its value, its terms and its assumptions, and the best of them with its price paid.
+"""A certificate: every bound with its value, terms and assumptions, and the best one with the price of choosing it.
 
-Bounds on the risk stand apart from bounds on training quantities, which say nothing of rows to come.
+Bounds on the risk are listed apart from bounds on training quantities, which are not about new rows.
 """
 
 import math
@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from electorate.theory.bounds import Terms, total
+from electorate.theory.bounds import Terms, is_summand, total
 
 PROVED = "proved"
 VACUOUS = "vacuous"
+IID = "the training rows were drawn independently, each like the rows to come"
 WIDTH = 110
 At = Callable[[float], Terms]
 
@@ -50,25 +51,30 @@ class Bound:
         }
 
 
+def known(name: str, source: str, terms: Terms, **details: Any) -> Bound:
+    """A bound with these terms: proved, or vacuous."""
+    value = total(terms)
+    return Bound(name, source, PROVED if value < 1 else VACUOUS, value, terms, **details)
+
+
 def proved(
     name: str, source: str, at: At, delta: float, assumptions: tuple[str, ...] = (), offered: bool = True
 ) -> Bound:
-    """A bound that applies: proved, or vacuous."""
-    terms = at(delta)
-    value = total(terms)
-    return Bound(name, source, PROVED if value < 1 else VACUOUS, value, terms, assumptions, delta, offered, at)
+    """A bound that holds with probability 1 - delta."""
+    return known(name, source, at(delta), assumptions=assumptions, delta=delta, offered=offered, at=at)
 
 
 def refused(name: str, source: str, why: str) -> Bound:
+    """A bound that does not apply, with the reason."""
     return Bound(name, source, f"does not apply: {why}")
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proved of a model: `risk` and `training` are lists of bounds, `best` the smallest bound on the risk.
+    """What is proved about a model: `risk` and `training` are lists of bounds, `best` the smallest bound on the risk.
 
     risk: bounds on the probability of an error on a row to come, each with probability 1 - delta by itself.
-    training: bounds on quantities of the training rows: they hold for sure and say nothing of rows to come.
+    training: bounds on quantities of the training rows: they hold for sure and are not about rows to come.
     """
 
     model: str
@@ -85,12 +91,9 @@ class Certificate:
     @property
     def best(self) -> Bound | None:
         """The smallest bound on the risk, delta split evenly over all that it is chosen from: the price of choosing."""
-        offered = self._offered
-        if not offered:
-            return None
-        part = self.delta / len(offered)
-        again = [proved(b.name, b.source, b.at, part, b.assumptions) for b in offered if b.at is not None]
-        return min(again, key=lambda bound: math.inf if bound.value is None else bound.value)
+        part = self.delta / max(len(self._offered), 1)
+        again = [proved(b.name, b.source, b.at, part, b.assumptions) for b in self._offered if b.at is not None]
+        return min(again, key=lambda bound: math.inf if bound.value is None else bound.value, default=None)
 
     @property
     def _offered(self) -> list[Bound]:
@@ -119,57 +122,43 @@ class Certificate:
         """A pandas dataframe, one row per bound."""
         import pandas as pd
 
-        rows = [{"about": "risk", **bound.to_dict()} for bound in self.risk]
-        rows += [{"about": "training", **bound.to_dict()} for bound in self.training]
-        return pd.DataFrame(rows)
+        parts = {"risk": self.risk, "training": self.training}
+        return pd.DataFrame([{"about": name, **bound.to_dict()} for name, part in parts.items() for bound in part])
 
     # ------------------------------------------------------------ one screen of text
 
     def __str__(self) -> str:
-        lines = [f"Certificate of {self.model}; an error is {self.what}", *self._best_lines()]
-        if self.risk:
-            sure = f"{100 * (1 - self.delta):g}%"
-            lines += [
-                "",
-                f"The risk, the probability of an error on a row to come; each by itself with {sure} confidence:",
-            ]
-            lines += [line for bound in self.risk for line in _shown(bound)]
-        if self.training:
-            lines += ["", "Training quantities; these are not the risk, and say nothing of rows to come:"]
-            lines += [line for bound in self.training for line in _shown(bound)]
-        assumed = list(dict.fromkeys(text for bound in self.risk if bound.applies for text in bound.assumptions))
-        for title, texts in (("Assumed", assumed), ("Note", list(self.notes))):
+        sure = f"{100 * (1 - self.delta):g}%"
+        lines = [f"Certificate of {self.model}; an error is {self.what}", self._summary(f"with {sure} confidence")]
+        risk = f"The risk, the probability of an error on a row to come; each by itself with {sure} confidence:"
+        training = "Training quantities; these are not the risk, and hold for the training rows only:"
+        for title, bounds in ((risk, self.risk), (training, self.training)):
+            if bounds:
+                lines += ["", title, *(line for bound in bounds for line in _lines(bound))]
+        assumed = dict.fromkeys(text for bound in self.risk if bound.applies for text in bound.assumptions)
+        for title, texts in (("Assumed", assumed), ("Note", self.notes)):
             if texts:
                 lines += ["", *textwrap.wrap(f"{title}: {'; '.join(texts)}.", WIDTH)]
         return "\n".join(lines)
 
-    def _best_lines(self) -> list[str]:
-        best = self.best
+    def _summary(self, sure: str) -> str:
+        best, count = self.best, len(self._offered)
         if best is None or best.value is None:
-            return [
-                "No bound on the risk applies." if self.risk else "No bound on the risk: give train or heldout rows."
-            ]
-        sure = f"with {100 * (1 - self.delta):g}% confidence"
+            return "No bound on the risk applies." if self.risk else "No bound on the risk: give train or heldout rows."
         if best.value >= 1:
-            return [f"No bound on the risk is below 1, {sure}."]
-        count = len(self._offered)
+            return f"No bound on the risk is below 1, {sure}."
         paid = f" of {count}, delta split over them" if count > 1 else ""
-        return [f"The risk is at most {best.value:.4f}, {sure} ({best.name}, the smallest{paid})."]
+        return f"The risk is at most {best.value:.4f}, {sure} ({best.name}, the smallest{paid})."
 
 
-def _shown(bound: Bound) -> list[str]:
+def _lines(bound: Bound) -> list[str]:
     if bound.value is None:
         source = f" [{bound.source}]" if bound.source else ""
         return textwrap.wrap(f"  {bound.name}: {bound.status}{source}", WIDTH, subsequent_indent="      ")
     value = f"{bound.value:.4f}" if bound.value < 1e4 else f"{bound.value:.3g}"
-    parts = " + ".join(f"{number:.4g} {name}" for name, number in bound.terms.items() if _adds(name))
-    extra = ", ".join(f"{name} {number:.4g}" for name, number in bound.terms.items() if not _adds(name))
-    said = f"  {bound.name}: {value}{' (vacuous)' if bound.status == VACUOUS else ''}"
-    if parts and len([name for name in bound.terms if _adds(name)]) > 1:
-        said += f" = {parts}"
-    said += f"; {extra}" if extra else ""
-    return textwrap.wrap(f"{said} [{bound.source}]", WIDTH, subsequent_indent="      ")
-
-
-def _adds(name: str) -> bool:
-    return not name.startswith(("at ", "as "))
+    parts = [f"{number:.4g} {name}" for name, number in bound.terms.items() if is_summand(name)]
+    extra = [f"{name} {number:.4g}" for name, number in bound.terms.items() if not is_summand(name)]
+    text = f"  {bound.name}: {value}{' (vacuous)' if bound.status == VACUOUS else ''}"
+    text += f" = {' + '.join(parts)}" if len(parts) > 1 else ""
+    text += f"; {', '.join(extra)}" if extra else ""
+    return textwrap.wrap(f"{text} [{bound.source}]", WIDTH, subsequent_indent="      ")

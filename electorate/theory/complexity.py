@@ -50,12 +50,12 @@ def log_stumps(n: int, shape: Shape) -> float:
 
 
 def log_paired_stumps(n: int, shape: Shape) -> float:
-    """N_j labelings of a column are N_j / 2 questions: two of them, in any order, and 2^4 ways to label four leaves."""
+    """N_j labelings of a column are N_j / 2 splits: two of them, in any order, and 2^4 ways to label four leaves."""
     return max(math.log(2) + 2 * math.log(max(shape.labelings(n), 1)), log_stumps(n, shape))
 
 
 def log_trees(n: int, shape: Shape, splits: int) -> float:
-    """Trees of up to so many questions: n log(4 sum_j N_j) + (n + 1) log 2."""
+    """Trees of up to so many splits: n log(4 sum_j N_j) + (n + 1) log 2."""
     return splits * math.log(4 * max(shape.labelings(n), 1)) + (splits + 1) * math.log(2)
 
 
@@ -97,17 +97,13 @@ def published_paired_stumps(n: int, d: int) -> float:
 
 
 def published_trees(n: int, d: int, splits: int) -> float:
-    """Eq. 9, where the paper's n is the number of questions (internal nodes)."""
+    """Eq. 9, where the paper's n is the number of splits (internal nodes)."""
     return math.sqrt((4 * splits + 2) * math.log2(d + 2) * math.log(n + 1) / n)
 
 
 def published_depth(n: int, d: int, depth: int) -> float:
-    """Section 4: VC dimension at most (2^k + 1) log2(d + 1) for trees of depth k."""
-    return vc_complexity(n, (2.0 ** min(depth, DEEPEST) + 1) * math.log2(d + 1))
-
-
-def vc_complexity(n: int, dimension: float) -> float:
-    """sqrt(2 dim log(n + 1) / n)."""
+    """Section 4: sqrt(2 dim log(n + 1) / n), the VC dimension at most (2^k + 1) log2(d + 1) for trees of depth k."""
+    dimension = (2.0 ** min(depth, DEEPEST) + 1) * math.log2(d + 1)
     return math.sqrt(2 * dimension * math.log(n + 1) / n)
 
 

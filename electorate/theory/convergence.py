@@ -1,6 +1,6 @@
-"""Training as it was predicted and as it went, round by round, as one small table.
+"""What was predicted about training and what was observed, round by round, as one small table.
 
-A column of predictions is a bound (observed is never above) or an identity (they agree); `holds` looks.
+A prediction is a bound (the observed is never above) or an identity (both are equal); `holds` checks it.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 CLOSE = 1e-7  # of sums on the grid, relative
-SHOWN = 12
+MOST_ROUNDS = 12  # in the text
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Convergence:
-    """What was predicted of a fit and what was observed. label: of one class against the rest, or None."""
+    """What was predicted about a fit and what was observed."""
 
     model: str
     predictions: tuple[Prediction, ...]
@@ -53,13 +53,10 @@ class Convergence:
 
     def to_dict(self) -> dict[str, Any]:
         """Columns: the round, and of every statement what was predicted and what was observed."""
-        if not self.predictions:
-            return {}
-        longest = max(len(one.predicted) for one in self.predictions)
-        columns: dict[str, Any] = {"round": np.arange(1, longest + 1)}
+        longest = max((len(one.predicted) for one in self.predictions), default=0)
+        columns: dict[str, Any] = {"round": np.arange(1, longest + 1)} if self.predictions else {}
         for one in self.predictions:
-            columns[f"{one.name}, predicted"] = one.predicted
-            columns[f"{one.name}, observed"] = one.observed
+            columns |= {f"{one.name}, predicted": one.predicted, f"{one.name}, observed": one.observed}
         return columns
 
     def to_frame(self) -> Any:
@@ -74,8 +71,8 @@ class Convergence:
         lines = [f"{self.model}: predicted against observed"]
         for one in self.predictions:
             sign = "=" if one.exact else ">="
-            kept = "holds in every round" if one.holds else "DOES NOT HOLD"
-            lines += ["", f"{one.name}: predicted {sign} observed; {kept} [{one.source}]"]
+            holds = "holds in every round" if one.holds else "DOES NOT HOLD"
+            lines += ["", f"{one.name}: predicted {sign} observed; {holds} [{one.source}]"]
             lines += [f"  {'round':>7}  {'predicted':>12}  {'observed':>12}"]
             for t in _some(len(one.predicted)):
                 lines.append(f"  {t + 1:>7}  {one.predicted[t]:>12.6g}  {one.observed[t]:>12.6g}")
@@ -84,6 +81,6 @@ class Convergence:
 
 def _some(rounds: int) -> list[int]:
     """A few rounds, the first and the last among them, evenly by ratio."""
-    if rounds <= SHOWN:
+    if rounds <= MOST_ROUNDS:
         return list(range(rounds))
-    return sorted({round(float(t)) - 1 for t in np.geomspace(1, rounds, SHOWN)})
+    return sorted({round(float(t)) - 1 for t in np.geomspace(1, rounds, MOST_ROUNDS)})

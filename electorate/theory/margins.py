@@ -1,14 +1,14 @@
-"""Margins of a fitted vote as an object, the margin graph of the Bayes rule, and what training proves of margins.
+"""Margins of a fitted vote as an object, the margin graph of the Bayes rule, and what training proves about margins.
 
 Equation numbers are those of Nock and Nielsen, "A Real generalization of discrete AdaBoost". A margin error at theta
 is the share of rows whose margin is at most theta (eq. 10); as a function of theta it is the margin graph.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,8 @@ from electorate.escape import literal
 Floats = NDArray[np.float64]
 KINDS = ("normalised", "logistic", "award")
 SLACK = 1e-6  # of a logarithm: sums on the grid against sums of floats
-LOWEST = float(np.nextafter(-1.0, 0.0))  # a finite vote is never sure of the wrong label
+LOWEST = float(np.nextafter(-1.0, 0.0))  # a finite vote never has the margin -1
 THETAS = (-0.5, 0.0, 0.1, 0.25, 0.5)  # that tables show
-
-
-class Graph(Protocol):
-    """A margin graph: of rows, or of a law."""
-
-    def margin_error(self, theta: Any) -> Any: ...
-
-    @property
-    def area(self) -> float: ...
-
-    def curve(self) -> tuple[Floats, Floats]: ...
 
 
 # ---------------------------------------------------------------- what training proves
@@ -202,9 +191,9 @@ class BayesMargins:
     at: Callable[[float, bool], float]
 
     def margin_error(self, theta: Any) -> Any:
-        if np.ndim(theta) == 0:
-            return self.at(float(theta), False)
-        return np.array([self.at(one, False) for one in np.asarray(theta, dtype=np.float64).ravel().tolist()])
+        """As of :meth:`Margins.margin_error`."""
+        found = [self.at(one, False) for one in np.asarray(theta, dtype=np.float64).ravel().tolist()]
+        return found[0] if np.ndim(theta) == 0 else np.array(found)
 
     @property
     def area(self) -> float:
@@ -241,58 +230,34 @@ def bayes_margins(probability: Any, weights: Any = None) -> Margins:
 # ---------------------------------------------------------------- side by side
 
 
-class MarginTable(Mapping[str, Any]):
+Graph = Margins | BayesMargins
+
+
+class MarginTable(dict[str, Any]):
     """Margin graphs by name, side by side: a mapping, and a table as text."""
 
     def __init__(self, graphs: Mapping[str, Graph], thetas: Sequence[float] = THETAS) -> None:
         if not graphs:
             raise ValueError("no margins to put side by side: give at least one")
-        self.graphs = dict(graphs)
+        super().__init__(graphs)
         self.thetas = tuple(float(theta) for theta in thetas)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.graphs[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.graphs)
-
-    def __len__(self) -> int:
-        return len(self.graphs)
 
     def rows(self) -> list[dict[str, Any]]:
         """A dictionary per graph: minimum, the 10% quantile and the median (None for a law), area, margin errors."""
-        return [{"name": name, **_facts(graph, self.thetas)} for name, graph in self.graphs.items()]
+        found = []
+        for name, graph in self.items():
+            facts: dict[Any, Any] = {"name": name, "minimum": None, "10%": None, "median": None, "area": graph.area}
+            if isinstance(graph, Margins):
+                facts |= {"minimum": graph.minimum, "10%": graph.quantile(0.1), "median": graph.quantile(0.5)}
+            found.append(facts | {theta: float(graph.margin_error(theta)) for theta in self.thetas})
+        return found
 
     def __str__(self) -> str:
-        facts = self.rows()
-        head = [key if isinstance(key, str) else f"at {key:g}" for key in facts[0]]
-        lines = [head, *([_cell(value) for value in fact.values()] for fact in facts)]
+        lines = [["name", "minimum", "10%", "median", "area", *(f"at {theta:g}" for theta in self.thetas)]]
+        for name, *facts in (fact.values() for fact in self.rows()):
+            lines.append([literal(name, 40), *("" if value is None else f"{value:.4f}" for value in facts)])
         wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        texts = (
-            "  ".join(
-                cell.rjust(w) if place else cell.ljust(w)
-                for place, (cell, w) in enumerate(zip(line, wide, strict=True))
-            )
-            for line in lines
-        )
-        return "\n".join(text.rstrip() for text in texts)
+        texts = ([line[0].ljust(wide[0]), *map(str.rjust, line[1:], wide[1:])] for line in lines)
+        return "\n".join("  ".join(text).rstrip() for text in texts)
 
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return literal(value, 40) if isinstance(value, str) else f"{value:.4f}"
-
-
-def _facts(graph: Any, thetas: Sequence[float]) -> dict[Any, Any]:
-    known = isinstance(graph, Margins)
-    return {
-        "minimum": graph.minimum if known else None,
-        "10%": graph.quantile(0.1) if known else None,
-        "median": graph.quantile(0.5) if known else None,
-        "area": graph.area,
-        **{theta: float(graph.margin_error(theta)) for theta in thetas},
-    }
+    __repr__ = __str__

@@ -33,11 +33,6 @@ class Estimate:
         return f"{self.value:.4g} ({self.name}; {self.lower:.4g} to {self.upper:.4g} at {sure}, {self.draws} draws)"
 
 
-def half_width(n: int, draws: int, confidence: float) -> float:
-    """sqrt(2 log(2 / delta) / (n draws)), for outputs from -1 to 1."""
-    return math.sqrt(2 * math.log(2 / (1 - confidence)) / (n * draws))
-
-
 def monte_carlo(
     agreement: Callable[[NDArray[np.int64]], float],
     n: int,
@@ -50,5 +45,5 @@ def monte_carlo(
     """agreement(signs): the largest mean of sign times output over n rows that the search finds."""
     rng = np.random.default_rng(seed)
     found = [agreement(2 * rng.integers(0, 2, n) - 1) for _ in range(draws)]
-    value, width = math.fsum(found) / draws, half_width(n, draws, confidence)
+    value, width = math.fsum(found) / draws, math.sqrt(2 * math.log(2 / (1 - confidence)) / (n * draws))
     return Estimate(value, max(value - width, 0.0), value + width, confidence, draws, exact_search)

@@ -1,12 +1,98 @@
-"""What the papers prove of training, round by round: from errors, edges and steps, without a look at the rows.
+"""What the papers prove about training: bounds and identities for every round, computed from the history of a run.
 
-These are bounds and identities of quantities of the training rows; none of them says anything of rows to come.
+They are about the training rows. None of them is about new rows.
 """
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.theory.bounds import EXPONENTIAL, Loss
+from electorate.theory.convergence import Prediction
+
 Floats = NDArray[np.float64]
+History = Mapping[str, NDArray[Any]]
+# What history_["objective"] is.
+MEAN_EXP = "the mean of exp(-y f)"
+MEAN_WEIGHT = "the mean weight of AdaBoost_R"
+COST_3 = "cost (3) of the VadaBoost paper over n^2"
+PENALISED_LOSS = "a mean loss of at least the error, plus a penalty"
+QUADRATIC_RISK = "the mean of (y - f)^2, plus a penalty"
+
+RATE = "the theorems hold at learning_rate=1"
+EQ_14 = "AdaBoost_R paper, eq. 14"
+PERFECT = 1 - 1e-12  # edges from here on are those of voters without error
+TINY = 5e-324
+
+
+@dataclass(frozen=True)
+class Run:
+    """The history of one run of training, and what the theorems need besides.
+
+    params: the parameters of the estimator. lam: the penalty that was used. largest: max |h| of every voter.
+    unit_outputs: whether every voter has the outputs -1 and 1 only. certain: whether the confidences of all voters are
+    constant. label: the class that was fitted against the rest, None for two classes.
+    """
+
+    history: History
+    params: Mapping[str, Any]
+    lam: float
+    largest: Floats
+    unit_outputs: bool
+    certain: bool
+    label: int | None = None
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        return self.history[column]
+
+    def prediction(
+        self, name: str, source: str, predicted: Floats, observed: Floats, exact: bool = False
+    ) -> Prediction:
+        """A prediction whose name ends with the class, where there are several."""
+        full_name = name if self.label is None else f"{name} of class {self.label}"
+        return Prediction(full_name, source, predicted, observed, exact)
+
+
+@dataclass(frozen=True)
+class Guarantees:
+    """What is proved about an algorithm, declared by its estimator. The defaults claim nothing.
+
+    objective: what ``history_["objective"]`` is, one of the constants above. source: who proved the bound on the
+    training error. rounds: what is predicted of every round. mu: the edges mu_t of eq. 8 of the AdaBoost_R paper, where
+    its Theorem 1 holds. loss: the one that training lowers, for QuadBoost's Theorem 1, which holds for any vote.
+    """
+
+    objective: str = ""
+    source: str = ""
+    rounds: Callable[[Run], list[Prediction]] | None = None
+    mu: Callable[[Run], Floats] | None = None
+    loss: Loss = EXPONENTIAL
+
+
+# ---------------------------------------------------------------- margins: Theorem 1 of the AdaBoost_R paper
+
+
+def edges(run: Run) -> Floats:
+    """mu of eq. 8 for voters whose largest output is 1."""
+    return np.asarray(run["edge"], dtype=np.float64)
+
+
+def edges_over_largest(run: Run) -> Floats:
+    """mu of eq. 8: the edge of every voter divided by its largest output."""
+    return edges(run) / np.maximum(run.largest[: len(run["edge"])], 1e-300)
+
+
+def broken_condition(run: Run, mus: Floats) -> str | None:
+    """Why eq. 14 and Theorem 1 do not cover these rounds; None if they do."""
+    if np.any((run["step"] == 0) & (mus != 0)):
+        return "some voters have infinite outputs, whose step is 0"
+    if len(mus) and abs(mus[-1]) >= PERFECT:
+        return "a perfect voter ended training with a step of convention"
+    return None
 
 
 def product_of_normalisers(mus: Floats) -> Floats:
@@ -22,68 +108,197 @@ def margin_errors(mus: Floats, theta: float, bayes: float) -> Floats:
 
     bayes: the error of the empirical Bayes rule on identical rows, which the theorem adds.
     """
-    return bayes + max(1.0, odds(theta)) * np.exp(-0.5 * np.cumsum(np.square(mus)))
+    return bayes + max(1.0, _odds(theta)) * np.exp(-0.5 * np.cumsum(np.square(mus)))
 
 
 def sharper_margin_errors(mus: Floats, theta: float) -> Floats:
     """What the proof of that theorem gives: a margin is at most theta where exp(-y H) is at least 1 / odds(theta)."""
-    return odds(theta) * product_of_normalisers(mus)
+    return _odds(theta) * product_of_normalisers(mus)
 
 
-def odds(theta: float) -> float:
-    """(1 + theta) / (1 - theta)."""
+def _odds(theta: float) -> float:
     return (1 + theta) / (1 - theta) if theta < 1 else np.inf
 
 
-def weak_learning(mus: Floats) -> Floats:
-    """exp(-T gamma^2 / 2), gamma the smallest edge so far: exp(-2 gamma'^2 T) for errors of at most 1/2 - gamma'."""
-    least = np.minimum.accumulate(np.abs(mus))
-    return np.exp(-0.5 * np.arange(1, len(mus) + 1) * least**2)
+# ---------------------------------------------------------------- the training error, by the objective
 
 
-def quadboost_line(edges: Floats) -> Floats:
-    """1 - T gamma^2, gamma the smallest correlation with the residual so far: QuadBoost paper, section 3."""
-    least = np.minimum.accumulate(np.abs(edges))
-    return 1 - np.arange(1, len(edges) + 1) * least**2
+def error_bound(objective: str, run: Run) -> float:
+    """A bound on the training error after the last round; ValueError, which gives the reason, where there is none."""
+    if not len(run["step"]):
+        raise ValueError("there are no voters")
+    if objective in (MEAN_EXP, QUADRATIC_RISK):
+        return float(run["objective"][-1])
+    if objective == COST_3:
+        return _mean_of_cost_3(run)
+    if objective == PENALISED_LOSS:
+        if not isinstance(run.params["loss"], str):
+            raise ValueError("nothing is known about a user-defined loss")
+        return float(run["objective"][-1] - run["penalty"][-1])
+    if objective == MEAN_WEIGHT:
+        mus = edges(run)
+        why = RATE if run.params["learning_rate"] != 1.0 else broken_condition(run, mus)
+        if why is not None:
+            raise ValueError(why)
+        return float(product_of_normalisers(mus)[-1])
+    raise ValueError("no theorem bounds its training error")
 
 
-def quadboost_falls(edges: Floats, penalty: str | None, lam: float, most: float | None) -> Floats:
-    """By how much the objective falls where a voter of +-1 enters: QuadBoost paper, eq. 6 to 9."""
-    size = np.abs(edges)
+def _mean_of_cost_3(run: Run) -> float:
+    """The mean of exp(-y f) as the history has it; in files that lack it, the root of cost (3), which is larger."""
+    known = float(run["log_mean"][-1]) if "log_mean" in run.history else math.nan
+    return float(np.exp(min(known, 700.0))) if math.isfinite(known) else float(run["objective"][-1]) ** 0.5
+
+
+def log_mean_exp(objective: str, history: History, rate: float, rounds: int) -> float:
+    """A bound on the logarithm of the mean of exp(-y f) over the training rows of two classes after some rounds.
+
+    MEAN_WEIGHT, by eq. 14 of the AdaBoost_R paper: exp(-y f) <= prod (1 - mu y h / h*) / sqrt(1 - mu^2), and the mean
+    of the numerators is the objective. With a learning rate mu is tanh(rate artanh mu). A voter with infinite outputs
+    has the step 0, and 1 <= (1 - mu y h / h*) / (1 - |mu|). One without error leaves the weights, and lowers exp(-y f).
+    """
+    if not rounds:
+        return 0.0
+    found = math.log(max(TINY, float(history["objective"][rounds - 1])))
+    if objective == COST_3:
+        known = float(history["log_mean"][rounds - 1]) if "log_mean" in history else math.nan
+        return known if math.isfinite(known) else found / 2
+    if objective == MEAN_WEIGHT:
+        edge, step = history["edge"][:rounds], history["step"][:rounds]
+        used = np.abs(edge) < 1 - 1e-15
+        mu = np.tanh(rate * np.arctanh(edge[used]))
+        found -= math.fsum(np.where(step[used] == 0, np.log1p(-np.abs(mu)), 0.5 * np.log1p(-mu * mu)))
+    return found
+
+
+# ---------------------------------------------------------------- predictions for every round
+
+
+def adaboost(run: Run) -> list[Prediction]:
+    """prod Z_t is the mean of exp(-y f), and the weak learner's rate bounds the error."""
+    mus, source = edges(run), "AdaBoost: Z_t = 2 sqrt(e (1 - e))"
+    product = run.prediction("prod Z_t", source, product_of_normalisers(mus), run["objective"], True)
+    return _before_perfect([product, *_errors(run, mus, source)], mus)
+
+
+def real_adaboost(run: Run) -> list[Prediction]:
+    """As AdaBoost, but the product is a bound."""
+    mus = edges_over_largest(run)
+    product = run.prediction("prod Z_t", EQ_14, product_of_normalisers(mus), run["objective"])
+    return _before_perfect([product, *_errors(run, mus, EQ_14)], mus)
+
+
+def adaboost_r(run: Run) -> list[Prediction]:
+    """The mean weight by eq. 13; with voters of infinite outputs nothing else is predicted."""
+    mus = edges(run)
+    exact = np.exp(np.cumsum(np.log1p(-np.minimum(mus**2, 1.0 - 2.0**-53))))
+    found = [run.prediction("mean weight", "AdaBoost_R paper, eq. 13", exact, run["objective"], True)]
+    if not np.any((run["step"] == 0) & (mus != 0)):
+        found += _errors(run, mus, EQ_14)
+    return _before_perfect(found, mus)
+
+
+def _errors(run: Run, mus: Floats, source: str) -> list[Prediction]:
+    """The training error by the product, and by the smallest edge gamma so far: exp(-T gamma^2 / 2)."""
+    weakest = np.minimum.accumulate(np.abs(mus))
+    by_edge = np.exp(-0.5 * np.arange(1, len(mus) + 1) * weakest**2)
+    rate = "Freund and Schapire 1997: exp(-2 gamma^2 T)"
+    return [
+        run.prediction("training error", source, product_of_normalisers(mus), run["train_error"]),
+        run.prediction("training error at the least edge", rate, by_edge, run["train_error"]),
+    ]
+
+
+def _before_perfect(predictions: list[Prediction], mus: Floats) -> list[Prediction]:
+    """A perfect voter ends training with a step of convention: its round is not predicted."""
+    end = len(mus) - 1 if len(mus) and abs(mus[-1]) >= PERFECT else len(mus)
+    return [replace(one, predicted=one.predicted[:end], observed=one.observed[:end]) for one in predictions]
+
+
+def _previous(objective: Floats, first: float = 1.0) -> Floats:
+    """The objective before every round; first: of the empty vote."""
+    return np.concatenate([[first], objective[:-1]])[: len(objective)]
+
+
+def quadboost(run: Run) -> list[Prediction]:
+    """The objective never rises; for voters of -1 and 1 without re-weighting it is known, eq. 6 to 9."""
+    objective, size, lam = run["objective"], np.abs(run["edge"]), run.lam
+    source = "QuadBoost paper, section 3"
+    found = [run.prediction("objective never rises", source, _previous(objective), objective)]
+    if run.params["reweight"] != "never" or not run.unit_outputs:
+        return found
+    penalty, most = run.params["penalty"], run.params["alpha_max"]
+    falls = size**2
     if penalty == "l1":
-        return np.maximum(size - lam, 0.0) ** 2
-    if penalty == "l2":
-        return size**2 / (1 + lam)
-    if penalty == "linf" and most is not None:
-        return np.where(size <= most, size**2, 2 * most * size - most**2)
-    return size**2
+        falls = np.maximum(size - lam, 0.0) ** 2
+    elif penalty == "l2":
+        falls = size**2 / (1 + lam)
+    elif penalty == "linf" and most is not None:
+        falls = np.where(size <= most, size**2, 2 * most * size - most**2)
+    entered = 1 - np.cumsum(falls)
+    found.append(run.prediction("objective", "QuadBoost paper, eq. 6 to 9", entered, objective, True))
+    if penalty is None:
+        line = 1 - np.arange(1, len(size) + 1) * np.minimum.accumulate(size) ** 2
+        found.append(run.prediction("1 - T gamma^2", source, line, objective))
+    return found
 
 
-def vadaboost_identity(errors: Floats) -> Floats:
-    """prod (2 e (1 - e) + sqrt(e (1 - e))): cost (3) over n^2 of VadaBoost at lam = 0, with the errors there were."""
-    spread = errors * (1 - errors)
-    return np.asarray(np.cumprod(2 * spread + np.sqrt(spread)), dtype=np.float64)
+def vadaboost(run: Run) -> list[Prediction]:
+    """The cost falls by 2 sqrt(e (1 - e)) at least; at lam = 0, Theorem 5 is an identity. e: the error under u."""
+    errors, cost = run["error"], run["objective"]
+    end = len(errors) - 1 if len(errors) and errors[-1] == 0 else len(errors)
+    errors, cost = errors[:end], cost[:end]
+    fall = _previous(cost) * (2 * np.sqrt(errors * (1 - errors)))
+    found = [run.prediction("cost (3) / n^2", "VadaBoost paper, Lemma 2 and Theorem 3", fall, cost)]
+    if run.lam == 0:
+        spread = errors * (1 - errors)
+        exact = np.asarray(np.cumprod(2 * spread + np.sqrt(spread)), dtype=np.float64)
+        found.append(run.prediction("identity at lam = 0", "VadaBoost paper, Theorem 5", exact, cost, True))
+        worst = np.maximum.accumulate(errors)
+        twice = (4 * worst * (1 - worst)) ** (np.arange(1, end + 1) / 2)
+        source = "VadaBoost paper, Theorem 5 at the largest error: AdaBoost's cost in half the rounds"
+        found.append(run.prediction("twice AdaBoost's rounds", source, twice, cost))
+    return found
 
 
-def vadaboost_fall(errors: Floats) -> Floats:
-    """2 sqrt(e (1 - e)): by at least this factor cost (3) falls; e is the error under u (Theorem 3, Lemma 2)."""
-    return 2 * np.sqrt(errors * (1 - errors))
+def ebboost(run: Run) -> list[Prediction]:
+    """The cost falls."""
+    cost = run["objective"]
+    return [run.prediction("cost (3) / n^2 falls", "VadaBoost paper, Algorithm 3", _previous(cost), cost)]
 
 
-def vadaboost_rounds(error: float) -> float:
-    """Theorem 5: how many times AdaBoost's rounds VadaBoost at lam = 0 needs, at a constant error. At most 2."""
-    spread = error * (1 - error)
-    return float(np.log(4 * spread) / np.log(2 * spread + np.sqrt(spread)))
+def deepboost(run: Run) -> list[Prediction]:
+    """F of eq. 4 never rises."""
+    cost, first = run["objective"], float(np.e) if run.params["loss"] == "exponential" else np.inf
+    return [run.prediction("F of eq. 4 never rises", "DeepBoost paper, eq. 4", _previous(cost, first), cost)]
 
 
-def median_fall(edges: Floats, rhos: Floats, low: float, high: float) -> Floats:
-    """LocMedBoost paper, Lemma 1: a bound on E_rho of every round, for awards from low to high.
+def lpboost(run: Run) -> list[Prediction]:
+    """The objective is within the gap of the optimum, so the last one is within the gap of every round."""
+    objective, gap = run["objective"], run["gap"]
+    if not len(objective):
+        return []
+    in_c = run.params["C"] is not None and np.isfinite(run.params["C"])
+    distance = gap * (np.maximum(1.0, np.abs(objective)) if in_c else 1.0)
+    away = np.abs(objective - objective[-1])
+    name = "distance from the last objective"
+    return [run.prediction(name, "LPBoost: the duality gap", distance + distance[-1], away)]
+
+
+def medboost(run: Run) -> list[Prediction]:
+    """Theorem 1 at rho = 0, and for the 0-1 cost Lemma 1: a bound on E_rho of every round, for awards from -1 to 1.
 
     The second fraction of eq. 14 is (A - rho~) / A: its denominator is misprinted.
     """
-    spread = high - low
-    gamma, rho = (edges - low) / spread, (rhos - low) / spread
-    with np.errstate(divide="ignore", invalid="ignore"):
-        first = np.where(rho > 0, rho * np.log(rho / gamma), 0.0)
-        second = np.where(rho < 1, (1 - rho) * np.log((1 - rho) / (1 - gamma)), 0.0)
-    return np.exp(-first - second)
+    finite = np.isfinite(run["step"])
+    step, log_z, edge, rho = (run[name][finite] for name in ("step", "log_z", "edge", "rho"))
+    source, product = "LocMedBoost paper, Theorem 1 at rho = 0", np.exp(np.cumsum(log_z))
+    found = [run.prediction("margins of at most 0", source, product, run["margin_error"][finite])]
+    if run.params["cost"] == "zero_one" and run.certain:
+        gamma, rho_0 = (edge + 1.0) / 2.0, (rho + 1.0) / 2.0  # from 0 to 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first = np.where(rho_0 > 0, rho_0 * np.log(rho_0 / gamma), 0.0)
+            second = np.where(rho_0 < 1, (1 - rho_0) * np.log((1 - rho_0) / (1 - gamma)), 0.0)
+        bound, seen = np.exp(-first - second), np.exp(rho * step + log_z)
+        found.append(run.prediction("E_rho of each round", "LocMedBoost paper, Lemma 1", bound, seen))
+    return found

@@ -145,8 +145,18 @@ class Callback:
 class TimeLimit(Callback):
     """Stop after the round in which `seconds` have passed; `stop_reason_` is then "time_limit".
 
-    Where classes are fitted one after another, each has an equal part of the time, and what those before it left. So
-    have the candidates of ``lam="auto"`` and the run with the chosen one.
+    Where classes are fitted one after another, each gets an equal share of the time, and what the ones before it
+    left. The candidates of ``lam="auto"`` and the final run share the time in the same way.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds since the start of `fit`.
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, TimeLimit
+    >>> model = AdaBoostClassifier(n_estimators=100_000).set_callbacks(TimeLimit(60))
     """
 
     def __init__(self, seconds: float) -> None:
@@ -188,7 +198,20 @@ class TrialLimit:
 
 
 class ProgressBar(Callback):
-    """One line that is rewritten: rounds, training error, validation score, time left."""
+    """Show one line that is rewritten: rounds, training error, validation score, time left.
+
+    Parameters
+    ----------
+    file : file, optional
+        Where to write; None means standard error.
+    every : float, default=0.1
+        Seconds between two updates.
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, ProgressBar
+    >>> model = AdaBoostClassifier().set_callbacks(ProgressBar())
+    """
 
     def __init__(self, file: TextIO | None = None, every: float = 0.1) -> None:
         self.file = file

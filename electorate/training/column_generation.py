@@ -1,36 +1,47 @@
-"""Column generation: the best voter under the dual weights enters the program, is solved for, and again.
+"""Column generation: the best voter under the dual weights enters, all weights are solved for, and again.
 
-What LPBoost has in the place of the loop: its `advance` is its solver. Every round has a duality gap, which proves how
-far the weights are from the best ones over all voters that the search could have found.
+LPBoost's method: its `advance` is its solver. Every round has a duality gap, which proves how far the weights are from
+the best ones over all voters that the search could have found.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.programs import Margin, Master, Normalised
+from electorate.algorithms.lpboost import Margin
 from electorate.algorithms.protocol import Step
+from electorate.algorithms.solvers.linear import Master
+from electorate.data.bins import Bins
+from electorate.engines.distinct import DistinctBins, DistinctRows
 from electorate.grid import on_grid
-from electorate.model.outcome import Cast, Outcome
+from electorate.model.outcome import Cast
+from electorate.model.trace import Trace
 from electorate.training.stagewise import ALMOST_NOTHING
+from electorate.voters.trees import Search, Voter
 
 Floats = NDArray[np.float64]
+COLUMNS = ("step", "edge", "error", "objective", "gap", "train_error", "n_voters", "seconds", "kept")
+NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
 
 
 @dataclass
 class Candidate:
-    """A voter, the outputs of its leaves, and what it says of every example."""
+    """A voter, the outputs of its leaves, and its output for every example."""
 
     voter: Any
-    outputs: Floats  # [leaf, output]
-    said: Floats  # [example]
+    leaves: Floats  # [leaf, output]
+    outputs: Floats  # [example]
+    edge: float = np.nan  # and error, under the weights that it was found by
+    error: float = np.nan
 
 
 class Examples(Protocol):
+    """Examples with voters to choose from."""
+
     @property
     def mass(self) -> Floats:
         """Sample weights as given."""
@@ -46,135 +57,128 @@ class Examples(Protocol):
     def constant(self, weights: Floats) -> Candidate: ...
 
 
-@dataclass
-class Generation:
-    """The state of a run: voters found, their weights, and the best bound on what any weights can reach."""
+class WeightedSearch:
+    """The best voter of a family under given weights of distinct examples. make: the family, for a group of labels."""
 
-    examples: Examples
-    margin: Margin
-    master: Master
-    found: list[Candidate] = field(default_factory=list)
-    edges: list[tuple[float, float]] = field(default_factory=list)  # edge and error, when each was found
-    seen: set[bytes] = field(default_factory=set)
-    alpha: Floats = field(default_factory=lambda: np.empty(0))
-    margins: Floats = field(default_factory=lambda: np.zeros(1))
-    objective: float = np.nan
-    bound: float = np.nan
-    failed: str = ""  # what the solver said
+    def __init__(
+        self, engine: DistinctBins | DistinctRows, bins: Bins, make: Callable[[NDArray[np.int64]], Any]
+    ) -> None:
+        self.engine, self.bins, self.make = engine, bins, make
+        self.mass = engine.mass
 
-    def run(self, rounds: int, tol: float, watch: Callable[[Outcome], str | None]) -> Outcome:
-        started = time.perf_counter()
-        outcome = Outcome()
-        weights = self.margin.first_weights(self.examples.mass)
-        self.objective = self._start()
-        for number in range(rounds):
-            candidate = self.examples.best(weights)
-            self._see(candidate, weights)
-            reason = self._why_stop(candidate, tol)
-            if reason is not None:
-                break
-            if number == 0 and self.lopsided:
-                candidate = self.examples.constant(weights)
-            weights = self._enter(candidate, weights)
-            if self.failed:
-                reason = "solver"
-                break
-            outcome.rows.append(self._row(time.perf_counter() - started))
-            self._show(outcome)
-            reason = watch(outcome)
-            if reason is not None:
-                break
-        if outcome.rows:
-            outcome.rows[-1]["gap"] = self.gap
-        outcome.stop_reason = reason or "n_estimators"
-        outcome.done = True
-        return outcome
+    def start(self, group: NDArray[np.int64]) -> None:
+        self.engine.start(group)
+        self.signs = self.engine.signs
+        self.family = self.make(group)
 
-    def _show(self, outcome: Outcome) -> None:
-        """The voters with a weight now; every row of history says whether its voter has one."""
-        outcome.casts = self.casts
-        for row, size in zip(outcome.rows, self.alpha.tolist(), strict=True):
-            row["kept"] = float(size > 0)
+    def best(self, weights: Floats) -> Candidate:
+        return self._candidate(self.family.best(self._search(weights)))
 
-    def _start(self) -> float:
-        """The objective without voters; the form in nu has none, since their weights sum to 1."""
-        nobody = np.zeros(len(self.examples.mass))
-        return -np.inf if isinstance(self.margin, Normalised) else self.margin.primal(self.alpha, nobody)
+    def constant(self, weights: Floats) -> Candidate:
+        return self._candidate(self.family.constant(self._search(weights)))
 
-    def _see(self, candidate: Candidate, weights: Floats) -> None:
-        """The largest edge under these weights bounds what any weights of voters can reach."""
-        edge = float(np.sum(weights * self.examples.signs * candidate.said))
-        known = [float(np.sum(weights * self.examples.signs * c.said)) for c in self._active()]
-        bound = self.margin.dual(weights, max([edge, *known]))
-        if np.isnan(self.bound) or self.margin.gap(self.objective, bound) < self.gap:
-            self.bound = bound
+    def _search(self, weights: Floats) -> Search:
+        engine = self.engine
+        if isinstance(engine, DistinctBins):
+            return Search(engine.sums(weights), self.bins, engine.counts, engine.shard)
+        return Search(engine.sums(weights), self.bins, NO_COUNTS, engine)
 
-    def _active(self) -> list[Candidate]:
-        return [c for c, size in zip(self.found, self.alpha.tolist(), strict=True) if size > 0]
+    def _candidate(self, voter: Voter) -> Candidate:
+        """Outputs are scaled into -1 to 1, so that voters of larger scales do not count for more."""
+        leaves = self.family.outputs(voter, self.engine.n_counted, "label")
+        largest = float(np.abs(leaves).max(initial=0.0))
+        if not np.isfinite(largest):
+            raise ValueError("a leaf outputs infinity, which no margin can hold: give the family a smoothing above 0")
+        leaves = np.asarray(leaves / largest) if largest > 1 else leaves
+        return Candidate(voter, leaves, self.engine.outputs(voter, leaves))
 
-    def _why_stop(self, candidate: Candidate, tol: float) -> str | None:
-        if self.gap <= tol or candidate.said.tobytes() in self.seen:
-            return "converged"
-        if self.found and self.lopsided:
-            return "no_edge"
-        if not self.found and not np.any(candidate.said):
-            return "no_edge"
-        return None
 
-    @property
-    def lopsided(self) -> bool:
-        """As in the loop: a label with almost no weight must not decide by a handful of light rows."""
-        mass, signs = self.examples.mass, self.examples.signs
-        lighter = min(float(mass[signs > 0].sum()), float(mass[signs < 0].sum()))
-        return lighter < ALMOST_NOTHING * float(mass.sum())
+class ColumnGeneration:
+    """Voters found, their weights, and the best bound on what any weights can reach."""
 
-    def _enter(self, candidate: Candidate, weights: Floats) -> Floats:
-        """Solve with one voter more; the new weights of the examples."""
-        award = self.examples.signs * candidate.said
-        total = float(weights.sum())
-        edge, error = float(np.sum(weights * award)) / total, float(weights[award < 0].sum()) / total
-        self.master.add(award)
-        solution = self.master.solve()
-        if solution is None:
-            self.failed = self.master.status
-            return weights
-        self.found.append(candidate)
-        self.edges.append((edge, error))
-        self.seen.add(candidate.said.tobytes())
-        self.alpha = np.asarray(on_grid(solution.alpha))
-        self.margins = self._margins()
-        self.objective = self.margin.primal(self.alpha, self.margins)
-        return solution.weights
+    ended: str | None = None
 
-    def _margins(self) -> Floats:
-        """Exact, as the ensemble will vote: steps times outputs are on the grid."""
-        margins = np.zeros(len(self.examples.mass))
-        for candidate, size in zip(self.found, self.alpha.tolist(), strict=True):
-            if size > 0:
-                margins += on_grid(size * candidate.said)
-        return np.asarray(margins * self.examples.signs)
+    def __init__(self, examples: Examples, margin: Margin, master: Master, tol: float) -> None:
+        self.examples, self.margin, self.master, self.tol = examples, margin, master, tol
+        self.trace = Trace(COLUMNS)
+        self.found: list[Candidate] = []
+        self.seen: set[bytes] = set()  # outputs of the voters found
+        self.alpha = np.empty(0)
+        self.margins = np.zeros(len(examples.mass))
+        self.weights = margin.first_weights(examples.mass)
+        self.objective = -np.inf if margin.normalised else margin.primal(self.alpha, self.margins)
+        self.bound = np.nan
+        self.failed = ""  # the solver's message
+        self.started = time.perf_counter()
 
     @property
     def gap(self) -> float:
         return self.margin.gap(self.objective, self.bound)
 
     @property
-    def casts(self) -> list[Cast]:
-        """The voters that have a weight."""
-        every = zip(self.found, self.alpha.tolist(), self.edges, strict=True)
-        return [Cast(c.voter, c.outputs, Step(size, *sums)) for c, size, sums in every if size > 0]
+    def one_sided(self) -> bool:
+        """Whether a label has almost no weight: it must not decide by a handful of light rows."""
+        mass, signs = self.examples.mass, self.examples.signs
+        lighter = min(float(mass[signs > 0].sum()), float(mass[signs < 0].sum()))
+        return lighter < ALMOST_NOTHING * float(mass.sum())
 
-    def _row(self, seconds: float) -> dict[str, float]:
-        margins, mass = self.margins, self.examples.mass
-        wrong = np.where(self.examples.signs > 0, margins <= 0, margins < 0)
-        edge, error = self.edges[-1]
-        return {
-            "step": float(self.alpha[-1]),
-            "edge": edge,
-            "error": error,
-            "objective": self.objective,
-            "gap": self.gap,
-            "train_error": float(mass[wrong].sum() / mass.sum()),
-            "n_voters": int(np.count_nonzero(self.alpha)),
-            "seconds": seconds,
-        }
+    def advance(self, most: int) -> str | None:
+        for _ in range(most):
+            reason = self._round()
+            if reason is not None:
+                if self.trace.n_rounds:
+                    self.trace.note("gap", self.gap)
+                return reason
+        return None
+
+    def _round(self) -> str | None:
+        candidate = self.examples.best(self.weights)
+        self._improve_bound(candidate)
+        if self.gap <= self.tol or candidate.outputs.tobytes() in self.seen:
+            return "converged"
+        if self.one_sided if self.found else not np.any(candidate.outputs):
+            return "no_edge"
+        if not self.found and self.one_sided:
+            candidate = self.examples.constant(self.weights)
+        award, total = self.examples.signs * candidate.outputs, float(self.weights.sum())
+        candidate.edge = float(np.sum(self.weights * award)) / total
+        candidate.error = float(self.weights[award < 0].sum()) / total
+        self.master.add(award)
+        solution = self.master.solve()
+        if solution is None:
+            self.failed = self.master.status
+            return "solver"
+        self.found.append(candidate)
+        self.seen.add(candidate.outputs.tobytes())
+        self.alpha, self.weights = np.asarray(on_grid(solution.alpha)), solution.weights
+        self._record(candidate)
+        return None
+
+    def _improve_bound(self, candidate: Candidate) -> None:
+        """The largest edge under the weights bounds what any weights of voters can reach."""
+        active = [old for old, size in zip(self.found, self.alpha.tolist(), strict=True) if size > 0]
+        edges = [float(np.sum(self.weights * self.examples.signs * one.outputs)) for one in [candidate, *active]]
+        bound = self.margin.dual(self.weights, max(edges))
+        if np.isnan(self.bound) or self.margin.gap(self.objective, bound) < self.gap:
+            self.bound = bound
+
+    def _record(self, candidate: Candidate) -> None:
+        """Margins are exact, as the ensemble votes: steps times outputs are on the grid."""
+        mass, signs = self.examples.mass, self.examples.signs
+        votes = np.zeros(len(mass))
+        for found, size in zip(self.found, self.alpha.tolist(), strict=True):
+            if size > 0:
+                votes += on_grid(size * found.outputs)
+        self.margins = np.asarray(votes * signs)
+        self.objective = self.margin.primal(self.alpha, self.margins)
+        wrong = np.where(signs > 0, self.margins <= 0, self.margins < 0)
+        row = {"step": float(self.alpha[-1]), "edge": candidate.edge, "error": candidate.error}
+        row |= {"objective": self.objective, "gap": self.gap, "train_error": float(mass[wrong].sum() / mass.sum())}
+        row |= {"n_voters": int(np.count_nonzero(self.alpha)), "seconds": time.perf_counter() - self.started}
+        self.trace.add_round([], row)
+        self.trace.set_weights(self.alpha.tolist())
+        self.trace.history["kept"][:] = self.alpha > 0
+
+    def cast(self, number: int, weight: float) -> Cast:
+        found = self.found[number]
+        return Cast(found.voter, found.leaves, Step(weight, found.edge, found.error))

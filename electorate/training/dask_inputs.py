@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_array, validate_data
 
 from electorate.data import inputs
 from electorate.data.sparse_format import check_sparse
-from electorate.data.stack import Stack
-from electorate.data.table import Table, read_table
+from electorate.data.table import Stack, Table, read_table
 from electorate.data.targets import check_targets
 from electorate.threads import ThreadPool
 from electorate.training.worker_data import Given, TargetWorkerData, WorkerData
 
+NOT_ON_DASK = (
+    "{} fits rows in the memory of this process, and X is a Dask collection: fit on X.compute() and y.compute()"
+)
 MOST_NAMED = 10  # columns in a message
 
 
@@ -29,10 +31,7 @@ def is_dask(X: Any) -> bool:
 def refuse_dask(model: Any, *tables: Any) -> None:
     """Raise TypeError for an estimator that only fits rows of this process."""
     if any(is_dask(X) for X in tables):
-        raise TypeError(
-            f"{type(model).__name__} fits rows in the memory of this process, and X is a Dask collection: "
-            "fit on X.compute() and y.compute()"
-        )
+        raise TypeError(NOT_ON_DASK.format(type(model).__name__))
 
 
 def open_cluster(model: Any, rows: tuple[Any, Any, Any], heard: tuple[Any, Any, Any] | None, reset: bool) -> Any:

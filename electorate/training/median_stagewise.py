@@ -17,7 +17,7 @@ from electorate.algorithms.protocol import Step
 from electorate.data.bins import Bins
 from electorate.engines.targets import TargetEngine
 from electorate.grid import UNITS
-from electorate.messages import Heard
+from electorate.messages import AppliedVoter
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Row, Trace
 from electorate.training.stagewise import refuse_far, refuse_other
@@ -42,9 +42,9 @@ class TargetCast(Cast):
     decides: bool = False
 
     @property
-    def heard(self) -> Heard:
+    def applied(self) -> AppliedVoter:
         voter = self.voter
-        return Heard(voter.splits, voter.leaves, self.outputs, voter.said, self.kappa)
+        return AppliedVoter(voter.splits, voter.leaves, self.outputs, voter.said, self.kappa)
 
     @property
     def units(self) -> int:
@@ -91,8 +91,8 @@ class MedianStagewise:
 
     def _round(self) -> str | None:
         engine, booster = self.setting.engine, self.setting.booster
-        voter, heard = self._best()
-        engine.hear(heard)
+        voter, applied = self._best()
+        engine.apply(applied)
         step = booster.step(engine, booster.reward(engine))
         number = self.trace.n_rounds + 1
         if step.stop == "no_edge" and not (number == 1 and booster.keeps_first):
@@ -113,26 +113,26 @@ class MedianStagewise:
         }
         self.trace.add_round([(len(self.casts), step.size)], row)
         known = Step(step.size, step.edge, error)
-        self.casts.append(TargetCast(voter, heard.outputs, known, heard.kappa, step.infinite))
+        self.casts.append(TargetCast(voter, applied.outputs, known, applied.kappa, step.infinite))
         return step.stop
 
-    def _best(self) -> tuple[Voter, Heard]:
+    def _best(self) -> tuple[Voter, AppliedVoter]:
         """h and kappa chosen together by eq. 1: for every candidate kappa its best h, and of these the largest edge."""
         setting, engine = self.setting, self.setting.engine
-        best: tuple[Voter, Heard] | None = None
+        best: tuple[Voter, AppliedVoter] | None = None
         most = -math.inf
         for kappa in range(engine.n_kappas):
             sums = engine.weigh(kappa, search=setting.family.by_histograms)
             voter, outputs = setting.family.best(Search(sums, setting.bins, self.counts, engine), kappa)
-            heard = Heard(voter.splits, voter.leaves, outputs, voter.said, kappa)
+            applied = AppliedVoter(voter.splits, voter.leaves, outputs, voter.said, kappa)
             if engine.n_kappas == 1:
-                return voter, heard
-            engine.hear(heard)
+                return voter, applied
+            engine.apply(applied)
             low, high = setting.booster.reward(engine)
             largest = max(abs(low), abs(high), np.finfo(np.float64).tiny)
             edge = engine.moments(0.0, largest).mean
             if edge > most:
-                best, most = (voter, heard), edge
+                best, most = (voter, applied), edge
         assert best is not None
         return best
 
@@ -160,7 +160,7 @@ class MedianStagewise:
     def _replay(self) -> None:
         log_z = 0.0
         for number, cast in enumerate(self.casts, start=1):
-            self.setting.engine.hear(cast.heard)
+            self.setting.engine.apply(cast.applied)
             self.setting.booster.reward(self.setting.engine)
             log_z = self._take(cast.step.size, self.trace.row(number)["rho"])
         if self.casts:
@@ -171,18 +171,20 @@ class MedianStagewise:
 class ValidationError:
     """The mean absolute error of the vote on validation rows after every round, for `Patience`."""
 
-    place: Any  # of validation shards
+    engine: Any  # over validation shards
     method: MedianStagewise
     fallback: float
     lower: bool
     predict: Callable[[Any], Array] | None = None  # what a voter that was fitted elsewhere predicts for them
 
     def __post_init__(self) -> None:
-        self.place.ask("begin", self.fallback, self.lower)
+        self.engine.call("begin", self.fallback, self.lower)
 
     def __call__(self, trace: Trace, number: int) -> float:
         cast = self.method.casts[number - 1]
-        heard = cast.heard if self.predict is None else replace(cast.heard, said=self.predict(cast.voter.fitted))
+        applied = (
+            cast.applied if self.predict is None else replace(cast.applied, predictions=self.predict(cast.voter.fitted))
+        )
         units = cast.units or 1  # the only voter, stored though it has no edge
-        farthest = float(self.place.ask("listen", heard, units, cast.decides))
-        return float(self.place.ask("misses", farthest).mean) if farthest > 0 else 0.0
+        farthest = float(self.engine.call("add_voter", applied, units, cast.decides))
+        return float(self.engine.call("absolute_errors", farthest).mean) if farthest > 0 else 0.0

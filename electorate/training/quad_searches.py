@@ -1,10 +1,11 @@
-"""Families that QuadBoost searches afresh each round: over bins in shards, or by whole rows.
+"""Families that QuadBoost searches each round: over bins in the shards of an engine, or by whole rows.
 
-What the rounds ask for: the best voter for the residuals, the correlations of those there are, and their Gram rows.
+Rounds need the best voter for the residuals, the correlations of the stored voters with them, and Gram rows.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,222 +16,268 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from electorate.algorithms.protocol import Step
-from electorate.algorithms.residual import Residual
+from electorate.algorithms.residual import Residual, StoringResidual
 from electorate.data.bins import Bins
-from electorate.data.weights import Weights
-from electorate.engines.memory import Threads
-from electorate.grid import UNITS, on_grid
-from electorate.messages import Change
-from electorate.model.casting import casts_of, from_casts
-from electorate.model.moves import in_units
-from electorate.model.outcome import Cast
-from electorate.model.row_ensemble import RowEnsemble
-from electorate.model.text import column_names
-from electorate.training.classification import no_bins
-from electorate.training.quad_pools import NOBODY, Case, Listener, Past, error_of, mean_square
-from electorate.training.residual_rounds import AfreshRounds, Found, Move
+from electorate.engines.residuals import Residuals
+from electorate.grid import on_grid
+from electorate.messages import Change, StoredVoter
+from electorate.model.casting import casts_of
+from electorate.model.outcome import Cast, awards_of
+from electorate.model.trace import Trace
+from electorate.training.quad_data import (
+    ColumnCache,
+    EngineScore,
+    Group,
+    QuadCase,
+    QuadOptions,
+    RowScore,
+    RowTargets,
+    RowVotes,
+    margin_change,
+)
+from electorate.training.quad_pools import NO_SUMS, made_of_bins, made_of_rows
+from electorate.training.residual_rounds import ResidualRounds, ResidualSearch, SearchedVoter, WeightChange
 from electorate.training.stagewise import ALMOST_NOTHING
-from electorate.voters import means
-from electorate.voters.by_rows import Always, Hearing, RowSearch
-from electorate.voters.columns import RealColumns
+from electorate.voters.by_rows import Always, RowSearch
 from electorate.voters.kernel_sections import Section
+from electorate.voters.means import Means
+from electorate.voters.regression_trees import SquaresTrees
 from electorate.voters.trees import Search, Voter
 
 Floats = NDArray[np.float64]
 
 
-class Shown:
-    """What the voters found so far say of some rows: columns, made when asked for.
+class SearchedFamily:
+    """What all runs of a searched family share."""
 
-    keep: all that were made, for voters that are weighted again and again; else only the last.
-    """
+    def __init__(self, options: QuadOptions) -> None:
+        self.options = options
 
-    def __init__(self, target: Floats, weights: Weights, say: Any, keep: bool = True) -> None:
-        self.target = target
-        self.say = say  # of a voter's number: what it says of every row
-        self.keep = keep
-        self.sums = means.Sums(RealColumns(np.empty((len(target), 0))), weights)
-        self.columns: dict[int, Floats] = {}
+    def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> ResidualRounds:
+        """The rounds of one run, resumed from a trace of these voters."""
+        search, total_weight = self.search(group, past.n_rounds)
+        rounds = ResidualRounds(search, self.options.rules(total_weight, 1))
+        rounds.make_cast, rounds.group = self.cast, group
+        rounds.resume(past, voters)
+        return rounds
 
-    def column(self, number: int) -> Floats:
-        if number not in self.columns:
-            if not self.keep:
-                self.columns.clear()
-            self.columns[number] = self.say(number)
-        return self.columns[number]
+    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+        """The search of a run that resumes after so many rounds, and the total weight of its rows."""
+        raise NotImplementedError
 
-    def votes(self, number: int, weight: float) -> NDArray[np.int64]:
-        return np.asarray(in_units(weight, self.column(number)))
+    def cast(self, voter: Any, weight: float) -> Cast:
+        raise NotImplementedError
 
-    def means(self, values: Floats, count: int) -> Floats:
-        """Of values, times each of the first so many columns."""
-        return np.array([self.sums.mean_of(values, self.column(k)) for k in range(count)])
+    def finish(self, rounds: ResidualRounds) -> float:
+        """The gap; every round has recorded its error."""
+        return rounds.gap
 
 
 # ---------------------------------------------------------------- over bins
 
 
-class BinSearcher:
-    """Shards, and the sums of their residuals. One run."""
+class BinSearch:
+    """The residuals of an engine's rows as sums, and the voters so far. One run."""
 
-    def __init__(self, engine: Threads, family: Any, bins: Bins, group: NDArray[np.int64] | None) -> None:
+    def __init__(self, family: Any, engine: Any, bins: Bins, group: Group, stores_votes: bool) -> None:
         self.engine, self.family, self.bins = engine, family, bins
-        self.booster = Residual()
+        self.booster = StoringResidual() if stores_votes else Residual()
         engine.start(self.booster, group)
         self.counts = engine.counts().sum(axis=0)
         self.mass = int(self.counts[0].sum())
         self.sums = engine.advance(self.booster, None)
         self.one = self.sums.total
-        self.found: list[Found] = []
-        self.group = group
-        self._shown: Shown | None = None
-        self._best: Found | None = None
+        self.found: list[SearchedVoter] = []
+        self._best: SearchedVoter | None = None
+
+    power = 1.0
 
     @property
-    def shown(self) -> Shown:
-        """Needed only where voters are re-weighted."""
-        if self._shown is None:
-            self._shown = shown_in_shards(self.engine, self.found, self.group, keep=True)
-        return self._shown
-
-    @property
-    def heard(self) -> float:
-        return self.sums.total / self.one
+    def covariance(self) -> float:
+        return float(self.sums.total / self.one)
 
     @property
     def error(self) -> float:
-        return self.sums.wrong / self.mass
+        return float(self.sums.wrong / self.mass)
 
-    @property
-    def power(self) -> float:
-        return 1.0
-
-    def best(self) -> Found:
+    def best(self) -> SearchedVoter:
+        """Where one label has almost all the weight, the first voter is the constant one, unless another is perfect."""
         if self._best is None:
-            voter = self._search(Search(self.sums, self.bins, self.counts, self.engine, signed=True))
-            outputs = self.family.outputs(voter, self.engine.n_counted, "label")
-            self._best = self._found(voter, outputs)
+            search = Search(self.sums, self.bins, self.counts, self.engine, signed=True)
+            voter: Voter = self.family.best(search)
+            total, right = self.sums.total, int(voter.sums.max(axis=1).sum())
+            if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:
+                voter = self.family.constant(search)
+            self._best = self._found(voter, self.family.outputs(voter, self.engine.n_counted, "label"))
         return self._best
 
-    def _search(self, search: Search) -> Voter:
-        """The best voter. Where one label has almost all the weight, the first one only says so, unless it is right."""
-        best: Voter = self.family.best(search)
-        total, right = self.sums.total, int(best.sums.max(axis=1).sum())
-        if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:
-            return self.family.constant(search)
-        return best
-
-    def _found(self, voter: Voter, outputs: Floats) -> Found:
-        """A voter and its complement are one, with a weight of either sign: the last leaf says the second label."""
+    def _found(self, voter: Voter, outputs: Floats) -> SearchedVoter:
+        """A voter and its complement are one, with a weight of either sign: the last leaf has the second label."""
         if not np.all(np.abs(outputs) == 1):
             raise ValueError(
-                f"QuadBoost cannot boost {self.family!r}: voters over bins must say -1 or 1, use leaves='label'"
+                f"QuadBoost cannot boost {self.family!r}: voters over bins must output -1 or 1, use leaves='label'"
             )
-        last = int(np.argmax(voter.leaves))
-        outputs = outputs * outputs[last, 0]
+        outputs = outputs * outputs[int(np.argmax(voter.leaves)), 0]
         more = voter.sums[:, 1] - voter.sums[:, 0]
         c = sum(int(d) * int(h) for d, h in zip(more, outputs[:, 0], strict=True)) / self.one
-        return Found(key_of(voter, outputs), Cast(voter, outputs, Step(0.0, 0.0, 0.0)), c, 1.0)
+        return replace(self.known(Cast(voter, outputs, Step(0.0, 0.0, 0.0))), c=c)
+
+    def known(self, cast: Cast) -> SearchedVoter:
+        return SearchedVoter(key_of(cast), cast, 0.0, 1.0)
+
+    def add(self, found: SearchedVoter) -> None:
+        if self.booster.keeps_votes:
+            voter, awards = found.voter.voter, awards_of(found.voter.outputs)
+            stored = StoredVoter(len(self.found), 0.0, awards)
+            self.engine.store(Change(voter.splits, voter.leaves, awards[None], stored=stored))
+        self.found.append(found)
 
     def correlations(self) -> Floats:
-        residual = np.concatenate([residual_units(shard) for shard in self.engine.shards])
-        columns = (self.shown.column(k).astype(np.int64) for k in range(len(self.found)))
-        return np.array([int((residual * column).sum()) / self.one for column in columns])
+        return np.array([edge / self.one for edge in self.engine.edges().tolist()]) if self.found else np.empty(0)
 
     def gram(self, k: int) -> Floats:
-        return self.shown.means(self.shown.column(k), len(self.found))
+        row = self.engine.gram(k).tolist()
+        return np.array([product / row[k] for product in row])
 
-    def apply(self, moves: list[Move]) -> None:
-        changes = [self._change(*move) for move in moves]
+    def apply(self, changes: list[WeightChange]) -> None:
         self._best = None
-        if len(changes) > 1:
-            self.engine.replay(self.booster, changes[:-1])
-        self.sums = self.engine.advance(self.booster, changes[-1] if changes else None)
-
-    def _change(self, number: int, old: float, new: float) -> Change:
-        cast = self.found[number].voter
-        h = (on_grid(new * cast.outputs) - on_grid(old * cast.outputs))[:, 0]
-        return Change(cast.voter.splits, cast.voter.leaves, np.stack([-h, h])[None])
+        moves = [margin_change(self.found[number].voter, old, new) for number, old, new in changes]
+        if len(moves) > 1:
+            self.engine.replay(self.booster, moves[:-1])
+        self.sums = self.engine.advance(self.booster, moves[-1] if moves else None)
 
 
-def residual_units(shard: Any) -> NDArray[np.int64]:
-    """Of every row, label times channel, in units of the grid."""
-    labels = np.repeat(shard.group, np.diff(shard.starts))
-    return np.asarray((2 * labels - 1) * shard.grid)
+def key_of(cast: Cast) -> Hashable:
+    """Equal for voters with the same questions and outputs."""
+    asked = sorted((q.node, q.left, q.right, q.column, q.on_left.tobytes()) for q in cast.voter.splits)
+    return tuple(asked), tuple(sorted(zip(cast.voter.leaves, cast.outputs[:, 0].tolist(), strict=True)))
 
 
-def key_of(voter: Voter, outputs: Floats) -> Hashable:
-    """Equal for voters that say the same in the same words."""
-    asked = sorted((q.node, q.left, q.right, q.column, q.on_left.tobytes()) for q in voter.splits)
-    said = sorted(zip(voter.leaves, outputs[:, 0].tolist(), strict=True))
-    return tuple(asked), tuple(said)
+class BinFamily(SearchedFamily):
+    """A family over bins. judge: the engine of the validation rows."""
+
+    def __init__(self, options: QuadOptions, bins: Bins, engine: Any, judge: Any) -> None:
+        super().__init__(options)
+        self.bins, self.engine, self.judge = bins, engine, judge
+
+    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+        return BinSearch(self.options.family, self.engine, self.bins, group, self.options.reweights), 1.0
+
+    def score(self, rounds: ResidualRounds) -> EngineScore | None:
+        return None if self.judge is None else EngineScore(self.judge, rounds, self.options.scoring)
+
+    def stored_voters(self, model: Any, label: int | None) -> list[Cast]:
+        return stored_casts(model, self.bins, label)
+
+    def cast(self, voter: Cast, weight: float) -> Cast:
+        return replace(voter, step=Step(weight, 0.0, 0.0))
+
+    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
+        return made_of_bins(runs, classes, self.bins)
 
 
-def shown_in_shards(engine: Threads, found: list[Found], group: NDArray[np.int64] | None, keep: bool) -> Shown:
-    shards = engine.shards
-    labels = np.concatenate([np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts)) for shard in shards])
-    target = (2 * (labels if group is None else group[labels]) - 1).astype(np.float64)
-
-    def say(number: int) -> Floats:
-        cast = found[number].voter
-        leaf = [shard.leaf_of_rows(cast.voter.splits, cast.voter.leaves) for shard in shards]
-        return np.asarray(cast.outputs[np.concatenate(leaf), 0])
-
-    return Shown(target, weights_in_shards(shards), say, keep)
-
-
-def weights_in_shards(shards: list[Any]) -> Weights:
-    """Of all rows, shard by shard."""
-    weights: Weights = shards[0].weights
-    times = np.concatenate([shard.weights.times for shard in shards])
-    real = None if weights.real is None else np.concatenate([shard.weights.real for shard in shards])
-    return replace(weights, times=times, real=real)
-
-
-class BinVoters:
-    """A family over bins, for all runs of a fit."""
-
-    def __init__(self, model: Any, bins: Bins, engine: Any, judge: Any) -> None:
-        self.bins, self.family = bins, model._family()
-        self.engine, self.judge = engine, judge
-        self.searchers: list[BinSearcher] = []
-
-    def start(self, model: Any, group: Any, number: int, past: Past) -> AfreshRounds:
-        searcher = BinSearcher(self.engine, self.family, self.bins, group)
-        self.searchers.append(searcher)
-        rounds = AfreshRounds(searcher, model._rules(1.0, 1))
-        voters = []
-        if past.model is not None:
-            rows = [{"edge": 0.0, "error": 0.0}] * past.model.ensemble_.n_voters
-            casts = casts_of(past.model.ensemble_, self.bins, past.label, rows)
-            voters = [Found(key_of(cast.voter, cast.outputs), cast, 0.0, 1.0) for cast in casts]
-        rounds.replay(past.run, past.objective, voters)
-        return rounds
-
-    def listener(self, model: Any, group: Any, number: int) -> Listener | None:
-        if self.judge is None:
-            return None
-        shown = shown_in_shards(self.judge, self.searchers[-1].found, group, model.reweight != "never")
-        return Listener(shown, model._patience)
-
-    def finish(self, rounds: AfreshRounds) -> None:
-        """Every round has told its error."""
-
-    def cast(self, run: int, number: int, weight: float) -> Cast:
-        found = self.searchers[run].found[number].voter
-        return replace(found, step=Step(weight, 0.0, 0.0))
-
-    def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
-        n_outputs = 1 if len(classes) == 2 else len(classes)
-        return {"bins_": self.bins, "ensemble_": from_casts(runs, self.bins, n_outputs)}
+def stored_casts(model: Any, bins: Bins, label: int | None) -> list[Cast]:
+    """The voters of a fitted model over bins (of one label's run)."""
+    return casts_of(model.ensemble_, bins, label, [{"edge": 0.0, "error": 0.0}] * model.ensemble_.n_voters)
 
 
 # ---------------------------------------------------------------- by rows
 
 
+class RowResiduals:
+    """Rows, their residuals, and the voters so far. One run. find: the best voter, given X, residuals and means."""
+
+    def __init__(self, find: Any, X: Any, rows: RowTargets, group: Group, reweights: bool) -> None:
+        self.find, self.X = find, X
+        self.found: list[SearchedVoter] = []
+        self.column = ColumnCache(self._outputs, reweights)
+        self.rows = RowVotes(rows, group, self.column)
+        self.means = rows.means
+        self._best: tuple[SearchedVoter | None] | None = None
+
+    def _outputs(self, number: int) -> Floats:
+        return np.asarray(self.found[number].voter.outputs(self.X))
+
+    @property
+    def covariance(self) -> float:
+        return self.means.mean(self.rows.residual, self.rows.target)
+
+    @property
+    def error(self) -> float:
+        return self.rows.error
+
+    @property
+    def power(self) -> float:
+        return self.means.mean(self.rows.target, self.rows.target)
+
+    def best(self) -> SearchedVoter | None:
+        """Where one label has almost all the weight, the first voter is the constant one."""
+        if self._best is None:
+            one_sided = self.rows.labelled and 1 - abs(self.means.mean(self.rows.target)) < 2 * ALMOST_NOTHING
+            first = Always(1) if one_sided and not self.found else None
+            voter = first or self.find(self.X, self.rows.residual, self.means)
+            self._best = (None if voter is None else self.known(voter),)
+        return self._best[0]
+
+    def known(self, voter: Any) -> SearchedVoter:
+        outputs = np.asarray(voter.outputs(self.X), dtype=np.float64)
+        if not np.all(np.abs(outputs) <= 1):
+            row = int(np.flatnonzero(~(np.abs(outputs) <= 1))[0])
+            raise ValueError(
+                f"{type(voter).__name__} outputs {outputs[row]} for row {row}: outputs must be from -1 to 1"
+            )
+        key = getattr(voter, "key", voter if isinstance(voter, Section | Always) else id(voter))
+        c, eta = self.means.mean(self.rows.residual, outputs), self.means.mean(outputs, outputs)
+        return SearchedVoter(key, voter, c, eta)
+
+    def add(self, found: SearchedVoter) -> None:
+        self.found.append(found)
+
+    def correlations(self) -> Floats:
+        return self._means_with(self.rows.residual)
+
+    def gram(self, k: int) -> Floats:
+        return self._means_with(self.column(k))
+
+    def _means_with(self, values: Floats) -> Floats:
+        return np.array([self.means.mean(values, self.column(k)) for k in range(len(self.found))])
+
+    def apply(self, changes: list[WeightChange]) -> None:
+        self._best = None
+        for change in changes:
+            self.rows.move(*change)
+
+
+class RowFamily(SearchedFamily):
+    """Voters that look at whole rows. Subclasses find them."""
+
+    def __init__(self, options: QuadOptions, X: Any, rows: RowTargets) -> None:
+        super().__init__(options)
+        self.X, self.rows = X, rows
+        self.X_validation: Any = None
+        self.validation: RowTargets | None = None
+
+    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+        search = RowResiduals(self._find, self.X, self.rows, group, self.options.reweights)
+        return search, self.rows.weights.given
+
+    def _find(self, X: Any, residual: Floats, means: Means) -> Any:
+        raise NotImplementedError
+
+    def score(self, rounds: ResidualRounds) -> RowScore | None:
+        if self.validation is None:
+            return None
+
+        def outputs(number: int) -> Floats:
+            return np.asarray(rounds.voter(number).outputs(self.X_validation))
+
+        column = ColumnCache(outputs, self.options.reweights)
+        return RowScore(RowVotes(self.validation, rounds.group, column), self.options.scoring)
+
+
 @dataclass(frozen=True)
 class Scaled:
-    """A fitted regressor, divided by the largest it said in training; beyond that it says 1."""
+    """A fitted regressor, divided by its largest output in training; outputs beyond that are clipped."""
 
     fitted: Any
     scale: float
@@ -239,131 +286,46 @@ class Scaled:
         return np.clip(np.asarray(self.fitted.predict(X), dtype=np.float64).ravel() / self.scale, -1.0, 1.0)
 
 
-@dataclass(frozen=True)
-class RowSet:
-    """The rows of a run that count: what is to be learnt of them, labels as -1 and 1 or numbers, and their weights."""
+class EstimatorFamily(RowFamily):
+    """A family by rows, or any regressor."""
 
-    X: Any
-    target: Floats
-    weights: Weights
-    labelled: bool
+    def __init__(self, options: QuadOptions, case: QuadCase) -> None:
+        super().__init__(options, self._counted(case), case.rows)
+        self.n_columns = case.examples.table.shape[1]  # type: ignore[attr-defined]
+        self.random = check_random_state(options.random_state)
+        self.row_search: RowSearch | None = None
+        if case.validation is not None:
+            self.X_validation, self.validation = self._counted(case.validation), case.validation.rows
 
-
-class RowSearcher:
-    """Rows, their residuals, and the voters so far. One run. keep: what voters say, for them to be re-weighted."""
-
-    def __init__(self, search: Any, rows: RowSet, keep: bool) -> None:
-        self.search, self.X, self.labelled = search, rows.X, rows.labelled
-        self.found: list[Found] = []
-        target, weights = rows.target, rows.weights
-        self.shown = Shown(target, weights, lambda number: self.found[number].voter.outputs(rows.X), keep)
-        self.votes = np.zeros(len(target), dtype=np.int64)
-        self._best: tuple[Found | None] | None = None
-
-    @property
-    def residual(self) -> Floats:
-        return np.asarray(self.shown.target - self.votes / UNITS)
-
-    @property
-    def heard(self) -> float:
-        return self.shown.sums.mean_of(self.residual, self.shown.target)
-
-    @property
-    def error(self) -> float:
-        """Of numbers, the mean of (y - f)^2."""
-        if not self.labelled:
-            return mean_square(self.shown.sums, self.residual)
-        return error_of(self.shown, self.votes)
-
-    @property
-    def power(self) -> float:
-        return self.shown.sums.mean_of(self.shown.target, self.shown.target)
-
-    def best(self) -> Found | None:
-        if self._best is None:
-            one_sided = self.labelled and 1 - abs(self.shown.sums.mean(self.shown.target)) < 2 * ALMOST_NOTHING
-            first = Always(1) if one_sided and not self.found else None
-            voter = first or self.search(self.X, self.residual, self.shown.sums)
-            self._best = (None if voter is None else self._found(voter),)
-        return self._best[0]
-
-    def _found(self, voter: Any) -> Found:
-        said = np.asarray(voter.outputs(self.X), dtype=np.float64)
-        if not np.all(np.abs(said) <= 1):
-            row = int(np.flatnonzero(~(np.abs(said) <= 1))[0])
-            raise ValueError(f"{type(voter).__name__} says {said[row]} of row {row}: outputs must be from -1 to 1")
-        sums = self.shown.sums
-        return Found(self.key(voter), voter, sums.mean_of(self.residual, said), sums.mean_of(said, said))
-
-    def key(self, voter: Any) -> Hashable:
-        own = getattr(voter, "key", None)
-        return own if own is not None else voter if isinstance(voter, Section | Always) else id(voter)
-
-    def known(self, voter: Any) -> Found:
-        """One that is there already."""
-        said = voter.outputs(self.X)
-        return Found(self.key(voter), voter, 0.0, self.shown.sums.mean_of(said, said))
-
-    def correlations(self) -> Floats:
-        return self.shown.means(self.residual, len(self.found))
-
-    def gram(self, k: int) -> Floats:
-        return self.shown.means(self.shown.column(k), len(self.found))
-
-    def apply(self, moves: list[Move]) -> None:
-        self._best = None
-        for number, old, new in moves:
-            self.votes += self.shown.votes(number, new) - self.shown.votes(number, old)
-
-
-class RowVoters:
-    """A family by rows, or any regressor, for all runs of a fit."""
-
-    def __init__(self, model: Any, case: Case) -> None:
+    def _counted(self, case: QuadCase) -> Any:
         X: Any = case.examples.table
-        self.family, self.n_columns = model._family(), X.shape[1]
-        self.case = case
-        self.kept = np.flatnonzero(case.examples.weights.times)
-        self.X = X if len(self.kept) == X.shape[0] else _safe_indexing(X, self.kept)
-        self.names = column_names(model)
-        self.by_rows = model._by_rows
-        self.random = check_random_state(model.random_state)
-        self.searchers: list[RowSearcher] = []
+        return X if len(case.counted) == X.shape[0] else _safe_indexing(X, case.counted)
 
-    def start(self, model: Any, group: Any, number: int, past: Past) -> AfreshRounds:
-        rows = RowSet(self.X, *target_of(self.case, self.kept, group), self.case.target is None)
-        search = self._by_family(type(model).__name__) if self.by_rows else self._by_regressor
-        searcher = RowSearcher(search, rows, model.reweight != "never")
-        self.searchers.append(searcher)
-        rounds = AfreshRounds(searcher, model._rules(rows.weights.given, 1))
-        voters = []
-        if past.model is not None:
-            ensemble = past.model.ensemble_
-            mine = np.flatnonzero((ensemble.about == past.label) | (past.label is None)).tolist()
-            voters = [searcher.known(ensemble.fitted[k]) for k in mine]
-            for _ in range(0 if self.by_rows else past.run.n_rounds):
-                _set_random_states(clone(self.family), self.random)
-        rounds.replay(past.run, past.objective, voters)
-        return rounds
+    @property
+    def _by_rows(self) -> bool:
+        return hasattr(self.options.family, "best")
 
-    def _by_family(self, booster: str) -> Any:
-        rows: list[RowSearch] = []
+    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+        self.row_search = None
+        for _ in range(0 if self._by_rows else rounds):  # draw what those rounds drew
+            _set_random_states(clone(self.options.family), self.random)
+        return super().search(group, rounds)
 
-        def search(X: Floats, residual: Floats, sums: means.Sums) -> Any:
-            if not rows:
-                ones = np.ones(len(residual), dtype=np.int64)
-                rows.append(RowSearch(np.asfortranarray(X), ones, sums.times, "log_odds", booster, self.names))
-            rows[0].grid = sums.on_grid(residual) * sums.times
-            voter = self.family.best(rows[0])
-            return replace(voter, factor=abs(voter.factor)) if isinstance(voter, Section) else voter
+    def _find(self, X: Any, residual: Floats, means: Means) -> Any:
+        if not self._by_rows:
+            return self._fit(X, residual, means)
+        if self.row_search is None:
+            ones, names = np.ones(len(residual), dtype=np.int64), list(self.options.column_names)
+            self.row_search = RowSearch(np.asfortranarray(X), ones, means.times, "log_odds", self.options.name, names)
+        self.row_search.grid = means.on_grid(residual) * means.times
+        voter = self.options.family.best(self.row_search)
+        return replace(voter, factor=abs(voter.factor)) if isinstance(voter, Section) else voter
 
-        return search
-
-    def _by_regressor(self, X: Any, residual: Floats, sums: means.Sums) -> Any:
-        """Fitted to the residuals; None where it says nothing."""
-        fitted = clone(self.family)
+    def _fit(self, X: Any, residual: Floats, means: Means) -> Scaled | None:
+        """A regressor fitted to the residuals; None where it predicts 0 everywhere."""
+        fitted = clone(self.options.family)
         _set_random_states(fitted, self.random)
-        weight = sums.times * sums.real
+        weight = means.times * means.real
         if np.all(weight == weight[0]):
             fitted.fit(X, residual)
         elif has_fit_parameter(fitted, "sample_weight"):
@@ -375,35 +337,61 @@ class RowVoters:
             raise ValueError(f"{type(fitted).__name__} predicted a number that is not finite")
         return Scaled(fitted, largest) if largest > 0 else None
 
-    def listener(self, model: Any, group: Any, number: int) -> Listener | None:
-        heard = self.case.validation
-        if heard is None:
+    def stored_voters(self, model: Any, label: int | None) -> list[Any]:
+        ensemble = model.ensemble_
+        return [ensemble.fitted[k] for k in np.flatnonzero((ensemble.about == label) | (label is None))]
+
+    def cast(self, voter: Any, weight: float) -> Cast:
+        return Cast(Voter([], [], NO_SUMS, voter), np.ones((1, 1)), Step(weight, 0.0, 0.0))
+
+    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
+        return made_of_rows(runs, classes, self.options, self.n_columns)
+
+
+# ---------------------------------------------------------------- regression trees
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """A tree over bins with real outputs. Its rows are those of an engine, shard by shard."""
+
+    cast: Cast
+
+    @cached_property
+    def key(self) -> Hashable:
+        return key_of(self.cast)
+
+    def outputs(self, engine: Residuals) -> Floats:
+        voter = self.cast.voter
+        return np.asarray(self.cast.outputs[engine.leaf_of_rows(voter.splits, voter.leaves), 0])
+
+
+class TreeFamily(RowFamily):
+    """RegressionTrees, grown for the residuals by least squares and divided by their largest output."""
+
+    def __init__(self, options: QuadOptions, bins: Bins, engine: Residuals, judge: Residuals | None = None) -> None:
+        super().__init__(options, engine, RowTargets.in_shards(engine.shards, engine.target))
+        self.bins = bins
+        self.counts = engine.counts()
+        if judge is not None:
+            self.X_validation, self.validation = judge, RowTargets.in_shards(judge.shards, judge.target)
+
+    def _find(self, X: Any, residual: Floats, means: Means) -> GrownTree | None:
+        """None where the tree outputs 0 everywhere."""
+        low, high = float(residual.min()), float(residual.max())
+        search = Search(X.sums(residual, low, high), self.bins, self.counts, X)
+        voter, outputs = SquaresTrees(self.options.family, low, high).best(search, 0)
+        largest = float(np.abs(outputs[:, 0]).max(initial=0.0))
+        if largest == 0:
             return None
-        there = np.flatnonzero(heard.examples.weights.times)
-        target, weights = target_of(heard, there, group)
-        rows, found = _safe_indexing(heard.examples.table, there), self.searchers[-1].found
-        shown = Shown(target, weights, lambda number: found[number].voter.outputs(rows), model.reweight != "never")
-        return Listener(shown, model._patience)
+        scaled = np.asarray(on_grid(outputs[:, :1] / largest))  # with a step of 1 too the votes are exact
+        return GrownTree(Cast(voter, scaled, Step(0.0, 0.0, 0.0)))
 
-    def finish(self, rounds: AfreshRounds) -> None:
-        """Every round has told its error."""
+    def stored_voters(self, model: Any, label: int | None) -> list[GrownTree]:
+        return [GrownTree(cast) for cast in stored_casts(model, self.bins, None)]
 
-    def cast(self, run: int, number: int, weight: float) -> Cast:
-        voter = Voter([], [], NOBODY, self.searchers[run].found[number].voter)
-        return Cast(voter, np.ones((1, 1)), Step(weight, 0.0, 0.0))
+    def cast(self, voter: GrownTree, weight: float) -> Cast:
+        return replace(voter.cast, step=Step(weight, 0.0, 0.0))
 
-    def made(self, runs: list[list[Cast]], model: Any, classes: NDArray[Any]) -> dict[str, Any]:
-        hearing = Hearing(classes if len(runs) == 1 else np.arange(2), "log_odds", type(model).__name__)
-        row_ensemble = RowEnsemble(runs, hearing, self.n_columns, self.family)
-        return {"bins_": no_bins(self.n_columns), "ensemble_": row_ensemble}
-
-
-def target_of(case: Case, kept: NDArray[np.int64], group: NDArray[np.int64] | None) -> tuple[Floats, Weights]:
-    """What is to be learnt of the rows that count, and their weights."""
-    weights = case.examples.weights
-    real = None if weights.real is None else weights.real[kept]
-    mine = replace(weights, times=weights.times[kept], real=real)
-    if case.target is not None:
-        return case.target[kept], mine
-    labels = case.examples.labels[kept]
-    return (2 * (labels if group is None else group[labels]) - 1).astype(np.float64), mine
+    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
+        return made_of_bins(runs, classes, self.bins)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
 from electorate.data.bins import Bins
-from electorate.engines.targets import TargetEngine, TargetEngineHere, TargetsElsewhere
+from electorate.engines.targets import RemoteTargets, TargetEngine
 from electorate.model.casting import casts_of, from_casts
 from electorate.model.median import Median
 from electorate.model.outcome import PastRun
@@ -77,12 +77,12 @@ class MedianBench(Bench):
         criterion = model._criterion() if self.native else ""
         bins = self.bins if self.native else None
         place.agree("build", bins, model.max_bins, self.confidences, model._by_rows)
-        here = isinstance(place, Here)
-        names = ["train", "validation"] if outline.has_validation else ["train"]
-        places = {name: place.room.engines[name] if here else TargetsElsewhere(place, name) for name in names}
-        self.judge = places.get("validation")
         n_kappas = 1 if self.confidences is None else len(self.confidences)
-        self.engine = (TargetEngineHere if here else TargetEngine)(places["train"], n_kappas)
+        engines: Any = place.room.engines if isinstance(place, Here) else {}
+        for name in () if engines else ("train", "validation") if outline.has_validation else ("train",):
+            engines[name] = RemoteTargets(place, name, n_kappas)
+        self.engine: TargetEngine = engines["train"]
+        self.judge = engines.get("validation")
         if criterion == "squared_error":
             self.engine.want_targets(outline.low, outline.high)
         self._finer: Iterator[Try] | None = None

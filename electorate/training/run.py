@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from electorate.grid import LONGEST
 from electorate.model.outcome import Cast
 from electorate.model.trace import Trace
 
@@ -54,6 +55,15 @@ def run(method: Method, rounds: int, watchers: Sequence[Watcher] = ()) -> Trace:
     trace.stop_reason = reason or "n_estimators"
     trace.done = True
     return trace
+
+
+def refuse_large_votes(reach: float, rounds: int, advice: str = "use a penalty, or fewer n_estimators") -> None:
+    """Raise where votes could exceed what can be summed exactly. reach: the most that a vote can come to."""
+    if reach >= LONGEST:
+        raise ValueError(
+            f"after {rounds} rounds votes can come to {reach:.3g}, more than can be summed exactly ({LONGEST:.3g}): "
+            f"{advice}"
+        )
 
 
 def first_of(reasons: Sequence[str | None]) -> str | None:

@@ -20,8 +20,9 @@ from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps
 from electorate.data.weights import Weights, read_weights_steps
 from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples
-from electorate.engines.targets import Targets, TargetThreads
-from electorate.engines.validation import ListeningShard
+from electorate.engines.target_shard import Targets
+from electorate.engines.targets import LocalTargets
+from electorate.engines.validation import ValidationShard
 from electorate.model.median import Kappas
 from electorate.threads import ThreadPool
 from electorate.voters.confidence import Given as Function
@@ -275,8 +276,8 @@ class TargetWorkerData(WorkerData):
             aside, drawn, left = yield from set_aside_steps(given, plan.part, plan.seed, self.number)
             if drawn == 0 or left == 0:
                 raise ValueError(
-                    "too few rows to set some aside to choose by (one sample is not enough): give eps and rho as "
-                    "numbers, or X_val"
+                    "too few rows to set some aside for validation (one sample is not enough): pass X_val and y_val, "
+                    "or fit without early stopping and without parameters chosen by validation"
                 )
             validation = replace(given, weight=aside)
             given = replace(given, weight=given.weight - aside)
@@ -317,9 +318,9 @@ class TargetWorkerData(WorkerData):
                 kappas = values_of(confidences, X, examples.table, len(y))(0, len(y))
             predictions: Any = examples.table if columns and name == "train" else None
             targets = Targets(examples, y, kappas, predictions)
-            kind = {"kind": ListeningShard} if name == "validation" else {}
+            kind = {"kind": ValidationShard} if name == "validation" else {}
             n_shards = self.n_shards if bins is not None or columns else 1
-            self.engines[name] = TargetThreads(targets, bins, self.pool, n_shards, **kind)
+            self.engines[name] = LocalTargets(targets, bins, self.pool, n_shards, **kind)
         yield Reduce((0,))  # until all workers have their shards
         self.forget_rows()
         self.y = {}

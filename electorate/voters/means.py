@@ -1,10 +1,12 @@
-"""Means over rows of what voters say: with a target, with each other, squared. All from exact integer sums.
+"""Means over rows of the outputs of voters: with a target, with each other, squared. All from exact integer sums.
 
 What QuadBoost needs of a finite pool: mu, eta and rows of the Gram matrix, the same for any order of the rows, and for
 weight k as for k rows.
 """
 
-from typing import Protocol
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,121 +18,94 @@ from electorate.voters.columns import RealColumns, SignColumns
 Floats = NDArray[np.float64]
 
 
-class Pool(Protocol):
-    """A finite set of voters, by their means."""
+class Means:
+    """Weighted means over the rows that count. Columns hold +-1 (as bits) or numbers from -1 to 1."""
 
-    @property
-    def mu(self) -> Floats:
-        """With the target."""
-        ...
-
-    @property
-    def eta(self) -> Floats:
-        """Of the squares."""
-        ...
-
-    @property
-    def power(self) -> float:
-        """Of the target's square."""
-        ...
-
-    def row(self, k: int) -> Floats:
-        """Of voter k with every voter."""
-        ...
-
-
-class Sums:
-    """Sums over the rows that count, of columns of +-1 (as bits) or of numbers from -1 to 1."""
-
-    def __init__(self, columns: SignColumns | RealColumns, weights: Weights) -> None:
-        self.columns = columns
+    def __init__(self, weights: Weights) -> None:
         self.times = weights.times
         self.real = np.ones(len(weights.times)) if weights.real is None else weights.real
         self.unit = 2.0**weights.bits
-        self.alike = weights.real is None and bool(np.all(self.times == 1))
-        self.counts = self.on_grid(np.ones(len(self.times))) * self.times
-        self.mass = int(self.counts.sum())
+        self.equal = weights.real is None and bool(np.all(self.times == 1))
+        self.mass = int((self.on_grid(np.ones(len(self.times))) * self.times).sum())
 
-    def on_grid(self, values: Floats) -> NDArray[np.int64]:
-        """Values from -1 to 1, times the real weight of a row, in whole units."""
-        return np.rint(values * self.real * self.unit).astype(np.int64)
+    def on_grid(self, values: Floats, outputs: Floats | float = 1.0) -> NDArray[np.int64]:
+        """Values from -1 to 1, or their products with outputs, times the real weight of a row, in whole units."""
+        return np.rint(values * self.real * self.unit * outputs).astype(np.int64)
 
-    def mean(self, values: Floats) -> float:
-        return int((self.on_grid(values) * self.times).sum()) / self.mass
+    def mean(self, values: Floats, outputs: Floats | float = 1.0) -> float:
+        """The mean of values, or of their products with outputs, which are from -1 to 1."""
+        return int((self.on_grid(values, outputs) * self.times).sum()) / self.mass
 
-    def mean_of(self, values: Floats, said: Floats) -> float:
-        """The mean of a product, said being from -1 to 1."""
-        return int((self.on_products(values, said) * self.times).sum()) / self.mass
+    def mean_square(self, values: Floats) -> float:
+        """The mean of the squares of numbers of any size."""
+        square = values**2
+        scale = 2.0 ** math.ceil(math.log2(max(float(square.max(initial=0.0)), 1.0)))
+        return self.mean(square / scale) * scale
 
-    def correlate(self, values: Floats) -> Floats:
+    def correlate(self, columns: SignColumns | RealColumns, values: Floats) -> Floats:
         """The means of values, from -1 to 1, times each column."""
-        if isinstance(self.columns, SignColumns):
-            return self.columns.correlate(self.on_grid(values) * self.times) / self.mass
-        sums = np.zeros(self.columns.n_columns, dtype=np.int64)
-        kernels.correlate_reals(self.columns.values, values * self.real * self.unit, self.times, sums)
+        if isinstance(columns, SignColumns):
+            return columns.correlate(self.on_grid(values) * self.times) / self.mass
+        sums = np.zeros(columns.n_columns, dtype=np.int64)
+        kernels.correlate_reals(columns.values, values * self.real * self.unit, self.times, sums)
         return np.asarray(sums / self.mass)
 
-    def squares(self) -> Floats:
-        if isinstance(self.columns, SignColumns):
-            return np.ones(self.columns.n_columns)
-        own = (self.on_products(column, column) @ self.times for column in self.columns.values)
-        return np.array([int(total) / self.mass for total in own])
 
-    def on_products(self, one: Floats, other: Floats) -> NDArray[np.int64]:
-        return np.rint(one * self.real * self.unit * other).astype(np.int64)
+@dataclass(frozen=True)
+class PoolMeans:
+    """A finite pool by its means: mu with the target, eta of the squares, power of the target's square.
 
-    def row(self, k: int) -> Floats:
-        if isinstance(self.columns, SignColumns) and self.alike:
-            return self.columns.gram_row(k) / self.columns.n_rows
-        return self.correlate(self.columns.column(k))
+    row: given a voter, the means of its products with every voter.
+    """
 
-
-class Columns:
-    """The pool of all columns. silence(j): from here on voter j says nothing, and so is never chosen."""
-
-    def __init__(self, sums: Sums, target: Floats) -> None:
-        self.sums = sums
-        self.mu = sums.correlate(target)
-        self.eta = sums.squares()
-        self.power = sums.mean(target * target)
-        self.silent: int | None = None
-
-    def silence(self, j: int) -> None:
-        self.silent = j
-        self.mu[j] = self.eta[j] = 0.0
-
-    def row(self, k: int) -> Floats:
-        row = self.sums.row(k)
-        if self.silent is not None:
-            row[self.silent] = 0.0
-        return row
+    mu: Floats
+    eta: Floats
+    power: float
+    row: Callable[[int], Floats]
 
 
-class Centred:
-    """The same pool, every voter and the target less their means: what a free intercept leaves of them."""
+def pool_of(columns: SignColumns | RealColumns, means: Means, target: Floats) -> PoolMeans:
+    """All columns as voters."""
 
-    def __init__(self, pool: Columns, target: Floats) -> None:
-        self.pool = pool
-        self.said = pool.sums.correlate(np.ones(len(target)))
-        self.target = pool.sums.mean(target)
-        self.mu = pool.mu - self.said * self.target
-        self.eta = np.maximum(pool.eta - self.said * self.said, 0.0)
-        self.power = max(pool.power - self.target * self.target, 0.0)
+    def row(k: int) -> Floats:
+        if isinstance(columns, SignColumns) and means.equal:
+            return columns.gram_row(k) / columns.n_rows
+        return means.correlate(columns, columns.column(k))
 
-    def row(self, k: int) -> Floats:
-        return np.asarray(self.pool.row(k) - self.said[k] * self.said)
+    if isinstance(columns, SignColumns):
+        eta = np.ones(columns.n_columns)
+    else:
+        eta = np.array([means.mean(column, column) for column in columns.values])
+    return PoolMeans(means.correlate(columns, target), eta, means.mean(target * target), row)
 
 
-class Mirrored:
-    """A pool and its complements: voter N + j says the contrary of voter j."""
+def silenced(pool: PoolMeans, j: int) -> PoolMeans:
+    """The pool, but voter j outputs 0 and so is never chosen."""
 
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
-        self.mu = np.concatenate([pool.mu, -pool.mu])
-        self.eta = np.concatenate([pool.eta, pool.eta])
-        self.power = pool.power
+    others = np.arange(len(pool.mu)) != j
 
-    def row(self, k: int) -> Floats:
-        n = len(self.pool.mu)
-        row = self.pool.row(k % n)
-        return np.concatenate([row, -row]) if k < n else np.concatenate([-row, row])
+    def row(k: int) -> Floats:
+        return np.where(others, pool.row(k), 0.0)
+
+    return PoolMeans(np.where(others, pool.mu, 0.0), np.where(others, pool.eta, 0.0), pool.power, row)
+
+
+def centred(pool: PoolMeans, outputs: Floats, target: float) -> PoolMeans:
+    """The pool with every voter and the target less their means, outputs and target: for a free intercept."""
+
+    def row(k: int) -> Floats:
+        return np.asarray(pool.row(k) - outputs[k] * outputs)
+
+    eta = np.maximum(pool.eta - outputs * outputs, 0.0)
+    return PoolMeans(pool.mu - outputs * target, eta, max(pool.power - target * target, 0.0), row)
+
+
+def mirrored(pool: PoolMeans) -> PoolMeans:
+    """The pool and its complements: voter n + j has the outputs of voter j, negated."""
+    n = len(pool.mu)
+
+    def row(k: int) -> Floats:
+        mine = pool.row(k % n)
+        return np.concatenate([mine, -mine]) if k < n else np.concatenate([-mine, mine])
+
+    return PoolMeans(np.concatenate([pool.mu, -pool.mu]), np.concatenate([pool.eta, pool.eta]), pool.power, row)

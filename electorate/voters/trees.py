@@ -283,6 +283,12 @@ class Trees(BaseEstimator):
     smoothing : float or "auto", default="auto"
         Added to each label's share of the weight before log-odds are taken; "auto" is 1 / n, where a row of whole
         weight k counts k times. With 0 the outputs of pure leaves are infinite, which only AdaBoost_R can use.
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, Trees
+    >>> AdaBoostClassifier(Trees(3)).estimator.max_depth
+    3
     """
 
     fitted_elsewhere: ClassVar[bool] = False

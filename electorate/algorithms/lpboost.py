@@ -1,0 +1,139 @@
+"""The linear programs of LPBoost and RLPBoost: objectives, duals and gaps of the forms in C and in nu.
+
+Demiriz, Bennett and Shawe-Taylor 2002 (LPBoost); Raetsch, Onoda and Mueller 2001 (RLPBoost), as the QuadBoost and
+VadaBoost papers use them. awards[t, i] = y_i h_t(x_i), |h| <= 1, and margins f_i = sum_t alpha_t awards[t, i].
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+MOST_SCALE = 1e9  # of C times the total weight: beyond it rounding hides the margins' part of the objective
+
+
+class Margin(Protocol):
+    """One form of the program: an objective of an ensemble's margins, and its dual."""
+
+    normalised: ClassVar[bool]  # whether the weights of the voters sum to 1
+
+    @property
+    def cap(self) -> Array:
+        """The most weight that each example may have."""
+        ...
+
+    def primal(self, alpha: Array, margins: Array) -> float: ...
+
+    def dual(self, weights: Array, edge: float) -> float: ...
+
+    def gap(self, primal: float, dual: float) -> float: ...
+
+    def first_weights(self, mass: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Unnormalised:
+    """The form in C: min sum(alpha) + sum_i cap_i xi_i, margin_i + xi_i >= 1, alpha, xi >= 0, with cap_i = C s_i.
+
+    Dual: max sum(w), edge of every voter at most 1, 0 <= w <= cap.
+    """
+
+    cap: Array
+    normalised: ClassVar[bool] = False
+
+    def primal(self, alpha: Array, margins: Array) -> float:
+        """The objective of these voters' weights, with the xi they need."""
+        return float(alpha.sum() + np.sum(self.cap * np.maximum(0.0, 1.0 - margins)))
+
+    def dual(self, weights: Array, edge: float) -> float:
+        """A lower bound on every objective, where no voter has a larger edge under the weights."""
+        return float(weights.sum()) / max(1.0, edge)
+
+    def gap(self, primal: float, dual: float) -> float:
+        return max(0.0, primal - dual) / max(1.0, abs(primal))
+
+    def first_weights(self, mass: Array) -> Array:
+        return self.cap
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """The form in nu: max rho - sum_i cap_i xi_i, margin_i >= rho - xi_i, sum(alpha) = 1, cap_i = s_i / (nu sum(s)).
+
+    Dual: min over weights 0 <= w <= cap, sum(w) = 1, of the largest edge. With cap >= 1 it is the hard margin.
+    """
+
+    cap: Array
+    normalised: ClassVar[bool] = True
+
+    def primal(self, alpha: Array, margins: Array) -> float:
+        """The objective of these voters' weights, with the best rho and the xi it needs."""
+        rho = self.rho(margins)
+        missing = np.maximum(0.0, rho - margins)
+        return float(rho - np.sum(self.cap[missing > 0] * missing[missing > 0]))
+
+    def rho(self, margins: Array) -> float:
+        """Where examples with smaller margins may hold all the weight: the objective's slope in rho changes sign."""
+        order = np.argsort(margins, kind="stable")
+        held = np.cumsum(np.minimum(self.cap, 1.0)[order])
+        return float(margins[order[min(int(np.searchsorted(held, 1.0 - 1e-12)), len(order) - 1)]])
+
+    def dual(self, weights: Array, edge: float) -> float:
+        """An upper bound on every objective, where no voter has a larger edge under the weights."""
+        return edge / float(weights.sum())
+
+    def gap(self, primal: float, dual: float) -> float:
+        return max(0.0, dual - primal)
+
+    def first_weights(self, mass: Array) -> Array:
+        return np.asarray(mass / mass.sum())
+
+
+def in_c(mass: Array, c: float) -> Unnormalised:
+    """The form in C. mass: the sample weights as given, so that a weight of k equals k rows."""
+    refuse_scale("LPBoost", c, float(mass.sum()))
+    return Unnormalised(c * mass)
+
+
+def in_nu(mass: Array, nu: float) -> Normalised:
+    """The form in nu; the scale of the weights does not matter."""
+    return Normalised(mass / (nu * mass.sum()))
+
+
+def hard(mass: Array) -> Normalised:
+    return Normalised(np.ones_like(mass))
+
+
+def refuse_scale(name: str, c: float, total: float, least: float = 0.0) -> None:
+    """Raise where the program in C cannot be solved in double precision. total: of the sample weights."""
+    scale = c * total
+    if least <= scale <= MOST_SCALE:
+        return
+    size, limit = ("large", f"at most {MOST_SCALE:g}") if scale > MOST_SCALE else ("small", f"at least {least:g}")
+    raise ValueError(
+        f"C={c:g} times the sum of the sample weights, {total:.4g}, is {scale:.4g}, too {size} for {name} to solve its "
+        f"program accurately; it must be {limit}: change C, or divide the weights by their mean"
+    )
+
+
+def to_c_form(alpha: Array, margins: Array, form: Normalised, d: float) -> tuple[Array, float]:
+    """The weights and the C of the form in C that has the same solution up to a factor: C = D / beta.
+
+    beta > 0 is the optimum of the form in nu, D = 1 / (nu n); the optimum of the form in C is then 1 / beta.
+    """
+    beta = form.primal(alpha, margins)
+    if beta <= 0:
+        raise ValueError(f"the optimum of the form in nu is {beta:.3g}: only a positive one has a form in C")
+    return alpha / form.rho(margins), d / beta
+
+
+def margins_of(alpha: Array, awards: Sequence[Array], n: int) -> Array:
+    """f_i y_i, summed voter by voter: a product by BLAS may depend on its threads."""
+    margins = np.zeros(n)
+    for size, award in zip(alpha.tolist(), awards, strict=True):
+        if size != 0:
+            margins += size * award
+    return margins

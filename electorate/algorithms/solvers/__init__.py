@@ -1,0 +1,1 @@
+"""Solvers of the linear and quadratic programs of totally corrective boosting."""

@@ -1,0 +1,138 @@
+"""QuadBoost for real targets, which a shift and a power of two bring to -1..1, so that all sums stay exact."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.data.weights import Weights
+from electorate.engines.memory import Threads
+from electorate.engines.residuals import Residuals
+from electorate.model.trace import Trace
+from electorate.training.classification import no_bins, refuse_other_bins
+from electorate.training.fit import resumed_model, train
+from electorate.training.quad_data import QuadCase, QuadOptions
+from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
+from electorate.training.quad_searches import EstimatorFamily, TreeFamily
+from electorate.training.quadratic import History, QuadBench
+from electorate.training.run import OTHER_DATA
+from electorate.training.worker_data import Outline, TargetOutline, TargetWorkerData
+from electorate.voters.columns import Columns
+from electorate.voters.means import Means
+from electorate.voters.pool import Pool
+from electorate.voters.regression_trees import RegressionTrees
+
+Floats = NDArray[np.float64]
+SMALLEST, LARGEST = 1e-150, 1e150  # sizes of targets whose squares are normal floats
+SCALED = {"step": 1, "edge": 1, "objective": 2, "train_error": 2, "validation": 2}  # powers of the scale of y
+TWO = np.arange(2)  # there are no classes; a run of numbers is made like one of two labels
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Targets as training sees them: ((y - shift) / scale - first) / parts, from -1 to 1; scale and parts are exact."""
+
+    shift: float
+    scale: float
+    first: float = 0.0
+    parts: float = 1.0
+
+    def inside(self, y: Floats) -> Floats:
+        return np.asarray(((y - self.shift) / self.scale - self.first) / self.parts)
+
+    @property
+    def unit(self) -> float:
+        """The difference of y that is 1 inside."""
+        return self.scale * self.parts
+
+    @property
+    def middle(self) -> float:
+        """The y that is 0 inside."""
+        return self.shift + self.scale * self.first
+
+
+def frame_of(y: Floats, weights: Weights, fit_intercept: bool, around_mean: bool) -> Frame:
+    """Targets that count come to lie from -1 to 1; around their mean, if so wanted."""
+    counted = weights.times > 0
+    low, high = float(y[counted].min()), float(y[counted].max())
+    shift = low + (high - low) / 2 if fit_intercept else 0.0
+    reach = max(high - shift, shift - low)
+    if not (reach == 0 or SMALLEST <= reach <= LARGEST):
+        raise ValueError(
+            f"y has values as far as {reach:.3g} from {'their middle' if fit_intercept else '0'}, and squares of such "
+            "numbers are outside the range of float64: multiply y by a power of ten so that it lies between "
+            f"{SMALLEST:.0e} and {LARGEST:.0e}"
+        )
+    frame = Frame(shift, 2.0 ** math.ceil(math.log2(reach)) if reach > 0 else 1.0)
+    if not (around_mean and fit_intercept):
+        return frame
+    inside = np.where(counted, frame.inside(y), 0.0)
+    return Frame(frame.shift, frame.scale, Means(weights).mean(inside), 2.0)
+
+
+class QuadRegressionBench(QuadBench):
+    """A bench for a model in the units of y."""
+
+    def __init__(self, frame: Frame, model: Any, options: QuadOptions, source: Any, outline: Any, before: Any) -> None:
+        if before is not None and before.scale_ != frame.unit:
+            raise ValueError(OTHER_DATA.format(f"the targets were in units of {before.scale_:g}, now {frame.unit:g}"))
+        history = None if before is None else scaled(before.history_, 1 / frame.unit)
+        super().__init__(model, options, source, Outline(TWO, outline.has_validation, 0), before, history)
+        self.frame = frame
+
+    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
+        made, frame = super().fitted(traces, runs), self.frame
+        del made["classes_"], made["n_classes_"]
+        if not self.options.records_errors:
+            del made["history_"]["train_error"]
+        intercept = self.source.intercept if isinstance(self.source, FinitePool) else None
+        voters = made["moves_"].voters(None)
+        return made | {
+            "history_": scaled(made["history_"], frame.unit),
+            "gap_": made["gap_"] * frame.unit**2,
+            "scale_": frame.unit,
+            "start_": frame.middle if intercept is None else frame.middle + frame.unit * intercept.target,
+            "centres_": np.zeros(len(voters)) if intercept is None else intercept.outputs[voters],
+        }
+
+
+def scaled(history: History, unit: float) -> History:
+    """A history in other units of the target."""
+    return {name: column * unit ** SCALED[name] if name in SCALED else column for name, column in history.items()}
+
+
+def fit_quad_regressor(model: Any, place: Any, outline: TargetOutline, context: Any, data: tuple[Any, Any]) -> None:
+    """Fit a regressor by a pool or by a searched family, in this process."""
+    before, family, rows = resumed_model(model), model._family(), place.room
+    y, weights = rows.y["train"], rows.examples["train"].weights
+    frame = frame_of(y, weights, model.fit_intercept, around_mean=not isinstance(family, Pool | Columns))
+    options, case = model._options(frame.unit), case_of_targets(rows, "train", frame)
+    bins = no_bins(model.n_features_in_)
+    if model._is_native:
+        bins = place.agree("find_bins", model.categorical_features, model.max_bins)
+    if before is not None:
+        refuse_other_bins(before, bins)
+    cases = [case] if case.validation is None else [case, case.validation]
+    source: Any
+    if isinstance(family, Pool):
+        engines = (Threads(one.examples, bins, rows.pool, rows.n_shards) for one in cases)
+        source = StumpPool(options, case, bins, *engines)
+    elif isinstance(family, RegressionTrees):
+        source = TreeFamily(
+            options,
+            bins,
+            *(Residuals(one.examples, np.asarray(one.target), bins, rows.pool, rows.n_shards) for one in cases),
+        )
+    else:
+        source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(options, case)
+    train(QuadRegressionBench(frame, model, options, source, outline, before), [(None, None)], context, data)
+
+
+def case_of_targets(rows: TargetWorkerData, name: str, frame: Frame) -> QuadCase:
+    """The rows of this process; with the training rows, the validation rows."""
+    examples = rows.examples[name]
+    target = np.where(examples.weights.times > 0, frame.inside(rows.y[name]), 0.0)
+    has_validation = name == "train" and "validation" in rows.examples
+    return QuadCase(examples, TWO[:1], target, case_of_targets(rows, "validation", frame) if has_validation else None)
