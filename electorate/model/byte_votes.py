@@ -97,18 +97,18 @@ class Work:
         self._equal: dict[tuple[int, int], Bytes] = {}
 
     def cross_out(self, split: ByteSplit, planes: list[Bytes]) -> None:
-        column, kept = self.cells[split.shift][split.place], self.left
+        column, left = self.cells[split.shift][split.place], self.left
         if split.by_cell:
             for place, by_cell in split.by_cell:
-                planes[place] &= np.take(by_cell, column, out=kept, mode="clip")
+                planes[place] &= np.take(by_cell, column, out=left, mode="clip")
             return
         if split.members is None:
             np.less_equal(column, split.cut, out=self.side.view(np.bool_))
         else:
             self._gather(split.place, split.members)
         for place, other, differs in split.crossing:
-            np.multiply(self.side, differs, out=kept)
-            planes[place] &= np.bitwise_xor(kept, other, out=kept)
+            np.multiply(self.side, differs, out=left)
+            planes[place] &= np.bitwise_xor(left, other, out=left)
 
     def _gather(self, place: int, members: list[int]) -> None:
         self.side[:] = 0

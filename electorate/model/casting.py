@@ -44,10 +44,10 @@ def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
 
 def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[str, NDArray[Any]]:
     """The splits of all voters, at their nodes; a voter's nodes are numbered as in training."""
-    asked = [(low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.splits]
-    asked.sort(key=itemgetter(0))
-    at = [node for node, _ in asked]
-    by_category = [node for node, q in asked if q.cut < 0]
+    inner = [(low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.splits]
+    inner.sort(key=itemgetter(0))
+    at = [node for node, _ in inner]
+    by_category = [node for node, q in inner if q.cut < 0]
     n, missing = int(offsets[-1]), bins.missing
     tests: dict[str, NDArray[Any]] = {
         "column": np.full(n, LEAF, dtype=np.int32),
@@ -55,13 +55,13 @@ def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[st
         "members": np.full(n, -1, dtype=np.int32),
         "missing_left": np.zeros(n, dtype=np.bool_),
         "children": np.full((n, 2), -1, dtype=np.int32),
-        "sets": np.array([q.on_left[:SET_WIDTH] for _, q in asked if q.cut < 0], dtype=np.bool_).reshape(-1, SET_WIDTH),
+        "sets": np.array([q.on_left[:SET_WIDTH] for _, q in inner if q.cut < 0], dtype=np.bool_).reshape(-1, SET_WIDTH),
     }
-    tests["column"][at] = [q.column for _, q in asked]
-    tests["threshold"][at] = [bins.threshold(q.column, q.cut) if q.cut >= 0 else 0.0 for _, q in asked]
+    tests["column"][at] = [q.column for _, q in inner]
+    tests["threshold"][at] = [bins.threshold(q.column, q.cut) if q.cut >= 0 else 0.0 for _, q in inner]
     tests["members"][by_category] = np.arange(len(by_category))
-    tests["missing_left"][at] = [q.on_left[missing] for _, q in asked]
-    tests["children"][at] = np.array([(q.left, q.right) for _, q in asked], dtype=np.int32).reshape(-1, 2)
+    tests["missing_left"][at] = [q.on_left[missing] for _, q in inner]
+    tests["children"][at] = np.array([(q.left, q.right) for _, q in inner], dtype=np.int32).reshape(-1, 2)
     return tests
 
 
@@ -85,9 +85,9 @@ def casts_of(ensemble: Ensemble, bins: Bins, label: int | None, rows: list[Row])
     casts = []
     for voter, row in zip(mine, rows, strict=False):
         low, high = int(ensemble.offsets[voter]), int(ensemble.offsets[voter + 1])
-        asked = [node for node in range(low, high) if ensemble.column[node] != LEAF]
-        asked.sort(key=lambda node: int(ensemble.children[node, 0]))
-        splits = [_split_of(ensemble, bins, node, node - low) for node in asked]
+        inner = [node for node in range(low, high) if ensemble.column[node] != LEAF]
+        inner.sort(key=lambda node: int(ensemble.children[node, 0]))
+        splits = [_split_of(ensemble, bins, node, node - low) for node in inner]
         leaves = [node - low for node in range(low, high) if ensemble.column[node] == LEAF]
         outputs = ensemble.value[[low + leaf for leaf in leaves]]
         if label is not None:

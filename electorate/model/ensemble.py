@@ -67,8 +67,8 @@ class Ensemble:
         """[node]: its parent, counted from the voter's root; LEAF at a root."""
         parents = np.full(len(self.column), LEAF, dtype=np.int64)
         first = np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        asked = np.flatnonzero(self.column != LEAF)
-        parents[first[asked, None] + self.children[asked]] = (asked - first[asked])[:, None]
+        inner = np.flatnonzero(self.column != LEAF)
+        parents[first[inner, None] + self.children[inner]] = (inner - first[inner])[:, None]
         return parents
 
     @cached_property
@@ -178,10 +178,10 @@ class Ensemble:
 
     def importances(self) -> NDArray[np.float64]:
         """The share of the steps that rests on each column; a voter's own is split over its questions."""
-        asked = self.column != LEAF
-        splits = np.maximum(1, np.add.reduceat(asked, self.offsets[:-1])) if self.n_voters else 1
+        inner = self.column != LEAF
+        splits = np.maximum(1, np.add.reduceat(inner, self.offsets[:-1])) if self.n_voters else 1
         share = np.repeat(np.abs(self.steps) / splits, np.diff(self.offsets))
-        total = np.bincount(self.column[asked], weights=share[asked], minlength=self.n_columns)
+        total = np.bincount(self.column[inner], weights=share[inner], minlength=self.n_columns)
         return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -202,14 +202,14 @@ class Cells:
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Cells":
-        asked = ensemble.column != LEAF
-        columns = np.unique(ensemble.column[asked]).astype(np.int64)
-        place = np.where(asked, np.searchsorted(columns, ensemble.column), LEAF).astype(np.int32)
+        inner = ensemble.column != LEAF
+        columns = np.unique(ensemble.column[inner]).astype(np.int64)
+        place = np.where(inner, np.searchsorted(columns, ensemble.column), LEAF).astype(np.int32)
         cut = np.zeros(len(place), dtype=np.int32)
         edges: list[NDArray[np.float64]] = []
-        asking = np.flatnonzero(asked)
-        order = asking[np.argsort(place[asking], kind="stable")]
-        ends = np.cumsum(np.bincount(place[asking], minlength=len(columns))).tolist()
+        inner_nodes = np.flatnonzero(inner)
+        order = inner_nodes[np.argsort(place[inner_nodes], kind="stable")]
+        ends = np.cumsum(np.bincount(place[inner_nodes], minlength=len(columns))).tolist()
         for low, high in pairwise([0, *ends]):
             nodes = order[low:high]
             if ensemble.members[nodes[0]] >= 0:
@@ -250,18 +250,18 @@ class Ladder:
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Ladder":
-        asked = ensemble.column != LEAF
+        inner = ensemble.column != LEAF
         roots = np.repeat(ensemble.offsets[:-1], np.diff(ensemble.offsets))
-        itself = np.arange(len(asked))
-        kids = np.where(asked[:, None], roots[:, None] + ensemble.children[:, ::-1], itself[:, None])
-        depth = np.zeros(len(asked), dtype=np.int32)
-        for node in np.flatnonzero(asked)[::-1]:  # children come after their parent
+        itself = np.arange(len(inner))
+        kids = np.where(inner[:, None], roots[:, None] + ensemble.children[:, ::-1], itself[:, None])
+        depth = np.zeros(len(inner), dtype=np.int32)
+        for node in np.flatnonzero(inner)[::-1]:  # children come after their parent
             depth[node] = 1 + depth[kids[node]].max()
         return cls(
             depth[ensemble.offsets[:-1]],
-            np.where(asked, ensemble.cells.place, 0).astype(np.int32),
+            np.where(inner, ensemble.cells.place, 0).astype(np.int32),
             np.where(ensemble.missing_left, -1, 0).astype(np.int32),
-            np.where(asked, ensemble.cells.cut, -2).astype(np.int32),
+            np.where(inner, ensemble.cells.cut, -2).astype(np.int32),
             np.ascontiguousarray(kids, dtype=np.int32),
         )
 
@@ -305,9 +305,9 @@ def tables_of(ensemble: Ensemble) -> Tables:
     """For every column of `cells`, [output, cell] of the votes of its stumps; the last cell is for missing values."""
     cells, roots = ensemble.cells, ensemble.offsets[:-1]
     tables = [np.zeros((ensemble.n_outputs, len(edges) + 2), dtype=np.int64) for edges in cells.edges]
-    asking = roots[ensemble.column[roots] != LEAF]
-    order = asking[np.argsort(cells.place[asking], kind="stable")]
-    ends = np.cumsum(np.bincount(cells.place[asking], minlength=len(tables))).tolist()
+    inner_nodes = roots[ensemble.column[roots] != LEAF]
+    order = inner_nodes[np.argsort(cells.place[inner_nodes], kind="stable")]
+    ends = np.cumsum(np.bincount(cells.place[inner_nodes], minlength=len(tables))).tolist()
     for table, (low, high) in zip(tables, pairwise([0, *ends]), strict=True):
         mine = order[low:high]
         left, right = (ensemble.units[mine + ensemble.children[mine, side]] for side in (0, 1))

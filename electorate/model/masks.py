@@ -51,11 +51,11 @@ class Masks:
             return None
         below, first = _leaves(ensemble)
         roots = ensemble.offsets[:-1]
-        asked = ensemble.column >= 0
-        splits, voters = np.flatnonzero(asked), np.repeat(np.arange(len(roots)), np.diff(ensemble.offsets))
+        inner = ensemble.column >= 0
+        splits, voters = np.flatnonzero(inner), np.repeat(np.arange(len(roots)), np.diff(ensemble.offsets))
         ends = np.concatenate([[0], np.cumsum(below[roots])]).astype(np.int64)
         nodes = np.empty(ends[-1], dtype=np.int64)
-        leaf = np.flatnonzero(~asked)
+        leaf = np.flatnonzero(~inner)
         nodes[ends[voters[leaf]] + first[leaf]] = leaf
         shift = ensemble.missing_left[splits].astype(np.uint8)
         span, keep = _crossed_out(ensemble, splits, below, first)
@@ -75,7 +75,7 @@ class Masks:
 
 
 def _levels(ensemble: "Ensemble") -> list[NDArray[np.int64]]:
-    """The nodes that ask, level by level over all trees."""
+    """The inner nodes, level by level over all trees."""
     roots = np.repeat(ensemble.offsets[:-1], np.diff(ensemble.offsets))
     level, levels = ensemble.offsets[:-1], []
     while len(level := level[ensemble.column[level] >= 0]):
@@ -118,16 +118,16 @@ def _crossed_out(
     beyond = np.isin(splits, roots)[:, None] & (bit >= high[:, None])
     on_left = (bit >= low[:, None]) & (bit < middle[:, None])
     on_right = (bit >= middle[:, None]) & (bit < high[:, None])
-    kept = [np.packbits(~(side | beyond), axis=1, bitorder="little") for side in (on_left, on_right)]
+    left_over = [np.packbits(~(side | beyond), axis=1, bitorder="little") for side in (on_left, on_right)]
     span = np.stack([low // 8, -(-high // 8)], axis=1).astype(np.int32)
-    return span, np.ascontiguousarray(np.stack(kept, axis=2))
+    return span, np.ascontiguousarray(np.stack(left_over, axis=2))
 
 
 def _tables(ensemble: "Ensemble", splits: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     by_set = ensemble.members[splits] >= 0
-    asking = splits[by_set]
-    tables = ensemble.sets[ensemble.members[asking]].astype(np.uint8)
-    tables[:, MISSING] = ensemble.missing_left[asking]
+    inner_nodes = splits[by_set]
+    tables = ensemble.sets[ensemble.members[inner_nodes]].astype(np.uint8)
+    tables[:, MISSING] = ensemble.missing_left[inner_nodes]
     table = np.full(len(splits), -1, dtype=np.int32)
-    table[by_set] = np.arange(len(asking))
+    table[by_set] = np.arange(len(inner_nodes))
     return table, tables

@@ -68,7 +68,7 @@ class Votes:
         return self.table[places]
 
     def lower_medians(self) -> Array:
-        """The smallest value up to which the votes come to half: scikit-learn's choice. Infinite where nobody votes."""
+        """The smallest value up to which the votes come to half, as scikit-learn chooses. Infinite without votes."""
         mass = self.mass
         out = self._choose(self.outputs, self.weights, (mass + 1) // 2, upper=True)
         return np.where(mass > 0, out, np.inf)

@@ -54,7 +54,7 @@ def monomial(alone: Ensemble) -> Monomial | None:
             break
         if not any(ends):
             return None
-        side = int(ends[0])  # the one that asks further
+        side = int(ends[0])  # the one that goes on
         beside.append(children[1 - side])
         path.append((node, side))
         node = children[side]
@@ -92,7 +92,7 @@ class Words:
             return self._class(about) if value[about] > 0 else f"not {self._class(about)}"
         return self._class(int(value[0] > 0) if len(value) == 1 else int(np.argmax(value)))
 
-    def said(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
+    def output_text(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
         """The class, with the number where there is one that is not +-1."""
         about = max(int(alone.about[0]), 0)
         by_label = (len(value) > 1 and alone.about[0] < 0) or abs(value[about]) == 1
