@@ -59,13 +59,13 @@ def files(folder) -> set[str]:
 
 
 @pytest.mark.parametrize("text", [ESCAPE, "a\nb", "\x00", "\u202eevil", "\ud800", "\u2028", "\x9b31m"])
-def test_nothing_hidden_reaches_a_terminal(text):
+def test_invisible_characters_are_escaped(text):
     shown = literal(text)
     assert shown.isprintable()
     assert shown.encode("utf-8")
 
 
-def test_what_can_be_seen_stays():
+def test_visible_characters_are_unchanged():
     assert literal("Größe <b>&amp;</b> '\"日本") == "Größe <b>&amp;</b> '\"日本"
     assert len(literal("a" * 1000)) == 200
 
@@ -85,14 +85,14 @@ def test_numbers_and_signs_are_not_formulas(text):
 # ---------------------------------------------------------------- the commands
 
 
-def test_a_new_users_way(there, capsys):
+def test_compare_then_predict_then_verify(there, capsys):
     assert (
         main(["compare", "t.csv", "--target", "y", "--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees"])
         == 0
     )
-    said = capsys.readouterr()
-    assert "AdaBoost, trees" in said.out
-    assert "winner.model" in said.err
+    output = capsys.readouterr()
+    assert "AdaBoost, trees" in output.out
+    assert "winner.model" in output.err
     folder = there / "t.compare"
     assert {"results.csv", "winner.model", "winner-without-locked-rows.model"} <= files(folder)
     table(30).drop(columns="y").to_csv("new.csv", index=False)
@@ -139,7 +139,7 @@ def test_weights_are_a_column(there, capsys):
         ("w,y\n1,u\n2,v\n", "w", "no column beside the target and the weights"),
     ],
 )
-def test_weights_are_blamed_by_line(tmp_path, monkeypatch, capsys, text, weights, message):
+def test_errors_in_weights_name_the_line(tmp_path, monkeypatch, capsys, text, weights, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text(text)
     assert main(["fit", "t.csv", "--target", "y", "--weights", weights, "--out", "m"]) == 1
@@ -189,14 +189,14 @@ def test_formats_in_and_out(there, name, capsys):
     assert found["P(yes)"].to_numpy() == pytest.approx(model.predict_proba(frame)[:, 1], rel=1e-15)
 
 
-@pytest.mark.parametrize(("sign", "said"), [(";", ";"), ("|", "|"), ("\t", "\\t")])
-def test_other_signs_between_cells(there, capsys, sign, said):
+@pytest.mark.parametrize(("sign", "option"), [(";", ";"), ("|", "|"), ("\t", "\\t")])
+def test_other_delimiters(there, capsys, sign, option):
     wanted = electorate.load(fitted(there)).digest_
     pd.read_csv("t.csv").to_csv("s.csv", index=False, sep=sign)
     training = ["--target", "y", "--out", "m2", "--voters", "Trees", "--set", "n_estimators=5"]
-    assert main(["fit", "s.csv", "--delimiter", said, *training]) == 0
+    assert main(["fit", "s.csv", "--delimiter", option, *training]) == 0
     assert electorate.load("m2").digest_ == wanted
-    assert main(["predict", "m2", "s.csv", "--delimiter", said, "--out", "p.csv"]) == 0
+    assert main(["predict", "m2", "s.csv", "--delimiter", option, "--out", "p.csv"]) == 0
     assert main(["predict", "m", "t.csv", "--out", "q.csv"]) == 0
     assert (there / "p.csv").read_text() == (there / "q.csv").read_text()
     with pytest.raises(SystemExit):
@@ -215,9 +215,9 @@ def test_a_spreadsheet_and_a_column_of_names(there, capsys):
 def test_warnings_are_messages(there, capsys):
     (there / "i.csv").write_text("a,y\n" + "".join(f"{i},name{i}\n" for i in range(40)))
     assert main(["fit", "i.csv", "--target", "y", "--out", "m", "--set", "n_estimators=2"]) == 0
-    said = capsys.readouterr().err
-    assert said.count("electorate fit: The number of unique classes") == 1
-    assert ".py:" not in said
+    output = capsys.readouterr().err
+    assert output.count("electorate fit: The number of unique classes") == 1
+    assert ".py:" not in output
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.csv.gz", "t.parquet", "t.arrow"])
@@ -274,7 +274,7 @@ def test_every_command_has_an_example(command, capsys):
     assert f"electorate {command}" in capsys.readouterr().out.split("example")[1]
 
 
-def test_a_reader_that_leaves_is_no_error(there):
+def test_a_closed_pipe_is_no_error(there):
     fitted(there)
     table(20_000).drop(columns="y").to_csv(there / "big.csv", index=False)
     home = str(Path(electorate.__file__).parent.parent)
@@ -286,7 +286,7 @@ def test_a_reader_that_leaves_is_no_error(there):
     assert b"Traceback" not in done.stderr
 
 
-def test_verify_says_nothing_of_the_classes_of_a_regressor(there, capsys):
+def test_verify_of_a_regressor_has_no_classes(there, capsys):
     X = np.arange(20.0)[:, None]
     electorate.MedBoostRegressor(n_estimators=2).fit(X, X[:, 0]).save("m")
     assert main(["verify", "m"]) == 0
@@ -328,9 +328,9 @@ def test_ctrl_c_and_the_same_command_again(there):
     while time.monotonic() < ended and not list((there / "c").glob("cells/*.cell")):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, output = process.communicate(timeout=30)
     assert process.returncode in (130, 0)  # 0: it was faster than us
-    assert b"Traceback" not in said
+    assert b"Traceback" not in output
     again = run(*arguments, "--out", "c", cwd=there)
     keep = [name for name in pd.read_csv(there / "w/results.csv").columns if "seconds" not in name and "ms" not in name]
     one, two = (pd.read_csv(there / folder / "results.csv")[keep] for folder in "wc")
@@ -339,7 +339,7 @@ def test_ctrl_c_and_the_same_command_again(there):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_is_said_before_the_work(there, capsys):
+def test_a_read_only_folder_is_refused_before_the_work(there, capsys):
     fitted(there)
     (there / "ro").mkdir(mode=0o500)
     assert main(["predict", "m", "t.csv", "--out", "ro/p.csv"]) == 1
@@ -388,21 +388,21 @@ HOSTILE = {
 
 @pytest.mark.parametrize("command", ["compare", "fit"])
 @pytest.mark.parametrize("case", HOSTILE)
-def test_a_hostile_table_is_blamed_by_line_and_nothing_is_written(case, command, tmp_path, monkeypatch, capsys):
+def test_an_error_in_a_table_names_the_line_and_nothing_is_written(case, command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text, message = HOSTILE[case]
     (tmp_path / "t.csv").write_text(text)
     assert main([command, "t.csv", "--target", "y", "--out", "o"]) == 1
-    said = capsys.readouterr()
-    assert message in said.err
-    assert said.err.startswith(f"electorate {command}: t.csv")
-    assert "\x1b" not in said.err
-    assert not said.out
+    output = capsys.readouterr()
+    assert message in output.err
+    assert output.err.startswith(f"electorate {command}: t.csv")
+    assert "\x1b" not in output.err
+    assert not output.out
     assert files(tmp_path) == {"t.csv"}
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfea\x00,\x00", b"a,y\n\xff\xff,u\n", b"\x1f\x8b\x08broken", b"\x00" * 50])
-def test_bytes_that_are_no_table(raw, tmp_path, capsys):
+def test_bytes_that_are_not_a_table(raw, tmp_path, capsys):
     (tmp_path / "t.csv").write_bytes(raw)
     assert main(["fit", str(tmp_path / "t.csv"), "--target", "y", "--out", str(tmp_path / "o")]) == 1
     assert "t.csv" in capsys.readouterr().err
@@ -456,7 +456,7 @@ def test_a_hundred_thousand_columns(tmp_path, capsys):
     assert len(y) == 4
 
 
-def test_cells_that_act_are_quoted_on_the_way_out(there, capsys):
+def test_formulas_are_quoted_in_the_output(there, capsys):
     frame = table()
     frame["y"] = np.where(frame["y"] == "yes", "=HYPERLINK(1)", f"no{ESCAPE}")
     frame["id"] = ["@x", "-1", "+", "=1,2", "\n=1+1"] * 16
@@ -471,11 +471,11 @@ def test_cells_that_act_are_quoted_on_the_way_out(there, capsys):
     capsys.readouterr()
     assert main(["verify", "m"]) == 0
     assert main(["compare", "t.csv", "--target", f"{ESCAPE}y"]) == 1
-    said = capsys.readouterr()
-    assert "\x1b" not in said.out + said.err
+    output = capsys.readouterr()
+    assert "\x1b" not in output.out + output.err
 
 
-def test_new_tables_are_blamed_too(there, capsys):
+def test_errors_in_new_tables_name_the_line(there, capsys):
     fitted(there)
     capsys.readouterr()
     for text, message in [
@@ -607,7 +607,7 @@ def test_data_from_openml_by_a_recorded_reply(there, monkeypatch, capsys):
     assert not (there / "t2.csv").exists()
 
 
-def test_no_network_is_said(there, monkeypatch, capsys):
+def test_no_network_is_reported(there, monkeypatch, capsys):
     from sklearn.datasets import _openml
 
     def nothing(*args, **kwargs):

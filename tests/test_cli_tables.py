@@ -39,13 +39,13 @@ def digest(capsys, *arguments: str) -> str:
 
 
 def refused(capsys, *arguments: str) -> str:
-    """What is said of a table that cannot be used; nothing is written."""
+    """The message for a table that cannot be used; nothing is written."""
     before = set(os.listdir())
     assert main(list(arguments)) == 1
-    said = capsys.readouterr()
-    assert not said.out
+    output = capsys.readouterr()
+    assert not output.out
     assert set(os.listdir()) == before
-    return said.err
+    return output.err
 
 
 # ---------------------------------------------------------------- encodings and signs
@@ -88,9 +88,9 @@ def test_a_wrong_byte_is_named_by_its_line(there, capsys, command, more):
     lines[51] = "1.5,r\xe9d,yes"
     (there / "bad.csv").write_bytes("\n".join(lines).encode("latin-1"))
     where = ["m", "bad.csv"] if command == "predict" else ["bad.csv"]
-    said = refused(capsys, command, *where, *more)
-    assert "bad.csv, line 52: byte 0xe9 is not UTF-8" in said
-    assert "--encoding" in said
+    output = refused(capsys, command, *where, *more)
+    assert "bad.csv, line 52: byte 0xe9 is not UTF-8" in output
+    assert "--encoding" in output
     (there / "bad.csv").write_bytes("\n".join(lines).encode("latin-1").replace(b"\xe9", b"\x81"))
     assert "line 52: byte 0x81 is not cp1252" in refused(capsys, command, *where, *more, "--encoding", "cp1252")
 
@@ -122,9 +122,9 @@ def test_damaged_files_are_named(there, capsys):
     (there / "cut.arrow").write_bytes((there / "whole.arrow").read_bytes()[:200])
     for name in ("cut.csv.gz", "odd.csv.gz", "cut.parquet", "odd.parquet", "cut.arrow"):
         for order in (["fit", name, "--target", "y", "--out", "o"], ["predict", "m", name]):
-            said = refused(capsys, *order)
-            assert said.startswith(f"electorate {order[0]}: {name}: ")
-            assert "damaged" in said
+            output = refused(capsys, *order)
+            assert output.startswith(f"electorate {order[0]}: {name}: ")
+            assert "damaged" in output
     (there / "t.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd and so on")
     assert "zstd" in refused(capsys, "predict", "m", "t.csv.zst")
 
@@ -151,9 +151,9 @@ def test_a_table_that_cannot_fit_is_refused_while_it_is_read(there, capsys, monk
         return opened
 
     monkeypatch.setattr(Source, "open", counting)
-    said = refused(capsys, "fit", "bomb.csv.gz", "--target", "y", "--out", "o")
-    assert "bomb.csv.gz: the table takes about" in said
-    assert "GiB are free" in said
+    output = refused(capsys, "fit", "bomb.csv.gz", "--target", "y", "--out", "o")
+    assert "bomb.csv.gz: the table takes about" in output
+    assert "GiB are free" in output
     assert sum(map(len, unpacked)) < 20e6  # of 30e6, with what is read ahead
 
 
@@ -202,9 +202,9 @@ def test_an_arrow_stream_is_read_batch_by_batch(there, capsys, monkeypatch):
 def test_a_column_without_a_name_can_be_dropped(there, capsys):
     wanted = digest(capsys, "t.csv", "--target", "y")
     pd.read_csv("t.csv").to_csv("i.csv")
-    said = refused(capsys, "fit", "i.csv", "--target", "y", "--out", "o")
-    assert "column 1 has no name" in said
-    assert "--drop 1" in said
+    output = refused(capsys, "fit", "i.csv", "--target", "y", "--out", "o")
+    assert "column 1 has no name" in output
+    assert "--drop 1" in output
     for name in ("", "1", "Unnamed: 0"):
         assert digest(capsys, "i.csv", "--target", "y", "--drop", name) == wanted
     assert main(["predict", "m", "i.csv", "--out", "p.csv"]) == 0  # the model does not use it
@@ -223,8 +223,8 @@ def test_what_is_wrong_in_a_dropped_column_does_not_matter(there, capsys):
     (there / "d.csv").write_text("a,b,y\n" + "1,1,u\n2,2,v\n" * 30 + "3,oops,u\n")
     assert "'oops'" in refused(capsys, "fit", "d.csv", "--target", "y", "--out", "o")
     digest(capsys, "d.csv", "--target", "y", "--drop", "b")
-    said = refused(capsys, "fit", "d.csv", "--target", "y", "--drop", "y", "--out", "o")
-    assert "both dropped and used" in said
+    output = refused(capsys, "fit", "d.csv", "--target", "y", "--drop", "y", "--out", "o")
+    assert "both dropped and used" in output
 
 
 def test_dates_and_lists_are_named_all_at_once(there, capsys):
@@ -234,10 +234,10 @@ def test_dates_and_lists_are_named_all_at_once(there, capsys):
     frame["tags"] = [[1, 2]] * 60
     frame["raw"] = [b"x"] * 60
     frame.to_parquet("t.parquet", index=False)
-    said = refused(capsys, "fit", "t.parquet", "--target", "y", "--out", "o")
+    output = refused(capsys, "fit", "t.parquet", "--target", "y", "--out", "o")
     for name in ("when", "tags", "raw"):
-        assert f"'{name}'" in said
-        assert f"--drop {name}" in said
+        assert f"'{name}'" in output
+        assert f"--drop {name}" in output
     drop = ["--drop", "when", "--drop", "tags", "--drop", "raw"]
     assert digest(capsys, "t.parquet", "--target", "y", *drop) == wanted
     found = read_training(Source("t.parquet", types={"when": "number"}, drop=("tags", "raw")), TableRequest("y"))
@@ -247,11 +247,11 @@ def test_dates_and_lists_are_named_all_at_once(there, capsys):
     assert main(["predict", "m", "t.parquet", "--out", "p.csv"]) == 0
 
 
-def test_the_columns_are_listed_where_the_target_is_not_said(there, capsys):
+def test_the_columns_are_listed_where_no_target_is_given(there, capsys):
     for order in (["fit", "t.csv", "--out", "o"], ["compare", "t.csv"]):
-        said = refused(capsys, *order)
-        assert "--target" in said
-        assert "'x', 'c', 'y'" in said
+        output = refused(capsys, *order)
+        assert "--target" in output
+        assert "'x', 'c', 'y'" in output
     (there / "w.csv").write_text("income,age\n1,2\n")
     assert "did you mean 'income'?" in refused(capsys, "fit", "w.csv", "--target", "incme", "--out", "o")
 
@@ -260,13 +260,13 @@ def test_rows_without_a_target_can_be_left_out(there, capsys):
     wanted = digest(capsys, "t.csv", "--target", "y")
     lines = (there / "t.csv").read_text().splitlines()
     (there / "h.csv").write_text("\n".join([*lines[:10], "0.5,red,", *lines[10:], "0.1,red,NA"]))
-    said = refused(capsys, "fit", "h.csv", "--target", "y", "--out", "o")
-    assert "line 11: the target 'y' is empty" in said
-    assert "--skip-missing-target" in said
+    output = refused(capsys, "fit", "h.csv", "--target", "y", "--out", "o")
+    assert "line 11: the target 'y' is empty" in output
+    assert "--skip-missing-target" in output
     assert digest(capsys, "h.csv", "--target", "y", "--skip-missing-target") == wanted
     (there / "h.csv").write_text("x,y\n1,u\n2,\n3,v\ninf,u\n")
-    said = refused(capsys, "fit", "h.csv", "--target", "y", "--skip-missing-target", "--out", "o")
-    assert "line 5: column 'x' is infinite" in said
+    output = refused(capsys, "fit", "h.csv", "--target", "y", "--skip-missing-target", "--out", "o")
+    assert "line 5: column 'x' is infinite" in output
 
 
 @pytest.mark.parametrize("size", [20, 100, 10_000])
@@ -280,9 +280,9 @@ def test_lines_are_right_whatever_the_blocks(there, capsys, monkeypatch, size):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert "standard input, line 9: column 'x' is infinite" in refused(capsys, "predict", "m", "-")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.replace("inf", "oops").encode())))
-    said = refused(capsys, "predict", "m", "-")
-    assert "standard input, line 9: column 'x' holds numbers, but here 'oops'" in said
-    assert "--type" not in said  # predict has no such option
+    output = refused(capsys, "predict", "m", "-")
+    assert "standard input, line 9: column 'x' holds numbers, but here 'oops'" in output
+    assert "--type" not in output  # predict has no such option
     (there / "n.csv").write_text(text.replace("x,c", "x,y"))
     assert "line 9: column 'x' is infinite" in refused(capsys, "fit", "n.csv", "--target", "y", "--out", "o")
 
@@ -299,7 +299,7 @@ def quantity(there):
     return frame
 
 
-def test_a_quantity_is_regressed(quantity, capsys):
+def test_a_float_target_is_regression(quantity, capsys):
     found = digest(capsys, "q.csv", "--target", "y")
     model = electorate.AdaBoostRegressor(n_estimators=3).fit(quantity[["a", "b"]], quantity["y"])
     assert found == model.digest_
@@ -317,9 +317,9 @@ def test_a_quantity_is_regressed(quantity, capsys):
     found = digest(capsys, "q.csv", "--target", "y", "--voters", "Trees")
     assert found == trees.fit(quantity[["a", "b"]], quantity["y"]).digest_
     order = ["fit", "q.csv", "--target", "y", "--algorithm", "RealAdaBoost", "--out", "o"]
-    said = refused(capsys, *order)
-    assert "is a classifier" in said
-    assert "--task classification" in said
+    output = refused(capsys, *order)
+    assert "is a classifier" in output
+    assert "--task classification" in output
     assert "not for regression" in refused(capsys, *order, "--task", "regression")
 
 
@@ -330,8 +330,8 @@ def test_labels_by_all_their_names(there, capsys):
     assert "RealAdaBoost" in refused(
         capsys, "fit", "t.csv", "--target", "y", "--algorithm", "RealAdaBost", "--out", "o"
     )
-    said = refused(capsys, "fit", "t.csv", "--target", "y", "--algorithm", "MedBoost", "--out", "o")
-    assert "regression needs numbers" in said
+    output = refused(capsys, "fit", "t.csv", "--target", "y", "--algorithm", "MedBoost", "--out", "o")
+    assert "regression needs numbers" in output
 
 
 def test_every_name_that_compare_prints_can_be_trained(there, quantity, capsys):
@@ -343,12 +343,12 @@ def test_every_name_that_compare_prints_can_be_trained(there, quantity, capsys):
         assert type(electorate.load("m")).__name__ == listed.make.estimator
     with pytest.raises(SystemExit):
         main(["fit", "--help"])
-    said = capsys.readouterr().out
-    assert all(listed.name in said for listed in OURS)
-    assert all(name in said for name in ("RealAdaBoost", "LocMedBoost"))
+    output = capsys.readouterr().out
+    assert all(listed.name in output for listed in OURS)
+    assert all(name in output for name in ("RealAdaBoost", "LocMedBoost"))
 
 
-def test_few_whole_numbers_are_labels_unless_the_task_is_said(there, capsys):
+def test_few_distinct_integers_are_labels_unless_the_task_is_given(there, capsys):
     (there / "s.csv").write_text("a,y\n" + "".join(f"{i},{i % 3}\n" for i in range(60)))
     digest(capsys, "s.csv", "--target", "y")
     assert type(electorate.load("m")).__name__ == "AdaBoostClassifier"
@@ -356,7 +356,7 @@ def test_few_whole_numbers_are_labels_unless_the_task_is_said(there, capsys):
     assert type(electorate.load("m")).__name__ == "AdaBoostRegressor"
 
 
-def test_one_class_is_said(there, capsys):
+def test_one_class_only_is_reported(there, capsys):
     (there / "s.csv").write_text("a,y\n1,u\n2,u\n")
     assert "one class only, 'u'" in refused(capsys, "fit", "s.csv", "--target", "y", "--out", "o")
 
@@ -364,7 +364,7 @@ def test_one_class_is_said(there, capsys):
 # ---------------------------------------------------------------- where to write
 
 
-def test_a_missing_folder_is_known_before_the_work(there, capsys, monkeypatch):
+def test_a_missing_folder_is_reported_before_the_work(there, capsys, monkeypatch):
     digest(capsys, "t.csv", "--target", "y")
     from electorate.tables import reading
 

@@ -267,17 +267,17 @@ def test_ranking_uses_the_rows_all_have_and_names_the_rest():
     assert ranking.failed == {Cell(1, 0, 0): "no"}
 
 
-def test_the_table_says_what_its_words_mean():
+def test_the_table_explains_its_verdicts():
     rng = np.random.default_rng(0)
     protocol = Protocol(two_algorithms(), 2, 0, 2)
     lost = [(rng.random(300) < error).astype(float) for error in (0.1, 0.1, 0.5, 0.5)]
     results = {Cell(a, 0, f): outcome(0.1, *lost[2 * a + f]) for a in range(2) for f in range(2)}
     ranking = rank(protocol, results)
-    told = report.meaning(ranking, 0.5, {}, False)
-    assert told[0] == "baseline (majority class): error 0.5000"
-    assert '"real"' in told[1]
-    assert '"tie"' in told[1]
-    assert told[2] == "the lead of stumps over every other algorithm is real"
+    text = report.meaning(ranking, 0.5, {}, False)
+    assert text[0] == "baseline (majority class): error 0.5000"
+    assert '"real"' in text[1]
+    assert '"tie"' in text[1]
+    assert text[2] == "the lead of stumps over every other algorithm is real"
     assert report.columns(ranking, {})["difference_to_first"] == ["first", "real"]
     assert ranking.lines[0].chance_of_best >= 0.95
     same = {Cell(a, 0, f): outcome(0.1, *lost[f]) for a in range(2) for f in range(2)}
@@ -293,7 +293,7 @@ def test_the_table_says_what_its_words_mean():
 # ---------------------------------------------------------------- the whole
 
 
-def test_the_winner_and_its_bound_are_what_they_say(tmp_path):
+def test_the_winner_and_its_bound_can_be_recomputed(tmp_path):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, seed=3, folder=tmp_path / "c")
     opened, locked = folds.lock(y.to_numpy(), 0.2, 3)
@@ -327,12 +327,12 @@ def test_a_statement_does_not_outlive_its_model(tmp_path):
     assert not hasattr(electorate.load(tmp_path / "m"), "held_out_")
 
 
-@pytest.mark.parametrize("said", [5, {"digest": "0"}, {"a": [1]}, {str(i): i for i in range(11)}])
-def test_a_forged_statement_is_refused(tmp_path, said):
+@pytest.mark.parametrize("statement", [5, {"digest": "0"}, {"a": [1]}, {str(i): i for i in range(11)}])
+def test_a_forged_statement_is_refused(tmp_path, statement):
     model = AdaBoostClassifier(n_estimators=3).fit(*small())
     model.save(tmp_path / "m")
     contents = modelfile.read(tmp_path / "m")
-    modelfile.write(tmp_path / "m", contents.kind, {**contents.meta, "held_out": said}, contents.arrays)
+    modelfile.write(tmp_path / "m", contents.kind, {**contents.meta, "held_out": statement}, contents.arrays)
     with pytest.raises(ModelFormatError):
         electorate.load(tmp_path / "m")
 
@@ -345,7 +345,7 @@ def test_processes_find_what_this_process_finds(tmp_path):
     assert there.model.digest_ == here.model.digest_
 
 
-def test_an_interrupted_run_goes_on_to_the_same_table(tmp_path):
+def test_an_interrupted_run_resumes_to_the_same_table(tmp_path):
     X, y = small()
     whole = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3)
     calls = []
@@ -366,12 +366,12 @@ def test_an_interrupted_run_goes_on_to_the_same_table(tmp_path):
     again = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3, folder=tmp_path / "c")
     assert without_times(again.columns) == without_times(whole.columns)
     assert again.model.digest_ == whole.model.digest_
-    kept = [os.stat(path).st_mtime_ns for path in done[1:]]
+    before = [os.stat(path).st_mtime_ns for path in done[1:]]
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=3, folder=tmp_path / "c")
-    assert [os.stat(path).st_mtime_ns for path in done[1:]] == kept  # nothing was run twice
+    assert [os.stat(path).st_mtime_ns for path in done[1:]] == before  # nothing was run twice
 
 
-def test_a_killed_run_goes_on_to_the_same_table(tmp_path):
+def test_a_killed_run_resumes_to_the_same_table(tmp_path):
     X, y = load_iris(return_X_y=True)
     whole = electorate.compare(X, y, algorithms=SOME, n_jobs=1, folds=3)
     program = (
@@ -390,7 +390,7 @@ def test_a_killed_run_goes_on_to_the_same_table(tmp_path):
     assert again.model.digest_ == whole.model.digest_
 
 
-def test_another_comparison_does_not_mix_in(tmp_path):
+def test_a_folder_with_another_comparison_is_refused(tmp_path):
     X, y = small()
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
     with pytest.raises(ValueError, match="another seed"):
@@ -430,9 +430,9 @@ def test_a_damaged_cell_is_named_and_run_again(tmp_path, caplog, change, message
     spoil(path, **change(modelfile.read(path).arrays))
     again = electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
     assert without_times(again.columns) == without_times(whole.columns)
-    (said,) = caplog.messages
-    assert str(path) in said
-    assert message in said
+    (warning,) = caplog.messages
+    assert str(path) in warning
+    assert message in warning
     caplog.clear()
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
     assert not caplog.messages  # the file was mended
@@ -556,7 +556,7 @@ def test_an_estimator_that_fails_is_named_and_the_others_ranked():
     assert "\x1b" not in str(found)
 
 
-def test_peers_join_and_the_best_of_ours_is_stored(tmp_path):
+def test_peers_are_added_and_the_best_of_ours_is_stored(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     poor = [Algorithm("one stump", CLASSIFICATION, ours, ({"n_estimators": 1},))]
     with threadpool_limits(1):
@@ -568,7 +568,7 @@ def test_peers_join_and_the_best_of_ours_is_stored(tmp_path):
         electorate.compare(X, y, peers=["sgd"])
 
 
-def test_a_quantity_is_ranked_by_absolute_error():
+def test_regression_is_ranked_by_absolute_error():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = X[:, 0] + 0.1 * rng.normal(size=200)
@@ -636,13 +636,15 @@ def test_weighted_errors_are_those_of_weighted_models():
     assert "errors are weighted" in str(found)
 
 
-def test_rows_of_weight_0_are_not_there_and_processes_know_the_weights():
+def test_rows_of_weight_0_are_left_out_and_processes_get_the_weights():
     X, y = small()
     weight = weights(len(y))
     weight[::5] = 0
-    kept = weight > 0
+    positive = weight > 0
     some = electorate.compare(X, y, sample_weight=weight, algorithms=SOME[:1], n_jobs=2, folds=2)
-    same = electorate.compare(X[kept], y[kept], sample_weight=weight[kept], algorithms=SOME[:1], n_jobs=1, folds=2)
+    same = electorate.compare(
+        X[positive], y[positive], sample_weight=weight[positive], algorithms=SOME[:1], n_jobs=1, folds=2
+    )
     assert without_times(some.columns) == without_times(same.columns)
 
 
@@ -749,8 +751,8 @@ def test_no_two_settings_of_an_algorithm_make_the_same_model():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = [model.fit(X, target) for model in models]
-        said = {getattr(model, "predict_proba", model.predict)(X).tobytes() for model in fitted}
-        assert len(said) == len(models), algorithm.name
+        outputs = {getattr(model, "predict_proba", model.predict)(X).tobytes() for model in fitted}
+        assert len(outputs) == len(models), algorithm.name
 
 
 def test_every_estimator_is_in_the_list():
@@ -784,7 +786,7 @@ def test_regressors_are_compared_and_stored(name, tmp_path):
     assert "for classification, not for regression" in str(found)
 
 
-def test_a_damaged_plan_is_said_to_be_damaged(tmp_path):
+def test_a_damaged_plan_is_reported(tmp_path):
     X, y = small()
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=tmp_path / "c")
     (tmp_path / "c" / "comparison.json").write_text("{")

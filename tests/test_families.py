@@ -37,7 +37,7 @@ class Found:
         engine = Threads(Examples(table, y, labels, weights), self.bins, pool, n_shards)
         booster = AdaBoost(labels)
         engine.start(booster)
-        sums = engine.advance(booster, None, 0.0)
+        sums = engine.advance(booster, None)
         self.unit = sums.total // int(np.sum(w))
         self.voter = family.best(Search(sums, self.bins, engine.counts().sum(axis=0), engine))
         self.outputs = family.outputs(self.voter, int(np.sum(w)), "label")

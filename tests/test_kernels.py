@@ -1109,6 +1109,9 @@ def test_quad_best_and_gap(rng: np.random.Generator, n_voters: int, kind: int, m
     np.testing.assert_allclose(ours[1:], theirs[1:], rtol=0, atol=1e-14)
     ours, theirs = (twin.quad_gap(*penalty, 1.0, p["c"], p["mu"], p["weight"]) for twin in TWINS)
     assert ours == pytest.approx(theirs, abs=1e-12)
+    numbers = (float(rng.choice([0.0, 0.4])), *rng.normal(size=1), *np.abs(rng.normal(size=2)))
+    ours, theirs = (twin.lasso_gap(p["lam"], *numbers) for twin in TWINS)
+    assert ours == pytest.approx(theirs, abs=1e-12)
 
 
 @few_cases

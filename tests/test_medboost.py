@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import electorate
 from electorate import AdaBoostClassifier, LocMedBoostRegressor, MedBoostRegressor, RegressionTrees, Stumps
-from electorate.algorithms.medboost import abstaining_step, line_search
+from electorate.algorithms.solvers.line_search import abstaining_step, line_search
 from electorate.engines.targets import Moments
 
 RHOS = np.array([-100.0, -2.0, -1.0, -0.7, -0.3, -0.05, 0.0, 0.05, 0.2, 0.5, 0.9, 1.0, 1.5])

@@ -266,8 +266,8 @@ def test_outcomes_row_by_row():
     assert compare_over(frames).chance("C", "A") == found.chance("C", "A")
 
 
-def test_quantities_are_simulated_and_agree_with_labels():
-    """Losses of 0 and 1 told as 0 and 2: the same chances, now by draws."""
+def test_simulated_chances_match_the_exact_ones():
+    """Losses of 0 and 2 give the same chances as 0 and 1, now by draws."""
     rng = np.random.default_rng(0)
     outcomes = {str(i): {"A": rng.random(60) < 0.3, "B": rng.random(60) < 0.4} for i in range(5)}
     exact = compare_over(outcomes).chance("A", "B")
@@ -278,7 +278,7 @@ def test_quantities_are_simulated_and_agree_with_labels():
 
 
 def test_rows_of_a_cross_validation_count_less():
-    """By the factor of Nadeau and Bengio, for labels and for other losses alike."""
+    """By the factor of Nadeau and Bengio, for 0-1 losses and for others."""
     rng = np.random.default_rng(0)
     losses = (rng.random((2, 400)) < [[0.2], [0.25]]).astype(float)
     wins, lost = np.sum(losses[0] < losses[1]), np.sum(losses[0] > losses[1])
@@ -291,7 +291,7 @@ def test_rows_of_a_cross_validation_count_less():
 
 
 def test_weights_of_rows_count():
-    """Equal weights, by draws, as none at all; and a row of weight 5 speaks louder than one of weight 1."""
+    """Equal weights, by draws, as none at all; and a row of weight 5 counts more than one of weight 1."""
     rng = np.random.default_rng(0)
     losses = {str(i): (rng.random((3, 80)) < 0.35).astype(float) for i in range(4)}
     names = ["A", "B", "C"]
@@ -340,7 +340,7 @@ def test_what_is_no_table_is_refused():
         compare_over(5)
 
 
-def test_names_can_do_nothing():
+def test_names_are_escaped():
     found = compare_over({"data": ["=1+1", "b"], "=A": [0.1, 0.2], "\x1b[31mB": [0.2, 0.3]})
     assert "\x1b" not in str(found)
     assert "\n=" not in found.errors_csv
@@ -378,9 +378,9 @@ def command(*arguments: str, cwd: Path) -> subprocess.Popen:
 def test_several_tables_end_with_tests_over_them(tables, capsys):
     given = ["compare", "t0.csv", "t1.csv", "t2.csv:label", "--target", "y", "--jobs", "1", *FEW]
     assert main(given) == 0
-    said = capsys.readouterr()
-    assert "2 algorithms over 3 data sets" in said.out
-    assert said.out.count("test rows held out and used once") == 3
+    output = capsys.readouterr()
+    assert "2 algorithms over 3 data sets" in output.out
+    assert output.out.count("test rows held out and used once") == 3
     pairs = pd.read_csv("tables.compare/pairs.csv")
     errors = pd.read_csv("tables.compare/errors.csv")
     assert list(errors["data"]) == ["t0", "t1", "t2"]
@@ -388,7 +388,7 @@ def test_several_tables_end_with_tests_over_them(tables, capsys):
     assert errors.set_index("data").loc["t2"].to_dict() == alone.to_dict()
     assert main(given) == 0  # nothing is run again, and the end is the same
     again = capsys.readouterr().out
-    assert again[again.index("2 algorithms over") :] == said.out[said.out.index("2 algorithms over") :]
+    assert again[again.index("2 algorithms over") :] == output.out[output.out.index("2 algorithms over") :]
     frames = [pd.read_csv(f"t{i}.csv") for i in range(3)]
     found = {
         f"t{i}": electorate.compare(f.iloc[:, :3], f.iloc[:, 3], algorithms=FEW[4::2], n_jobs=1, folds=2)
@@ -397,7 +397,7 @@ def test_several_tables_end_with_tests_over_them(tables, capsys):
     assert compare_over(found).pairs["chance_of_better"] == pytest.approx(list(pairs["chance_of_better"]))
 
 
-def test_several_tables_go_on_after_a_kill(tables, capsys):
+def test_several_tables_resume_after_a_kill(tables, capsys):
     given = ["t0.csv", "t1.csv", "--target", "y", "--jobs", "1", *FEW]
     process = command(*given, cwd=tables)
     ended = time.monotonic() + 60
@@ -405,12 +405,12 @@ def test_several_tables_go_on_after_a_kill(tables, capsys):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    said = []
+    output = []
     for more in ([], ["--out", "w"]):
         assert main(["compare", *given, *more]) == 0
         text = capsys.readouterr().out
-        said.append(text[text.index("2 algorithms over") :])
-    assert said[0] == said[1]
+        output.append(text[text.index("2 algorithms over") :])
+    assert output[0] == output[1]
 
 
 @pytest.mark.parametrize(
@@ -425,7 +425,7 @@ def test_several_tables_go_on_after_a_kill(tables, capsys):
         (["t0.csv", "t1.csv"], "--target"),
     ],
 )
-def test_a_mistake_in_any_table_is_told_before_the_work(tables, capsys, given, message):
+def test_an_error_in_any_table_is_raised_before_the_work(tables, capsys, given, message):
     (tables / "sub").mkdir()
     write_table(tables / "sub" / "t0.csv", "y", 9)
     assert main(["compare", *given]) == 1

@@ -14,7 +14,7 @@ from training_cases import noisy
 import electorate
 from electorate import Columns, Pool, QuadBoostClassifier, Stumps
 from electorate.algorithms.quadboost import L1, L2, Linf, Penalty
-from electorate.training import gram
+from electorate.voters import means
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES
@@ -108,18 +108,18 @@ def test_few_gram_rows_in_memory_change_nothing(
 ) -> None:
     """One row at a time, three, or all: the same model, gone on with from a file's moves too."""
     X, y = signs(columns=25)
-    made: list[gram.Gram] = []
-    whole = gram.Gram.__init__
+    made: list[means.Gram] = []
+    whole = means.Gram.__init__
 
-    def counted(self: gram.Gram, *given: Any) -> None:
+    def counted(self: means.Gram, *given: Any) -> None:
         whole(self, *given)
         made.append(self)
 
-    monkeypatch.setattr(gram.Gram, "__init__", counted)
+    monkeypatch.setattr(means.Gram, "__init__", counted)
     fitted = model(name, way, family, n_estimators=25).fit(X, y)
     loaded = len(made[-1].owners)
     for rows in (1, 3):
-        monkeypatch.setattr(gram, "MOST_BYTES", rows * 8 * len(made[0].slot))
+        monkeypatch.setattr(means, "MOST_BYTES", rows * 8 * len(made[0].slot))
         small = model(name, way, family, n_estimators=25).fit(X, y)
         assert small.digest_ == fitted.digest_
         np.testing.assert_array_equal(small.history_["objective"], fitted.history_["objective"])

@@ -131,7 +131,7 @@ def test_a_wild_algorithm_does_not_hide_a_difference_between_others():
 
 
 def test_a_bad_algorithm_does_not_make_clones_differ():
-    """One bad algorithm widens the spread of all, but says nothing about the good ones."""
+    """One bad algorithm widens the spread of all, but carries no information on the good ones."""
     rng = np.random.default_rng(0)
     first, found = judged(np.vstack([equal_algorithms(rng, 5, 800), equal_algorithms(rng, 1, 800, 0.5)]))
     assert found.real.tolist() == [False] * 5 + [True]

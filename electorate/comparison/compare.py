@@ -247,10 +247,8 @@ class Comparison:
         if is_regression:
             return result | {"bound": None, "why": "an exact binomial bound is for classification, not for regression"}
         if weight is not None and np.ptp(weight):
-            return result | {
-                "bound": None,
-                "why": "an exact binomial bound does not apply to rows of different weights",
-            }
+            why = "an exact binomial bound does not apply to rows of different weights"
+            return result | {"bound": None, "why": why}
         errors = int(losses.sum())
         bound = binomial_bound(errors, len(self.test), CONFIDENCE)
         return result | {"errors": errors, "bound": bound, "confidence": CONFIDENCE}
