@@ -136,7 +136,9 @@ def test_byte_votes_of_random_stumps(seed: int, labels: int) -> None:
     assert ensemble.masks is not None
     asked = zip(ensemble.cells.columns.tolist(), ensemble.cells.edges, strict=True)
     cells = [
-        predict_from_file._bytes(block[j]) if j in bins.categories else predict_from_file.count_below(edges, block[j])
+        predict_from_file.code_cells(block[j])
+        if j in bins.categories
+        else predict_from_file.count_below(edges, block[j])
         for j, edges in asked
     ]
     stacked = np.array(cells, dtype=np.uint8).reshape(-1, block.shape[1])
