@@ -6,32 +6,13 @@ VadaBoost papers use them. awards[t, i] = y_i h_t(x_i), |h| <= 1, and margins f_
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 MOST_SCALE = 1e9  # of C times the total weight: beyond it rounding hides the margins' part of the objective
-
-
-class Margin(Protocol):
-    """One form of the program: an objective of an ensemble's margins, and its dual."""
-
-    normalised: ClassVar[bool]  # whether the weights of the voters sum to 1
-
-    @property
-    def cap(self) -> Array:
-        """The most weight that each example may have."""
-        ...
-
-    def primal(self, alpha: Array, margins: Array) -> float: ...
-
-    def dual(self, weights: Array, edge: float) -> float: ...
-
-    def gap(self, primal: float, dual: float) -> float: ...
-
-    def first_weights(self, mass: Array) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -42,7 +23,7 @@ class Unnormalised:
     """
 
     cap: Array
-    normalised: ClassVar[bool] = False
+    normalised: ClassVar[bool] = False  # whether the weights of the voters sum to 1
 
     def primal(self, alpha: Array, margins: Array) -> float:
         """The objective of these voters' weights, with the xi they need."""
@@ -90,6 +71,9 @@ class Normalised:
 
     def first_weights(self, mass: Array) -> Array:
         return np.asarray(mass / mass.sum())
+
+
+Margin = Unnormalised | Normalised  # cap: the most weight that each example may have
 
 
 def in_c(mass: Array, c: float) -> Unnormalised:

@@ -2,7 +2,7 @@
 
 Paper: Fortier-Dubois et al., "Efficient Learning of Ensembles with QuadBoost". Everything follows from three numbers of
 a voter: c = mu - M, its correlation with the residual; eta, its mean square; and its weight. The kernels compute with
-them: `quad_weight` (eq. 6 to 9), `quad_drop` and `quad_gap`.
+them: `quad_weight` (eq. 6 to 9), `quad_drop`, `quad_gap` and `lasso_gap`.
 """
 
 import math
@@ -84,16 +84,3 @@ class Rules:
     @property
     def mode(self) -> int:
         return MODES[self.reweight]
-
-
-def lasso_gap(lam: float, risk: float, covariance: float, size: float, largest: float) -> float:
-    """The Lasso's duality gap, with the residual scaled into the dual set.
-
-    covariance: the mean of y (y - f); size: |alpha|_1; largest: of all |c|.
-    """
-    if risk <= 0:
-        return 2 * lam * size
-    scale = covariance / risk
-    if largest > 0:
-        scale = min(max(scale, -lam / largest), lam / largest)
-    return max(risk + 2 * lam * size - 2 * scale * covariance + scale * scale * risk, 0.0)

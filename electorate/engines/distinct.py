@@ -1,4 +1,4 @@
-"""Examples that no voter can tell apart, as one: the engine of programs, where weights are given and not computed.
+"""Equal examples as one: the engine of linear programs, where example weights are given and not computed.
 
 Rows with the same label and the same bins (or values) are one example, in an order of their own: a program over them
 does not depend on the order of the rows, and a weight of k is k rows.
@@ -29,12 +29,12 @@ class DistinctBins:
         codes = np.ascontiguousarray(shard.codes.transpose(1, 0, 2)).reshape(shard.codes.shape[1], -1)
         counts = counts_of(shard.weights)
         labels = np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts))
-        kept, place = group_rows(keys_of(codes), labels)
-        starts = np.searchsorted(labels[kept], np.arange(len(shard.starts))).astype(np.int64)
-        rows = _add(shard.weights.rows, place, len(kept))
+        first, place = group_rows(keys_of(codes), labels)
+        starts = np.searchsorted(labels[first], np.arange(len(shard.starts))).astype(np.int64)
+        rows = _add(shard.weights.rows, place, len(first))
         weights = Weights(rows, None, shard.weights.bits, shard.weights.given)
-        self.shard = Shard(np.ascontiguousarray(shard.codes[:, kept]), starts, weights, bins.width)
-        self.shard.counts = _add(counts if len(counts) else np.ones(len(place), dtype=np.int64), place, len(kept))
+        self.shard = Shard(np.ascontiguousarray(shard.codes[:, first]), starts, weights, bins.width)
+        self.shard.counts = _add(counts if len(counts) else np.ones(len(place), dtype=np.int64), place, len(first))
         self.n_counted = shard.weights.n_counted
         self.mass = mass_of(self.shard.counts, shard.weights.given)
         self.counts = self.shard.count().sum(axis=0)
@@ -53,7 +53,7 @@ class DistinctBins:
         return Sums(shard.by_column(shard.root_histogram), group_totals(shard), 0)
 
     def outputs(self, voter: Any, outputs: Floats) -> Floats:
-        """What a voter with these outputs[leaf, 1] says of every example."""
+        """The output for every example of a voter with these outputs[leaf, 1]."""
         shard = self.shard
         shard.state = np.zeros((1, len(shard.grid)))
         gains = np.repeat(outputs[None, None, :, 0], shard.n_groups, axis=1)
@@ -83,8 +83,8 @@ class DistinctRows(Rows):
         return np.asarray(self.dual / self.dual.sum())
 
     def outputs(self, voter: Any, outputs: Floats) -> Floats:
-        leaf, said = self.hear(voter.fitted)
-        return np.asarray(said[leaf, 0])
+        leaf, values = self.hear(voter.fitted)
+        return np.asarray(values[leaf, 0])
 
 
 def on_weight_grid(weights: Floats) -> NDArray[np.int64]:
@@ -113,11 +113,11 @@ def distinct_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Which rows to keep, their labels and masses; rows of weight 0 are left out."""
     counted = np.flatnonzero(weights.times)
-    kept, place = group_rows(keys_of_table(X)[counted], labels[counted])
+    first, place = group_rows(keys_of_table(X)[counted], labels[counted])
     counts = counts_of(weights)
     counts = counts[counted] if len(counts) else np.ones(len(counted), dtype=np.int64)
-    mass = mass_of(_add(counts, place, len(kept)), weights.given)
-    return counted[kept], labels[counted][kept], mass
+    mass = mass_of(_add(counts, place, len(first)), weights.given)
+    return counted[first], labels[counted][first], mass
 
 
 def _add(values: NDArray[np.int64], place: NDArray[np.int64], n: int) -> NDArray[np.int64]:

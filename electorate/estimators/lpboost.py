@@ -19,8 +19,8 @@ from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _t
 from electorate.theory import training as proved
 from electorate.theory.bounds import HINGE
 from electorate.training.classification import groups_of
+from electorate.training.column_generation import LPBench
 from electorate.training.fit import train
-from electorate.training.lpboost import LPBench
 from electorate.training.worker_data import Outline
 
 Floats = NDArray[np.float64]

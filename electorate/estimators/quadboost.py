@@ -22,7 +22,6 @@ from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _t
 from electorate.grid import UNITS
 from electorate.model.moves import in_units
 from electorate.model.row_ensemble import RowEnsemble
-from electorate.model.text import column_names
 from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
@@ -237,19 +236,7 @@ class QuadBoostClassifier(BoostedClassifier):
         refuse_family(self._family(), type(self).__name__, self.lam)
 
     def _options(self) -> QuadOptions:
-        """What training needs of the parameters."""
-        return QuadOptions(
-            type(self).__name__,
-            self._family(),
-            self._rules,
-            self.scoring,
-            float(self.tol),
-            self.n_iter_no_change,
-            self.reweight != "never",
-            records_errors=self._records_errors,
-            random_state=self.random_state,
-            column_names=tuple(column_names(self)),
-        )
+        return QuadOptions.of(self, self._rules, float(self.tol))
 
     def _rules(self, n: float, n_voters: int) -> Rules:
         """How weights are set. n: the total weight of the rows, as it was given."""
@@ -381,6 +368,6 @@ def refuse_family(family: Any, booster: str, lam: Any) -> None:
         if getattr(family, "criterion", "edge") != "edge":
             raise ValueError(f"{booster} searches by residuals, which have signs: use {name}(criterion='edge')")
         if getattr(family, "leaves", "auto") not in ("auto", "label"):
-            raise ValueError(f"{booster} needs voters over bins that say -1 or 1: use {name}(leaves='label')")
+            raise ValueError(f"{booster} needs voters over bins with outputs -1 or 1: use {name}(leaves='label')")
     elif not is_regressor(family):
         raise ValueError(f"{booster} fits voters to residuals, and {name} is no regressor: use one, or a family")

@@ -167,7 +167,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
         """Choose by cross-validation, then fit to all rows."""
         refuse_dask(self, X)
         whole = self._model()
-        given = whole._given(X, y, sample_weight, reset=True)  # errors speak of all rows
+        given = whole._given(X, y, sample_weight, reset=True)  # so that error messages refer to all rows
         labels, weight = given.labels, given.weight
         if not np.any(weight > 0):
             raise ValueError(NO_WEIGHT)

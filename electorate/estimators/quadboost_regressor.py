@@ -17,7 +17,6 @@ from electorate.data.targets import check_targets
 from electorate.estimators.base import BoostedModel
 from electorate.estimators.quadboost import staged_votes, with_voters
 from electorate.grid import UNITS
-from electorate.model.text import column_names
 from electorate.training.dask_inputs import NOT_ON_DASK, row_by_row
 from electorate.training.fit import validation_seed
 from electorate.training.quad_data import QuadOptions
@@ -238,18 +237,7 @@ class QuadBoostRegressor(RegressorMixin, BoostedModel):
         def rules(n: float, n_voters: int) -> Rules:
             return Rules(PENALTIES[self.penalty](lam, most), self.reweight, tol, self.max_voters)
 
-        return QuadOptions(
-            type(self).__name__,
-            self._family(),
-            rules,
-            tol=tol,
-            patience=self.n_iter_no_change,
-            reweights=self.reweight != "never",
-            fit_intercept=self.fit_intercept,
-            records_errors=self._records_errors,
-            random_state=self.random_state,
-            column_names=tuple(column_names(self)),
-        )
+        return QuadOptions.of(self, rules, tol)
 
     @property
     def _records_errors(self) -> bool:

@@ -22,9 +22,8 @@ from electorate.model.voter_outputs import rows_of, voter_outputs_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
 from electorate.training.classification import groups_of
-from electorate.training.column_generation import COLUMNS
-from electorate.training.lpboost import TWO, weigh_again
-from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_linear, weigh_quadratic
+from electorate.training.column_generation import COLUMNS, TWO
+from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_again, weigh_linear, weigh_quadratic
 from electorate.training.worker_data import Outline
 
 Floats = NDArray[np.float64]
@@ -45,8 +44,8 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
 
     def _kept_parameters(self) -> dict[str, Any]:
         """A file holds the voters, not the ensemble they came from: their family takes its place."""
-        kept = super()._kept_parameters()
-        return kept if self.ensemble is None else {**kept, "ensemble": None, "estimator": self._family()}
+        parameters = super()._kept_parameters()
+        return parameters if self.ensemble is None else {**parameters, "ensemble": None, "estimator": self._family()}
 
     def _validate_family(self) -> None:
         if self.ensemble is not None:
@@ -62,10 +61,10 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         return self
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
-        base = self._base(place.room.given.weight, outline.classes, *data)
+        base = self._base(place.data.given.weight, outline.classes, *data)
         outputs, n_classes = voter_outputs_of(base), len(outline.classes)
         groups = [TWO if group is None else group for _, group in groups_of(self, outline.classes)]
-        examples = place.room.examples["train"]
+        examples = place.data.examples["train"]
         picks, traces, self._failed = weigh_again(
             outputs, rows_of(base, data[0]), examples, groups if base.ensemble_.n_voters else [], self._weigh
         )
@@ -92,7 +91,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
             ).fit(X, y, sample_weight=weight)
         if not np.array_equal(self.ensemble.classes_, classes):
             raise ValueError(
-                f"the ensemble tells the classes {self.ensemble.classes_.tolist()!r} apart, and y has "
+                f"the ensemble has the classes {self.ensemble.classes_.tolist()!r}, and y has "
                 f"{classes.tolist()!r}: weigh its voters on rows of the same classes"
             )
         return self.ensemble

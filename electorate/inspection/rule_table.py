@@ -61,6 +61,11 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
         Rows to count: ``coverage`` is the share of their weight for which a rule holds.
     sample_weight : array-like, optional
         Weights of these rows.
+
+    Returns
+    -------
+    RuleTable
+        One entry per rule: its text, weight and coverage.
     """
     check_is_fitted(model)
     if not isinstance(model.ensemble_, Ensemble):

@@ -22,7 +22,7 @@ FILES = {
     "votes": "walk walk_ordered cross_out vote tree_outputs",
     "median": "vote_quantiles place_quantiles insert_votes sorted_quantiles",
     "products": "correlate_signs count_differences correlate_reals inner_products squared_distances",
-    "quad": "quad_weight quad_drop quad_best quad_gap quad_rounds quad_replay",
+    "quad": "quad_weight quad_drop quad_best lasso_gap quad_gap quad_rounds quad_replay",
 }
 FILE_OF = {name: file for file, names in FILES.items() for name in names.split()}
 PACKAGES = {"numba": "electorate.kernels", "reference": "electorate.kernels.reference"}

@@ -59,10 +59,24 @@ def quad_best(kind, lam, most, mode, full, c, eta, weight):
 
 
 @kernel
+def lasso_gap(lam, risk, residual, size, largest):
+    """The duality gap of the Lasso, with the residual scaled into the dual set.
+
+    residual: the mean of y (y - f); size: the sum of the weights' sizes; largest: of all correlations' sizes.
+    """
+    if risk <= 0.0:
+        return max(2.0 * lam * size, 0.0)
+    scale = residual / risk
+    if largest > 0.0:
+        scale = min(max(scale, -lam / largest), lam / largest)
+    return max(risk + 2.0 * lam * size - 2.0 * scale * residual + scale * scale * risk, 0.0)
+
+
+@kernel
 def quad_gap(kind, lam, most, power, c, mu, weight):
     """A bound on how far the objective of these weights is above its minimum; infinite without a penalty.
 
-    L1: the duality gap of the Lasso, the residual scaled into the dual set. L2: by strong convexity. Linf: what a
+    L1: the duality gap of the Lasso. L2: by strong convexity. Linf: what a
     linear function with the same slope could still gain in the box. power: the mean of y^2.
     """
     if kind == 0 or (kind == 2 and lam <= 0.0):
@@ -76,12 +90,7 @@ def quad_gap(kind, lam, most, power, c, mu, weight):
                 residual -= weight[j] * mu[j]
                 risk -= weight[j] * (mu[j] + c[j])
                 size += abs(weight[j])
-        if risk <= 0.0:
-            return max(2.0 * lam * size, 0.0)
-        scale = residual / risk
-        if largest > 0.0:
-            scale = min(max(scale, -lam / largest), lam / largest)
-        return max(risk + 2.0 * lam * size - 2.0 * scale * residual + scale * scale * risk, 0.0)
+        return lasso_gap(lam, risk, residual, size, largest)
     for j in range(c.shape[0]):
         if kind == 2:
             slope = lam * weight[j] - c[j]

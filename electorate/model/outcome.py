@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Step
 from electorate.messages import Change, StoredVoter
-from electorate.model.trace import Row, Trace
+from electorate.model.trace import Trace
 from electorate.voters.trees import Voter
 
 
@@ -48,39 +48,3 @@ class PastRun:
 def awards_of(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     """[label, leaf]: y h, of a voter with one output."""
     return np.stack([-outputs[:, 0], outputs[:, 0]])
-
-
-# ---------------------------------------------------------------- of column generation
-
-
-@dataclass
-class Outcome:
-    """Voters with a row of history per round, and why a run ended."""
-
-    casts: list[Cast] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
-    stop_reason: str = "n_estimators"
-    best_round: int | None = None
-    done: bool = False
-
-    @property
-    def n_rounds(self) -> int:
-        return len(self.rows)
-
-    def row(self, round: int) -> Row:
-        return self.rows[round - 1]
-
-    def cut(self, rounds: int) -> "Outcome":
-        return Outcome(self.casts[:rounds], self.rows[:rounds])
-
-    @property
-    def kept(self) -> list[Cast]:
-        return self.casts
-
-
-def history_of(rows: list[Row]) -> dict[str, NDArray[Any]]:
-    """Rows of history as columns."""
-    names = {name: None for row in rows for name in row}
-    columns = {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
-    columns["n_voters"] = columns["n_voters"].astype(np.int64)
-    return columns

@@ -7,22 +7,32 @@ the best ones over all voters that the search could have found.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.lpboost import Margin
 from electorate.algorithms.protocol import Step
-from electorate.algorithms.solvers.linear import Master
+from electorate.algorithms.solvers.linear import Master, master_of
 from electorate.data.bins import Bins
-from electorate.engines.distinct import DistinctBins, DistinctRows
+from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
 from electorate.grid import on_grid
-from electorate.model.outcome import Cast
+from electorate.model.casting import from_casts
+from electorate.model.foreign_ensemble import ForeignEnsemble
+from electorate.model.outcome import Cast, PastRun
+from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.text import column_names
 from electorate.model.trace import Trace
+from electorate.training.classification import NO_BINS, Group, no_bins
+from electorate.training.fit import Bench, common_attributes
 from electorate.training.stagewise import ALMOST_NOTHING
+from electorate.training.worker_data import Outline
+from electorate.voters.by_rows import ByRows, Hearing
 from electorate.voters.trees import Search, Voter
+from electorate.voters.wrapped import Speech, Wrapped
 
+TWO = np.arange(2)
 Floats = NDArray[np.float64]
 COLUMNS = ("step", "edge", "error", "objective", "gap", "train_error", "n_voters", "seconds", "kept")
 NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
@@ -37,24 +47,6 @@ class Candidate:
     outputs: Floats  # [example]
     edge: float = np.nan  # and error, under the weights that it was found by
     error: float = np.nan
-
-
-class Examples(Protocol):
-    """Examples with voters to choose from."""
-
-    @property
-    def mass(self) -> Floats:
-        """Sample weights as given."""
-        ...
-
-    @property
-    def signs(self) -> Floats:
-        """The labels as +-1."""
-        ...
-
-    def best(self, weights: Floats) -> Candidate: ...
-
-    def constant(self, weights: Floats) -> Candidate: ...
 
 
 class WeightedSearch:
@@ -94,11 +86,15 @@ class WeightedSearch:
 
 
 class ColumnGeneration:
-    """Voters found, their weights, and the best bound on what any weights can reach."""
+    """Voters found, their weights, and the best bound on what any weights can reach.
+
+    examples: their `mass` (sample weights as given), their labels as `signs`, and `best(weights)` and
+    `constant(weights)`, the candidates under weights of the examples.
+    """
 
     ended: str | None = None
 
-    def __init__(self, examples: Examples, margin: Margin, master: Master, tol: float) -> None:
+    def __init__(self, examples: Any, margin: Margin, master: Master, tol: float) -> None:
         self.examples, self.margin, self.master, self.tol = examples, margin, master, tol
         self.trace = Trace(COLUMNS)
         self.found: list[Candidate] = []
@@ -182,3 +178,85 @@ class ColumnGeneration:
     def cast(self, number: int, weight: float) -> Cast:
         found = self.found[number]
         return Cast(found.voter, found.leaves, Step(weight, found.edge, found.error))
+
+
+# ---------------------------------------------------------------- the bench
+
+
+class LPBench(Bench):
+    """LPBoost over a family, in this process. margin: the program, given the sample weights of the examples."""
+
+    def __init__(
+        self, model: Any, place: Any, outline: Outline, margin: Callable[[NDArray[np.float64]], Margin]
+    ) -> None:
+        super().__init__(model)
+        self.outline, self.margin = outline, margin
+        self.examples = place.data.examples["train"]
+        self.bins = NO_BINS
+        if model._is_native:
+            self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
+        self.search: WeightedSearch | None = None
+        self.failed = ""  # the message of a solver that gave up
+        self.margins: list[float] = []  # rho of each run in nu
+
+    def past(self, task: Group) -> PastRun:
+        return PastRun(Trace(COLUMNS))
+
+    def start(self, task: Group, past: PastRun) -> ColumnGeneration | None:
+        if len(self.outline.classes) == 1:
+            return None
+        if self.search is None:
+            self.search = self._over_bins() if self.model._is_native else self._over_rows()
+        self.search.start(TWO if task[1] is None else task[1])
+        margin = self.margin(self.search.mass)
+        return ColumnGeneration(self.search, margin, master_of(margin, self.model.solver), self.model.tol)
+
+    def _over_bins(self) -> WeightedSearch:
+        family = self.model._family()
+        return WeightedSearch(DistinctBins(self.examples, self.bins), self.bins, lambda group: family)
+
+    @property
+    def _speech(self) -> Any:
+        """How the outputs of voters that look at rows are read."""
+        classes = TWO if len(self.outline.classes) > 2 else self.outline.classes
+        if self.model._by_rows:
+            return Hearing(classes, "any", type(self.model).__name__)
+        return Speech(classes, "label", 0.0)
+
+    def _over_rows(self) -> WeightedSearch:
+        model, speech, examples = self.model, self._speech, self.examples
+        first, labels, mass = distinct_rows(examples.table, examples.labels, examples.weights)
+        rows = examples.table[first]
+
+        def family_of(group: NDArray[np.int64]) -> Any:
+            if model._by_rows:
+                return ByRows(model._family(), rows, speech, column_names(model))
+            return Wrapped(model._family(), rows, speech.classes[group[labels]], speech, model.random_state)
+
+        engine = DistinctRows(labels, len(self.outline.classes), mass, lambda voter: speech.of(voter, rows))
+        return WeightedSearch(engine, self.bins, family_of)
+
+    def finish(self, method: Any) -> None:
+        self.failed = method.failed or self.failed
+        if method.margin.normalised:
+            self.margins.append(method.margin.rho(method.margins))
+
+    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
+        every = [*traces, *(run.trace for run in runs[len(traces) :])]
+        casts = [
+            [run.cast(number, weight) for number, weight in trace.last_weights() if weight > 0]
+            for trace, run in zip(every, runs, strict=True)
+        ]
+        n_classes, model = len(self.outline.classes), self.model
+        attributes = {"classes_": self.outline.classes, "n_classes_": n_classes}
+        attributes |= common_attributes(model, every, False)
+        unsolved = [trace.stop_reason for trace in every if trace.stop_reason != "converged"]
+        attributes["stop_reason_"] = (unsolved or [attributes["stop_reason_"]])[0]
+        if model._is_native:
+            ensemble: Any = from_casts(casts, self.bins, 1 if n_classes == 2 else n_classes)
+            return attributes | {"bins_": self.bins, "ensemble_": ensemble}
+        n_columns = self.examples.table.shape[1]
+        if not model._by_rows:
+            return attributes | {"ensemble_": ForeignEnsemble(casts, self._speech, n_columns)}
+        ensemble = RowEnsemble(casts, self._speech, n_columns, model._family())
+        return attributes | {"bins_": no_bins(n_columns), "ensemble_": ensemble}

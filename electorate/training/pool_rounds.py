@@ -15,9 +15,8 @@ from electorate import kernels
 from electorate.algorithms.quadboost import Rules
 from electorate.model.outcome import Cast
 from electorate.model.trace import Trace
-from electorate.training.gram import Gram
 from electorate.training.run import OTHER_DATA, refuse_large_votes
-from electorate.voters.means import PoolMeans
+from electorate.voters.means import Gram, PoolMeans
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -18,6 +18,7 @@ from electorate.grid import UNITS, on_grid
 from electorate.messages import ROOT, Change
 from electorate.model.moves import in_units
 from electorate.model.outcome import Cast
+from electorate.model.text import column_names
 from electorate.model.trace import Trace
 from electorate.training.pool_rounds import QuadRounds
 from electorate.voters.means import Means
@@ -33,14 +34,30 @@ class QuadOptions:
     name: str  # of the estimator
     family: Any
     rules: Callable[[float, int], Rules]  # given the total weight of the rows and the number of voters
-    scoring: str = "loss"
-    tol: float = 0.0  # of early stopping
-    patience: int = 1
-    reweights: bool = False
-    fit_intercept: bool = False
-    records_errors: bool = False  # whether every round has a training error
-    random_state: Any = None
-    column_names: tuple[str, ...] = ()
+    scoring: str
+    tol: float  # of early stopping
+    patience: int
+    reweights: bool
+    fit_intercept: bool
+    records_errors: bool  # whether every round has a training error
+    random_state: Any
+    column_names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, model: Any, rules: Callable[[float, int], Rules], tol: float) -> "QuadOptions":
+        return cls(
+            type(model).__name__,
+            model._family(),
+            rules,
+            getattr(model, "scoring", "loss"),
+            tol,
+            model.n_iter_no_change,
+            model.reweight != "never",
+            getattr(model, "fit_intercept", False),
+            model._records_errors,
+            model.random_state,
+            tuple(column_names(model)),
+        )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from electorate.model.outcome import Cast
 from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.trace import Trace
 from electorate.training.classification import no_bins
-from electorate.training.gram import Gram
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.quad_data import (
     EngineScore,
@@ -36,7 +35,7 @@ from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.training.theory_rounds import rounds_of
 from electorate.voters.by_rows import Always, Hearing
 from electorate.voters.columns import ColumnVoter, RealColumns, SignColumns, read_columns
-from electorate.voters.means import PoolMeans, centred, mirrored, pool_of, silenced
+from electorate.voters.means import Gram, PoolMeans, centred, mirrored, pool_of, silenced
 from electorate.voters.pool import Candidates
 from electorate.voters.splits import Finder
 from electorate.voters.trees import Voter

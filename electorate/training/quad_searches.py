@@ -120,9 +120,9 @@ class BinSearch:
         outputs = outputs * outputs[int(np.argmax(voter.leaves)), 0]
         more = voter.sums[:, 1] - voter.sums[:, 0]
         c = sum(int(d) * int(h) for d, h in zip(more, outputs[:, 0], strict=True)) / self.one
-        return replace(self.known(Cast(voter, outputs, Step(0.0, 0.0, 0.0))), c=c)
+        return replace(self.measured(Cast(voter, outputs, Step(0.0, 0.0, 0.0))), c=c)
 
-    def known(self, cast: Cast) -> SearchedVoter:
+    def measured(self, cast: Cast) -> SearchedVoter:
         return SearchedVoter(key_of(cast), cast, 0.0, 1.0)
 
     def add(self, found: SearchedVoter) -> None:
@@ -148,9 +148,9 @@ class BinSearch:
 
 
 def key_of(cast: Cast) -> Hashable:
-    """Equal for voters with the same questions and outputs."""
-    asked = sorted((q.node, q.left, q.right, q.column, q.on_left.tobytes()) for q in cast.voter.splits)
-    return tuple(asked), tuple(sorted(zip(cast.voter.leaves, cast.outputs[:, 0].tolist(), strict=True)))
+    """Equal for voters with the same splits and outputs."""
+    splits = sorted((s.node, s.left, s.right, s.column, s.on_left.tobytes()) for s in cast.voter.splits)
+    return tuple(splits), tuple(sorted(zip(cast.voter.leaves, cast.outputs[:, 0].tolist(), strict=True)))
 
 
 class BinFamily(SearchedFamily):
@@ -216,10 +216,10 @@ class RowResiduals:
             one_sided = self.rows.labelled and 1 - abs(self.means.mean(self.rows.target)) < 2 * ALMOST_NOTHING
             first = Always(1) if one_sided and not self.found else None
             voter = first or self.find(self.X, self.rows.residual, self.means)
-            self._best = (None if voter is None else self.known(voter),)
+            self._best = (None if voter is None else self.measured(voter),)
         return self._best[0]
 
-    def known(self, voter: Any) -> SearchedVoter:
+    def measured(self, voter: Any) -> SearchedVoter:
         outputs = np.asarray(voter.outputs(self.X), dtype=np.float64)
         if not np.all(np.abs(outputs) <= 1):
             row = int(np.flatnonzero(~(np.abs(outputs) <= 1))[0])

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.quadboost import Rules, lasso_gap
+from electorate import kernels
+from electorate.algorithms.quadboost import Rules
 from electorate.model.trace import Trace
 from electorate.training.pool_rounds import QuadRounds
 
@@ -52,8 +53,8 @@ class ResidualSearch(Protocol):
 
     def best(self) -> SearchedVoter | None: ...
 
-    def known(self, voter: Any) -> SearchedVoter:
-        """A voter of an earlier run."""
+    def measured(self, voter: Any) -> SearchedVoter:
+        """A voter with its numbers."""
         ...
 
     def add(self, found: SearchedVoter) -> None:
@@ -105,7 +106,8 @@ class ResidualRounds(QuadRounds):
     def _gap(self, largest: float) -> float:
         stored = np.abs(self.search.correlations()).tolist() if self.rules.mode else []
         size = math.fsum(map(abs, self.weights))
-        return lasso_gap(self.rules.penalty.lam, self.risk, self.search.covariance, size, max([largest, *stored]))
+        numbers = self.risk, self.search.covariance, size, max([largest, *stored])
+        return float(kernels.lasso_gap(float(self.rules.penalty.lam), *numbers))
 
     # ------------------------------------------------------------ rounds
 
@@ -206,7 +208,7 @@ class ResidualRounds(QuadRounds):
                 "only resume on the rows and with the family that the model was fitted with."
             )
         for voter in voters:
-            self._number(self.search.known(voter))
+            self._number(self.search.measured(voter))
         for voter, weight in past.last_weights():
             self.weights[voter] = weight
         self.search.apply([(k, 0.0, weight) for k, weight in enumerate(self.weights)])

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from electorate.algorithms.quadboost import Rules
 from electorate.algorithms.quadboost_bound import Bound
 from electorate.grid import on_grid
-from electorate.training.gram import Gram
 from electorate.training.pool_rounds import PoolRounds
-from electorate.voters.means import PoolMeans
+from electorate.voters.means import Gram, PoolMeans
 
 Floats = NDArray[np.float64]
 

@@ -4,9 +4,11 @@ Rows with the same outputs of all voters and the same label are one example: the
 the rows, and a weight of k equals k rows.
 """
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,8 @@ from electorate.data.distinct_rows import group_rows, keys_of, mass_of
 from electorate.data.weights import Weights
 from electorate.engines.shard import counts_of
 from electorate.grid import on_grid
-from electorate.training.column_generation import Candidate, ColumnGeneration
+from electorate.model.trace import Trace
+from electorate.training.column_generation import COLUMNS, Candidate, ColumnGeneration
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.run import run
 from electorate.voters.means import PoolMeans
@@ -134,6 +137,48 @@ def weigh_quadratic(voters: VoterMatrix, c: float, tol: float = 1e-9) -> Weighed
     failed = "" if found.converged else "the interior point method ended early"
     gap = found.gap + max(0.0, objective - found.objective) / max(1.0, abs(objective))
     return Weighed(alpha, objective, gap, found.residual, failed)
+
+
+def weigh_again(
+    outputs: Any, rows: Any, examples: Any, groups: list[NDArray[np.int64]], weigh: Callable[[VoterMatrix], Weighed]
+) -> tuple[list[list[tuple[int, float]]], list[Trace], str]:
+    """Weigh the voters of an ensemble for each group of labels: the voters with weights, traces, a failure's message.
+
+    outputs: of the ensemble's voters; of equal ones only the first is weighed.
+    """
+    used, counts = counted_rows(examples.weights)
+    picks, traces, failed = [], [], ""
+    for number, group in enumerate(groups):
+        started = time.perf_counter()
+        mine = np.flatnonzero(outputs.steps(number) > 0)
+        matrix = outputs.outputs(rows, number)[np.ix_(mine, used)]
+        distinct = first_of_each(matrix) if len(mine) else mine
+        mine = mine[distinct]
+        voters = VoterMatrix.of(matrix[distinct], group[examples.labels[used]] > 0, counts, examples.weights.given)
+        found = weigh(voters) if len(mine) else Weighed(np.empty(0), 0.0, 0.0)
+        picks.append([(int(mine[t]), float(found.alpha[t])) for t in np.flatnonzero(found.alpha)])
+        traces.append(trace_of(found, voters, time.perf_counter() - started))
+        failed = found.failed or failed
+    return picks, traces, failed
+
+
+def trace_of(found: Weighed, voters: VoterMatrix, seconds: float) -> Trace:
+    """A round for every voter that has a weight; its edge and error are under the sample weights."""
+    used = np.flatnonzero(found.alpha)
+    share = voters.mass / voters.mass.sum()
+    margins = found.alpha @ voters.awards if len(used) else np.zeros(len(share))
+    wrong = np.where(voters.signs > 0, margins <= 0, margins < 0)
+    numbers = np.arange(1, len(used) + 1)
+    same = {"objective": found.objective, "gap": found.gap, "residual": found.residual, "kept": 1.0}
+    same |= {"train_error": float(share[wrong].sum()), "seconds": seconds}
+    history = {name: np.full(len(used), value) for name, value in same.items()}
+    history |= {"step": found.alpha[used], "n_voters": numbers}
+    history["edge"] = np.array([float(np.sum(share * voters.awards[t])) for t in used])
+    history["error"] = np.array([float(np.sum(share[voters.awards[t] < 0])) for t in used])
+    trace = Trace(COLUMNS)
+    trace.add_rounds(numbers, used, found.alpha[used], history)
+    trace.stop_reason = "converged"
+    return trace
 
 
 # ---------------------------------------------------------------- the Lasso

@@ -6,7 +6,7 @@ In C: max sum(w), awards w <= 1, 0 <= w <= cap. In nu: min gamma, awards w <= ga
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,18 +34,11 @@ class Solution:
         return cls(alpha, np.clip(weights, 0.0, margin.cap))
 
 
-class Master(Protocol):
-    """The program over the voters found so far. solve: None where the solver gave up; `status` has its message."""
-
-    status: str
-
-    def add(self, awards: Array) -> None: ...
-
-    def solve(self) -> Solution | None: ...
-
-
 class Fresh:
-    """Solves from nothing each time, through SciPy."""
+    """The program over the voters added so far, solved from nothing each time, through SciPy.
+
+    solve: None where the solver gave up; `status` has its message.
+    """
 
     def __init__(self, margin: Margin) -> None:
         self.margin = margin
@@ -72,7 +65,7 @@ class Fresh:
 
 
 class Live:
-    """A model of highspy that stays: a new voter is a new row, and the dual simplex starts from the last basis."""
+    """The same in a live model of highspy: a new voter is a new row, and the simplex starts from its last basis."""
 
     def __init__(self, margin: Margin) -> None:
         highspy: Any = import_module("highspy")
@@ -115,6 +108,9 @@ class Live:
                 return Solution.within(-rows, np.array(found.col_value)[: self.n], self.margin)
         self.status = self.model.modelStatusToString(self.model.getModelStatus())
         return None
+
+
+Master = Fresh | Live
 
 
 def has_highspy() -> bool:

@@ -32,6 +32,13 @@ def quad_best(kind, lam, most, mode, full, c, eta, weight):
     return int(np.argmax(drop)), float(drop.max()), largest
 
 
+def lasso_gap(lam, risk, residual, size, largest):
+    if risk <= 0:
+        return 2 * lam * size
+    scale = residual / risk if largest == 0 else np.clip(residual / risk, -lam / largest, lam / largest)
+    return max(float(risk + 2 * lam * size - 2 * scale * residual + scale**2 * risk), 0.0)
+
+
 def quad_gap(kind, lam, most, power, c, mu, weight):
     if kind == 0 or (kind == 2 and lam <= 0):
         return np.inf
@@ -41,11 +48,7 @@ def quad_gap(kind, lam, most, power, c, mu, weight):
         return float((2 * (most * np.abs(c) - c * weight)).sum())
     residual = power - weight @ mu
     risk = power - weight @ (mu + c)
-    size, largest = np.abs(weight).sum(), np.abs(c).max(initial=0.0)
-    if risk <= 0:
-        return 2 * lam * size
-    scale = residual / risk if largest == 0 else np.clip(residual / risk, -lam / largest, lam / largest)
-    return max(float(risk + 2 * lam * size - 2 * scale * residual + scale**2 * risk), 0.0)
+    return lasso_gap(lam, risk, residual, np.abs(weight).sum(), np.abs(c).max(initial=0.0))
 
 
 def quad_rounds(
