@@ -22,7 +22,7 @@ COMMANDS = {
     "verify": "check a model file and show its contents",
     "reproduce": "reproduce a table or a figure of the papers",
     "data": "list the papers' data sets, or fetch one",
-    "warmup": "compile the kernels in advance, for example in a container image",
+    "warmup": "compile the kernels in advance, as part of a container image",
 }
 ERRORS = (ValueError, TypeError, OSError, MemoryError, RuntimeError, ImportError)
 

@@ -47,11 +47,11 @@ class AdaBoostR2:
     def step(self, engine: Any, ends: tuple[float, float]) -> MedStep:
         error = 1.0 - engine.moments(0.0, 1.0).mean
         if error <= 0:
-            return MedStep(1.0, 1.0, 0.0, 0.0, "perfect_voter")
+            return MedStep(1.0, 1.0, 0.0, "perfect_voter")
         if error >= 0.5:
-            return MedStep(0.0, 1 - 2 * error, 0.0, 0.0, "no_edge")
+            return MedStep(0.0, 1 - 2 * error, 0.0, "no_edge")
         size = float(on_grid(self.learning_rate * math.log((1.0 - error) / error)))
-        return MedStep(size, 1 - 2 * error, 0.0, math.nan, None if size > 0 else "no_edge")
+        return MedStep(size, 1 - 2 * error, 0.0, None if size > 0 else "no_edge")
 
     def resume(self, trace: Any) -> str | None:
         """Why a run cannot go on after the rounds of a trace, if so."""

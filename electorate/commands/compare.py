@@ -111,16 +111,9 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
     from electorate.comparison.compare import compare
 
     passed = {name: getattr(options, name) for name in PASSED}
+    passed |= {"sample_weight": data.weight, "time_limit": seconds, "folder": folder, "progress": not options.quiet}
     with data.by_line():
-        return compare(
-            data.X,
-            data.y,
-            sample_weight=data.weight,
-            time_limit=seconds,
-            folder=folder,
-            progress=not options.quiet,
-            **passed,
-        )
+        return compare(data.X, data.y, **passed)
 
 
 def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[str]:

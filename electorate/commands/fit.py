@@ -126,10 +126,9 @@ def _needed_task(wanted: str, found: dict[str, Algorithm], task: str, y: Any) ->
         return needed
     if task != "auto":
         raise ValueError(f"{literal(wanted)} is not for {task}; choose from {_names_for(task)}")
-    raise ValueError(
-        f"the target is treated as regression (float values, or more than 20 distinct integers), and {literal(wanted)} "
-        f"is a classifier: choose from {_names_for('regression')}, or add --task classification"
-    )
+    why = "the target is treated as regression (float values, or more than 20 distinct integers)"
+    hint = f"choose from {_names_for('regression')}, or add --task classification"
+    raise ValueError(f"{why}, and {literal(wanted)} is a classifier: {hint}")
 
 
 def _check_options(found: dict[str, Algorithm], options: argparse.Namespace) -> None:

@@ -56,10 +56,8 @@ def statement(held_out: dict[str, Any] | None) -> str:
         error = held_out.get("error")
         tested = "" if error is None else f"error {error:.6g} on {held_out.get('rows')} held-out rows; "
         return f"{tested}no bound: {held_out.get('why')}"
-    return (
-        f"{held_out.get('errors')} errors on {held_out.get('rows')} held-out rows: with confidence "
-        f"{held_out.get('confidence')} the error is at most {held_out['bound']:.6f}"
-    )
+    bound = f"with confidence {held_out.get('confidence')} the error is at most {held_out['bound']:.6f}"
+    return f"{held_out.get('errors')} errors on {held_out.get('rows')} held-out rows: {bound}"
 
 
 def _text(value: Any) -> str:

@@ -9,6 +9,7 @@ import logging
 import math
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -79,16 +80,14 @@ class Journal:
         self.n_classes = protocol.n_classes
 
     def read_plan(self) -> dict[str, Any] | None:
-        path = self.path(PLAN)
-        if not os.path.exists(path):
+        if not os.path.exists(self.path(PLAN)):
             return None
-        try:
-            with open(path) as file:
-                plan = json.load(file)
-            assert isinstance(plan, dict)
-            return plan
-        except (ValueError, AssertionError):
-            raise ValueError(f"{path} is damaged: remove the folder {self.folder!r} to start again") from None
+        plan = None
+        with suppress(ValueError), open(self.path(PLAN)) as file:
+            plan = json.load(file)
+        if not isinstance(plan, dict):
+            raise ValueError(f"{self.path(PLAN)} is damaged: remove the folder {self.folder!r} to start again")
+        return plan
 
     def read_protocol(self) -> Protocol:
         """What a worker process needs besides the rows."""

@@ -20,6 +20,7 @@ from electorate.comparison.verdicts import training_factor
 from electorate.escape import literal
 
 LEVEL = 0.05
+Names = list[str]
 NAMED = {"sign": tests.sign_test, "wilcoxon": tests.wilcoxon_test, "t": tests.t_test}
 
 
@@ -51,12 +52,7 @@ def compare_over(results: Any, rows: Any = None, *, seed: int = 0) -> "OverTable
     >>> round(found.chance("A", "B"), 2)
     1.0
     """
-    if isinstance(results, Mapping) and all(
-        hasattr(value, "outcomes")
-        or isinstance(value, Mapping)
-        or (hasattr(value, "columns") and hasattr(value, "shape"))
-        for value in results.values()
-    ):
+    if isinstance(results, Mapping) and all(map(_has_outcomes, results.values())):
         return over_outcomes({str(name): _read_outcomes(name, value) for name, value in results.items()}, seed)
     names, columns = _read_table(results)
     sizes = None if rows is None else _read_sizes(rows, names, columns)
@@ -98,6 +94,12 @@ class Outcomes:
             return np.array([tests.chance_of_better(wins, lost) for wins, lost in pairs]).reshape(only.shape)
         means = tests.posterior_means(losses, seed, weight=self.weight, factor=factor)
         return np.array([tests.chance_of_worse(means, a) for a in range(len(losses))])
+
+
+def _has_outcomes(value: Any) -> bool:
+    """Whether a value is a data set, and not a column of errors."""
+    is_frame = hasattr(value, "columns") and hasattr(value, "shape")
+    return is_frame or isinstance(value, Mapping) or hasattr(value, "outcomes")
 
 
 def _read_outcomes(name: Any, value: Any) -> Outcomes:
@@ -177,16 +179,14 @@ def _over_errors(names: list[str], columns: Table, sizes: list[int] | None) -> "
             if not isinstance(value, int | float | np.number) or not math.isfinite(value):
                 raise ValueError(f"{where}: it must be a finite number")
             if sizes is not None and not 0 <= value <= 1:
-                raise ValueError(
-                    f"{where}: with rows, errors are rates from 0 to 1; for other losses pass outcomes row by row, "
-                    "or leave rows out"
-                )
+                hint = "for other losses pass outcomes row by row, or leave rows out"
+                raise ValueError(f"{where}: with rows, errors are rates from 0 to 1; {hint}")
     errors = np.array(list(columns.values()), dtype=np.float64).T
     chances = None
     if sizes is not None:
         independent = np.vectorize(tests.chance_if_independent, otypes=[np.float64])
         chances = independent(errors[:, :, None], errors[:, None], np.array(sizes)[:, None, None])
-    return OverTables(names, list(columns), errors, chances)
+    return OverTables(names, list(columns), errors, chances, [], False)
 
 
 # ---------------------------------------------------------------- the result
@@ -223,12 +223,12 @@ class OverTables:
 
     def __init__(
         self,
-        data_sets: list[str],
-        algorithms: list[str],
+        data_sets: Names,
+        algorithms: Names,
         errors: Floats,
         chances: Floats | None,
-        left_out: list[str] | None = None,
-        in_units: bool = False,
+        left_out: Names,
+        in_units: bool,
     ) -> None:
         if len(data_sets) < 2:
             raise ValueError("one data set is not enough: pass at least two, or use compare")
@@ -244,7 +244,7 @@ class OverTables:
         if chances is not None:
             self.chances = chances[:, order][:, :, order]
             self.majority = np.apply_along_axis(tests.chance_of_majority, 0, self.chances)
-        self.left_out, self.in_units = left_out or [], in_units
+        self.left_out, self.in_units = left_out, in_units
         self.friedman = tests.friedman_test(self.errors)
 
     @cached_property
@@ -298,19 +298,8 @@ class OverTables:
         """The ranked table, the Poisson binomial test of all pairs, and their meaning."""
         k, pairs = len(self.algorithms), self.pairs
         names = [[str(i + 1), literal(name, 40)] for i, name in enumerate(self.algorithms)]
-        heads = [
-            "",
-            "algorithm",
-            "mean rank",
-            "mean error",
-            "first wins",
-            "ties",
-            "loses",
-            "sign p",
-            "Wilcoxon p",
-            "t p",
-        ]
-        lines = [heads]
+        heads = ["", "algorithm", "mean rank", "mean error", "first wins", "ties", "loses"]
+        lines = [[*heads, "sign p", "Wilcoxon p", "t p"]]
         for i, name in enumerate(names):
             counts = [str(pairs[column][i - 1]) for column in ("wins", "ties", "losses")]
             p_values = [f"{pairs[f'{test}_holm'][i - 1]:.3f}" for test in NAMED]

@@ -57,10 +57,8 @@ def chance_of_majority(chances: Floats) -> float:
     add up to 1.
     """
     probability = poisson_binomial(chances)
-    twice = 2 * np.arange(len(probability))
-    return float(
-        probability[twice > len(probability) - 1].sum() + 0.5 * probability[twice == len(probability) - 1].sum()
-    )
+    more = 2 * np.arange(len(probability)) - (len(probability) - 1)  # wins minus losses
+    return float(probability[more > 0].sum() + 0.5 * probability[more == 0].sum())
 
 
 # ---------------------------------------------------------------- losses other than 0 and 1, by simulation

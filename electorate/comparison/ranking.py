@@ -98,12 +98,8 @@ def best_setting(a: int, folds: list[int], tested: dict[Cell, Tested], weight: F
     most = max(map(len, by_setting.values()))
     if most < len(folds):  # no setting ran in every fold: the one that ran in most
         return next(setting for setting, found in by_setting.items() if len(found) == most)
-    means = {
-        setting: float(np.average(np.concatenate([t.losses for t in found]), weights=weight))
-        for setting, found in by_setting.items()
-        if len(found) == most
-    }
-    return min(means, key=lambda setting: (means[setting], setting))
+    whole = {s: np.concatenate([t.losses for t in found]) for s, found in by_setting.items() if len(found) == most}
+    return min(whole, key=lambda s: (float(np.average(whole[s], weights=weight)), s))
 
 
 def _line(algorithm: Algorithm, setting: int, nested: list[Tested], n_settings: int, weight: Floats | None) -> Line:

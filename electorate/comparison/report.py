@@ -144,10 +144,8 @@ def meaning(ranking: Ranking, base: float, held_out: dict[str, Any], is_regressi
     name = literal(first.algorithm.name, 40)
     ties = [literal(line.algorithm.name, 40) for line in rest if line.verdict == "tie"]
     if rest:
-        lines.append(
-            f'vs first: "real" = worse beyond chance (95% confidence over all {len(ranking.lines)} algorithms, '
-            'retraining included); "tie" = no difference proven'
-        )
+        confidence = f"95% confidence over all {len(ranking.lines)} algorithms, retraining included"
+        lines.append(f'vs first: "real" = worse beyond chance ({confidence}); "tie" = no difference proven')
         if not ties:
             lines.append(f"the lead of {name} over every other algorithm is real")
         elif len(ties) == len(rest) > 1:
@@ -157,9 +155,7 @@ def meaning(ranking: Ranking, base: float, held_out: dict[str, Any], is_regressi
     if "error" in held_out:
         result = f"has the error {held_out['error']:.4f} on them; {held_out.get('why')}"
         if held_out["bound"] is not None:
-            result = (
-                f"misclassifies {held_out['errors']:,} of them: with {held_out['confidence']:.0%} confidence its error "
-                f"is at most {held_out['bound']:.4f}"
-            )
+            bound = f"with {held_out['confidence']:.0%} confidence its error is at most {held_out['bound']:.4f}"
+            result = f"misclassifies {held_out['errors']:,} of them: {bound}"
         lines.append(f"{name}, trained without the {held_out['rows']:,} test rows, {result}")
     return lines

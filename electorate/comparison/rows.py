@@ -137,10 +137,8 @@ def _read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[
     if len(classes) < 2:
         raise ValueError(f"the target has one class only, {classes.tolist()[0]!r}: there is nothing to compare")
     if len(classes) > max(2, n_rows // 2):
-        raise ValueError(
-            f"the target has {len(classes)} different labels in {n_rows} rows: is it the right column? "
-            "If it is a number to predict, use task='regression'"
-        )
+        many = f"the target has {len(classes)} different labels in {n_rows} rows"
+        raise ValueError(f"{many}: is it the right column? If it is a number to predict, use task='regression'")
     return codes.astype(np.int64), classes
 
 

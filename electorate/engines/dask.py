@@ -311,7 +311,7 @@ class Cluster:
 
     # ------------------------------------------------------------ exchanges
 
-    def agree(self, name: str, *arguments: Any) -> Any:
+    def all_reduce(self, name: str, *arguments: Any) -> Any:
         """Run the steps of that name in all worker data, which yield requests and get the reduced ones."""
         requests = self.exchange("begin", name, arguments)
         while not isinstance(requests[0], Done):

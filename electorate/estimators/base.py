@@ -193,7 +193,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
 
     def _prepare_and_train(self, place: Any, plan: Any, rows: Rows, context: Any, begins: bool) -> None:
-        outline = place.agree("prepare", plan)
+        outline = place.all_reduce("prepare", plan)
         if begins:
             context.max_subtasks = self.n_estimators * self._count_runs(outline)
             context.call_on_fit_task_begin(estimator=self, X=rows[0], y=rows[1])

@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.medboost import Adaptive, Constant, GivenCost, Linear, LowestEdge, MedBoost, ZeroOne
+from electorate.algorithms.costs import GivenCost, Linear, ZeroOne
+from electorate.algorithms.medboost import Adaptive, Constant, LowestEdge, MedBoost
 from electorate.data import inputs
 from electorate.data.bins import Bins
 from electorate.data.seen_rows import seen_of

@@ -61,10 +61,10 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         return self
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
-        base = self._base(place.room.given.weight, outline.classes, *data)
+        base = self._base(place.data.given.weight, outline.classes, *data)
         outputs, n_classes = voter_outputs_of(base), len(outline.classes)
         groups = [TWO if group is None else group for _, group in groups_of(self, outline.classes)]
-        examples = place.room.examples["train"]
+        examples = place.data.examples["train"]
         picks, traces, self._failed = weigh_again(
             outputs, rows_of(base, data[0]), examples, groups if base.ensemble_.n_voters else [], self._weigh
         )

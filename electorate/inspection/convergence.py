@@ -17,11 +17,21 @@ from electorate.theory.training import RATE, Run
 
 
 def convergence(model: Any) -> Convergence:
-    """What the papers predict of every round of this fit, beside what was observed.
+    """Compare what the papers predict of every round of a fit with what was observed.
 
-    AdaBoost, Real AdaBoost and AdaBoost_R: prod Z_t and the weak learner's rate. QuadBoost: 1 - T gamma^2 and the exact
-    decreases. VadaBoost: the fall of its cost, at lam = 0 the identity of Theorem 5. MedBoost: Theorem 1 and Lemma 1.
-    LPBoost: the duality gap. With several classes one against the rest, each by itself.
+    AdaBoost, Real AdaBoost and AdaBoost_R: prod Z_t and the weak learner's rate. QuadBoost: 1 - T gamma^2 and the
+    exact decreases. VadaBoost: the decrease of its cost, at lam = 0 the identity of Theorem 5. MedBoost: Theorem 1
+    and Lemma 1. LPBoost: the duality gap. Classes that are fitted one against the rest are compared one by one.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of electorate.
+
+    Returns
+    -------
+    Convergence
+        Predicted and observed values per round; `holds` says whether every prediction held.
 
     Examples
     --------

@@ -39,9 +39,25 @@ class FamilyComplexity:
 
 
 def complexity_of(family: Any, X: Any, *, max_bins: int | str = 255, categorical_features: Any = "from_dtype") -> Any:
-    """The complexity of a family for the rows of a table.
+    """Return the complexity of a family for the rows of a table.
 
-    Counts are of what its columns are: numbers, numbers with missing values, categories.
+    The number of voters is counted from the kinds of the columns: numbers, numbers with missing values, categories.
+
+    Parameters
+    ----------
+    family : family of voters
+        Such as :class:`Stumps` or :class:`Trees`.
+    X : array-like, sparse matrix or dataframe
+        Rows.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories.
+
+    Returns
+    -------
+    Complexity
+        The published value of the papers, and the bound that can be proved for this table.
     """
     model = AdaBoostClassifier(max_bins=max_bins, categorical_features=categorical_features)
     table = inputs.check_table(model, X, reset=True)
@@ -63,9 +79,31 @@ def empirical_rademacher(
     categorical_features: Any = "from_dtype",
     random_state: int = 0,
 ) -> Estimate:
-    """How well voters of a family can fit random labels of these rows: their empirical Rademacher complexity.
+    """Estimate the empirical Rademacher complexity of a family: how well its voters can agree with random labels.
 
-    Exact but for the draw where the family's search is exhaustive; else it is named a lower estimate.
+    Exact up to the draw where the family's search is exhaustive; otherwise a lower estimate, and labelled as one.
+
+    Parameters
+    ----------
+    family : family of voters
+        Such as :class:`Stumps` or :class:`Trees`.
+    X : array-like, sparse matrix or dataframe
+        Rows.
+    draws : int, default=100
+        How many random labelings to average over.
+    confidence : float, default=0.95
+        Of the upper bound that comes with the estimate.
+    max_bins : int or "exact", default=255
+        The largest number of bins per column.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories.
+    random_state : int, default=0
+        The seed of the labelings.
+
+    Returns
+    -------
+    Estimate
+        The mean over the draws, and bounds on the expectation.
     """
     model = AdaBoostClassifier(family, max_bins=max_bins, categorical_features=categorical_features)
     agreement, n, exact = _by_rows(model, X) if model._by_rows else _by_bins(model, X)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from electorate.algorithms.medboost import GivenCost
+from electorate.algorithms.costs import GivenCost
 from electorate.data import inputs
 from electorate.estimators.medboost import COSTS
 from electorate.estimators.quadboost import staged_votes
@@ -62,7 +62,26 @@ def margins(model: Any, X: Any, y: Any, *, kind: str | None = None, sample_weigh
 def staged_margins(
     model: Any, X: Any, y: Any, *, kind: str | None = None, sample_weight: Any = None
 ) -> Iterator[Margins]:
-    """:func:`margins` after every round."""
+    """Yield the margins after every round.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of electorate.
+    X : array-like, sparse matrix or dataframe
+        Rows.
+    y : array-like
+        Their labels or targets.
+    kind : str, optional
+        The kind of margin; None means that of the algorithm's paper. See :func:`margins`.
+    sample_weight : array-like, optional
+        Weights of the rows.
+
+    Returns
+    -------
+    iterator of Margins
+        One per round; see :func:`margins`.
+    """
     return _case(model, X, y, kind, sample_weight).stages()
 
 
@@ -75,7 +94,27 @@ def margin_table(
     sample_weight: Any = None,
     bayes: Graph | None = None,
 ) -> MarginTable:
-    """The margins of the same rows under several models, side by side; with those of the Bayes rule if they are given.
+    """Return the margins of the same rows under several models.
+
+    Parameters
+    ----------
+    models : mapping of str to fitted estimators
+        The models and their names.
+    X : array-like, sparse matrix or dataframe
+        Rows.
+    y : array-like
+        Their labels or targets.
+    kind : str, optional
+        The kind of margin; None means that of the algorithm's paper. See :func:`margins`.
+    sample_weight : array-like, optional
+        Weights of the rows.
+    bayes : Graph, optional
+        The margins of the Bayes rule, where they are known.
+
+    Returns
+    -------
+    MarginTable
+        A mapping from names to margin graphs; "Bayes" is among them where it is given.
 
     Examples
     --------
@@ -266,7 +305,7 @@ def log_mean(model: Any, rounds: int) -> float | str:
 
     Exponential losses minimise that mean. AdaBoost_R's weights bound it, by eq. 12 to 14.
     """
-    if len(model.classes_) != 2:
+    if len(getattr(model, "classes_", ())) != 2:
         return "the theorems are about two classes"
     objective, history = getattr(model, "_guarantees", Guarantees()).objective, getattr(model, "history_", {})
     if objective not in (MEAN_EXP, MEAN_WEIGHT, COST_3) or "objective" not in history:

@@ -67,6 +67,13 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
     ----------
     model : a fitted classifier whose voters have at most one question each
 
+    Returns
+    -------
+    constant : ndarray
+        The decision without any column.
+    shapes : list of Shape
+        One per column, the largest first.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

@@ -35,7 +35,7 @@ Group = tuple[int | None, NDArray[np.int64] | None]  # the label that is fitted 
 class Place(Protocol):
     """Where the rows are: worker data that is reduced over all workers, and engines over all of them."""
 
-    def agree(self, name: str, *arguments: Any) -> Any:
+    def all_reduce(self, name: str, *arguments: Any) -> Any:
         """Run the steps of that name on the data of every worker; the result is the same on all."""
         ...
 
@@ -48,13 +48,13 @@ class Place(Protocol):
 class Here:
     """This process."""
 
-    room: ClassWorkerData
+    data: ClassWorkerData
 
-    def agree(self, name: str, *arguments: Any) -> Any:
-        return run_locally(getattr(self.room, name)(*arguments))
+    def all_reduce(self, name: str, *arguments: Any) -> Any:
+        return run_locally(getattr(self.data, name)(*arguments))
 
     def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
-        return self.room.engines[name]
+        return self.data.engines[name]
 
 
 def groups_of(model: Any, classes: NDArray[Any]) -> list[Group]:
@@ -68,7 +68,7 @@ def groups_of(model: Any, classes: NDArray[Any]) -> list[Group]:
 def fit_classifier(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model to the rows of a place."""
     inputs.refuse_many_labels(model, len(outline.classes))
-    bench = BinBench(model, outline, place) if model._is_native else RowBench(model, outline, place.room)
+    bench = BinBench(model, outline, place) if model._is_native else RowBench(model, outline, place.data)
     train(bench, groups_of(model, outline.classes), context, data)
 
 
@@ -134,7 +134,7 @@ class BinBench(ClassifierBench):
 
     def __init__(self, model: Any, outline: Outline, place: Place) -> None:
         super().__init__(model, outline)
-        self.bins = place.agree("find_bins", model.categorical_features, model.max_bins)
+        self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
         if self.before is not None:
             refuse_other_bins(self.before, self.bins, outline.classes)
         self.family = model._family()
@@ -144,7 +144,7 @@ class BinBench(ClassifierBench):
     def start(self, task: Group, past: PastRun) -> Stagewise | None:
         n_labels = len(self.outline.classes)
         if self.engine is None and n_labels > 1:
-            said = self.place.agree("build", self.bins, self.model.max_bins)
+            said = self.place.all_reduce("build", self.bins, self.model.max_bins)
             engines = {name: self.place.engine(name, numbers, n_labels) for name, numbers in said.items()}
             self.engine, self.judge = engines["train"], engines.get("validation")
         return super().start(task, past)
@@ -160,9 +160,9 @@ class BinBench(ClassifierBench):
 class RowBench(ClassifierBench):
     """Voters that are fitted to, or search, whole rows: third-party classifiers, and families of ours by rows."""
 
-    def __init__(self, model: Any, outline: Outline, room: ClassWorkerData) -> None:
+    def __init__(self, model: Any, outline: Outline, data: ClassWorkerData) -> None:
         super().__init__(model, outline)
-        self.examples, validation = room.examples["train"], room.examples.get("validation")
+        self.examples, validation = data.examples["train"], data.examples.get("validation")
         X: Any = self.examples.table
         self.X = X
         self.by_rows: bool = model._by_rows

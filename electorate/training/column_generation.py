@@ -191,10 +191,10 @@ class LPBench(Bench):
     ) -> None:
         super().__init__(model)
         self.outline, self.margin = outline, margin
-        self.examples = place.room.examples["train"]
+        self.examples = place.data.examples["train"]
         self.bins = NO_BINS
         if model._is_native:
-            self.bins = place.agree("find_bins", model.categorical_features, model.max_bins)
+            self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
         self.search: WeightedSearch | None = None
         self.failed = ""  # the message of a solver that gave up
         self.margins: list[float] = []  # rho of each run in nu

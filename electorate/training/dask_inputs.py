@@ -34,7 +34,7 @@ def refuse_dask(model: Any, *tables: Any) -> None:
         raise TypeError(NOT_ON_DASK.format(type(model).__name__))
 
 
-def open_cluster(model: Any, rows: tuple[Any, Any, Any], heard: tuple[Any, Any, Any] | None, reset: bool) -> Any:
+def open_cluster(model: Any, rows: tuple[Any, Any, Any], validation: tuple[Any, Any, Any] | None, reset: bool) -> Any:
     """Seats on the workers that hold the rows; refuses what cannot be fitted there."""
     from electorate.engines.dask import Cluster, collect
 
@@ -43,7 +43,7 @@ def open_cluster(model: Any, rows: tuple[Any, Any, Any], heard: tuple[Any, Any, 
             f"{type(model._family()).__name__} needs every row in one place, and the rows are in a Dask collection: "
             "use Stumps or Trees, or fit on X.compute()"
         )
-    lists = [rows] if heard is None else [rows, heard]
+    lists = [rows] if validation is None else [rows, validation]
     for X, y, _ in lists:
         check_columns(model, X, reset=reset and X is rows[0])
         if y is None:

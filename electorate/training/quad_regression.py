@@ -105,13 +105,13 @@ def scaled(history: History, unit: float) -> History:
 
 def fit_quad_regressor(model: Any, place: Any, outline: TargetOutline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit a regressor by a pool or by a searched family, in this process."""
-    before, family, rows = resumed_model(model), model._family(), place.room
+    before, family, rows = resumed_model(model), model._family(), place.data
     y, weights = rows.y["train"], rows.examples["train"].weights
     frame = frame_of(y, weights, model.fit_intercept, around_mean=not isinstance(family, Pool | Columns))
     options, case = model._options(frame.unit), case_of_targets(rows, "train", frame)
     bins = no_bins(model.n_features_in_)
     if model._is_native:
-        bins = place.agree("find_bins", model.categorical_features, model.max_bins)
+        bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
     if before is not None:
         refuse_other_bins(before, bins)
     cases = [case] if case.validation is None else [case, case.validation]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from electorate.model.moves import Moves
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Trace
-from electorate.training.classification import groups_of, refuse_other_bins
+from electorate.training.classification import Here, groups_of, refuse_other_bins
 from electorate.training.fit import Bench, casts_of_run, common_attributes, resumed_model, train
 from electorate.training.pool_rounds import COLUMNS, N_DETAILS, WEIGHT, QuadRounds
 from electorate.training.quad_data import Group, QuadCase, QuadOptions
@@ -101,15 +101,15 @@ def fit_quad_classifier(model: Any, place: Any, outline: Outline, context: Any, 
     """Fit a classifier by a pool or by a searched family, in this process or on a cluster."""
     before = resumed_model(model)
     options, family = model._options(), model._family()
-    case = case_of(place.room, outline) if hasattr(place, "room") else None
+    case = case_of(place.data, outline) if isinstance(place, Here) else None
     source: Any
     if case is not None and not model._is_native:
         source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(options, case)
     else:
-        bins = place.agree("find_bins", model.categorical_features, model.max_bins)
+        bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
         if before is not None:
             refuse_other_bins(before, bins, outline.classes)
-        counts = place.agree("build", bins, model.max_bins)
+        counts = place.all_reduce("build", bins, model.max_bins)
         engines = {name: place.engine(name, numbers, len(outline.classes)) for name, numbers in counts.items()}
         shards = engines["train"], engines.get("validation")
         if isinstance(family, Pool) and case is not None:

@@ -28,7 +28,7 @@ from electorate.voters.finite_regressors import ColumnPredictions, ColumnPredict
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import EdgeTrees, SquaresTrees
 from electorate.voters.trees import Voter
-from electorate.voters.wrapped_regressors import WrappedRegressor, said_by
+from electorate.voters.wrapped import WrappedRegressor, said_by
 
 Array = NDArray[np.float64]
 
@@ -64,21 +64,21 @@ class MedianBench(Bench):
         self.bins: Bins = no_bins(model.n_features_in_) if model._by_rows else NO_BINS
         self.native: bool = model._is_native
         if self.native:
-            self.bins = place.agree("find_bins", model.categorical_features, model.max_bins)
+            self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
         if before is not None:
             refuse_other_bins(before, self.bins)
         self.rows: Any = None
         self.X_val: Any = None
         if not self.native:
-            data = place.room
+            data = place.data
             self.rows = data.given.table, data.given.labels
             self.X_val = None if data.validation is None else data.validation.table
         self.confidences = model._choose_confidences(self.bins) if before is None else (before.confidences_ or None)
         criterion = model._criterion() if self.native else ""
         bins = self.bins if self.native else None
-        place.agree("build", bins, model.max_bins, self.confidences, model._by_rows)
+        place.all_reduce("build", bins, model.max_bins, self.confidences, model._by_rows)
         n_kappas = 1 if self.confidences is None else len(self.confidences)
-        engines: Any = place.room.engines if isinstance(place, Here) else {}
+        engines: Any = place.data.engines if isinstance(place, Here) else {}
         for name in () if engines else ("train", "validation") if outline.has_validation else ("train",):
             engines[name] = RemoteTargets(place, name, n_kappas)
         self.engine: TargetEngine = engines["train"]

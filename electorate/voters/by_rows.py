@@ -1,4 +1,4 @@
-"""Families whose voters look at whole rows: columns that vote, sections of a kernel, and any a user writes.
+"""Families whose voters use whole rows: columns that vote, sections of a kernel, and any a user writes.
 
 Such a family has `sees = "rows"` and one method, `best(rows)`, which returns a voter: an object with `outputs(X)`, one
 number in [-1, 1] per row, positive for the second class. The engine keeps the rows together, in this process.
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.engines.rows import Rows
 from electorate.voters.trees import Search, Voter
+from electorate.voters.wrapped import Said, row_voter
 
 Floats = NDArray[np.float64]
 ALL = slice(None)
-Said = tuple[NDArray[np.int32], Floats]  # the leaf of every row, and [leaf, output]
 
 
 class RowVoter(Protocol):
@@ -26,7 +26,7 @@ class RowVoter(Protocol):
 
 @dataclass(frozen=True)
 class Always:
-    """The voter that says the same of every row."""
+    """The voter with the same output for every row."""
 
     sign: int
 
@@ -39,16 +39,16 @@ class Always:
 
 @dataclass
 class RowSearch:
-    """All that a family by rows gets to see: the rows that count, their labels as +-1, the weights of this round."""
+    """The data of one round for a family over rows: the rows that count, their labels as +-1, the weights."""
 
     X: Floats  # [row, column], NaN where a value is missing
     signs: NDArray[np.int64]
     times: NDArray[np.int64]  # how often a row counts
-    wanted: str  # "label": the booster needs voters that say +-1; else any number will do
+    wanted: str  # "label": the booster needs outputs +-1; else any number will do
     booster: str
     names: list[str]
     grid: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    _kept: dict[str, Any] = field(default_factory=dict)
+    _cache: dict[str, Any] = field(default_factory=dict)
 
     @property
     def units(self) -> NDArray[np.int64]:
@@ -64,10 +64,10 @@ class RowSearch:
         return sums
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What a family makes of the rows, kept for the whole fit."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        return self._kept[name]
+        """The result of make(), computed once per fit."""
+        if name not in self._cache:
+            self._cache[name] = make()
+        return self._cache[name]
 
     def refuse(self, family: Any, why: str) -> None:
         raise ValueError(f"{self.booster} cannot boost {type(family).__name__}: {why}")
@@ -75,33 +75,33 @@ class RowSearch:
 
 @dataclass(frozen=True)
 class Hearing:
-    """How voters by rows are heard: rows that are told the same share a leaf."""
+    """The outputs of voters over rows: rows with the same output share a leaf."""
 
     classes: NDArray[Any]
     kind: str  # what the booster is made for: "label" or "log_odds"
     booster: str
 
     def of(self, voter: Any, X: Floats) -> Said:
-        said = np.asarray(voter.outputs(X), dtype=np.float64)
-        if said.shape != (len(X),):
-            raise ValueError(f"{type(voter).__name__}.outputs gave an array of shape {said.shape} for {len(X)} rows")
-        if np.all(np.abs(said) == 1):
-            return (said > 0).astype(np.int32), np.array([[-1.0], [1.0]])
-        if not np.all(np.abs(said) <= 1):  # nor NaN
-            row = int(np.flatnonzero(~(np.abs(said) <= 1))[0])
-            raise ValueError(f"{type(voter).__name__} says {said[row]} of row {row}: outputs must be from -1 to 1")
+        outputs, name = np.asarray(voter.outputs(X), dtype=np.float64), type(voter).__name__
+        if outputs.shape != (len(X),):
+            raise ValueError(f"{name}.outputs gave an array of shape {outputs.shape} for {len(X)} rows")
+        size = np.abs(outputs)
+        if np.all(size == 1):
+            return (outputs > 0).astype(np.int32), np.array([[-1.0], [1.0]])
+        if not np.all(size <= 1):  # nor NaN
+            row = int(np.flatnonzero(~(size <= 1))[0])
+            raise ValueError(f"{name} gave {outputs[row]} for row {row}: outputs must be from -1 to 1")
         if self.kind == "label":
-            odd = said[np.abs(said) != 1][0]
             raise ValueError(
-                f"{self.booster} cannot boost {type(voter).__name__}: it needs voters that say -1 or 1, and this one "
-                f"says {odd:.4g}: use RealAdaBoostClassifier or AdaBoostRClassifier"
+                f"{self.booster} cannot boost {name}: it needs outputs of -1 or 1, and this voter gave "
+                f"{outputs[size != 1][0]:.4g}: use RealAdaBoostClassifier or AdaBoostRClassifier"
             )
-        distinct, place = np.unique(said, return_inverse=True)
+        distinct, place = np.unique(outputs, return_inverse=True)
         return place.astype(np.int32), distinct[:, None]
 
 
 class ByRows:
-    """A family by rows, as the loop wants it."""
+    """A family over rows, as the loop calls it."""
 
     fitted_elsewhere: ClassVar[bool] = True
 
@@ -116,11 +116,11 @@ class ByRows:
         """Nothing is drawn."""
 
     def best(self, search: Search) -> Voter:
-        return self._heard(self.family.best(self._rows(search.engine)), search.engine)
+        return row_voter(self.family.best(self._rows(search.engine)), search.engine)
 
     def constant(self, search: Search) -> Voter:
         totals = search.sums.totals
-        return self._heard(Always(1 if totals[1] > totals[0] else -1), search.engine)
+        return row_voter(Always(1 if totals[1] > totals[0] else -1), search.engine)
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> Floats:
         assert voter.said is not None
@@ -130,14 +130,9 @@ class ByRows:
         """The same rows in every round, with the weights of this one."""
         assert isinstance(engine, Rows)
         if self.rows is None:
-            shard = engine.shard
+            shard, hearing = engine.shard, self.hearing
             labels = np.repeat(shard.group, np.diff(shard.starts))
-            kept = np.take(self.X.T, engine.order, axis=1).T  # columns stay together
-            wanted, booster = self.hearing.kind, self.hearing.booster
-            self.rows = RowSearch(kept, 2 * labels - 1, engine.times, wanted, booster, self.names)
+            rows = np.take(self.X.T, engine.order, axis=1).T  # columns stay together
+            self.rows = RowSearch(rows, 2 * labels - 1, engine.times, hearing.kind, hearing.booster, self.names)
         self.rows.grid = engine.shard.grid
         return self.rows
-
-    def _heard(self, voter: Any, engine: Any) -> Voter:
-        leaf, outputs = engine.hear(voter)
-        return Voter([], list(range(len(outputs))), engine.leaf_sums(leaf, len(outputs)), voter, outputs)

@@ -1,6 +1,6 @@
-"""Columns that vote: the columns of X are themselves what the voters say, so any matrix of predictions can be boosted.
+"""Columns that vote: the columns of X are the outputs of voters, so any matrix of predictions can be boosted.
 
-Columns of +-1 are kept as bits: agreement between two of them is counted 64 rows at a time, and with weights by tables
+Columns of +-1 are stored as bits: equal signs in two of them are counted 64 rows at a time, and with weights by tables
 of bytes, 8 rows at a time. All sums are exact.
 """
 
@@ -17,13 +17,13 @@ from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import Always, Floats, RowSearch
 
-GRID = 2.0**40  # units of the inner product of two real columns, for one row
 CACHED_BYTES = 2**28
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class ColumnVoter:
-    """Says what a column says, divided by its largest size in training, times a sign; nothing where it is missing.
+    """A column divided by its largest size in training, times a sign; 0 where it is missing.
 
     Values beyond those of training count as the largest.
     """
@@ -34,8 +34,8 @@ class ColumnVoter:
 
     def outputs(self, X: Floats) -> Floats:
         with np.errstate(over="ignore"):  # infinity is clipped like any value beyond the scale
-            said = np.clip(X[:, self.column] / self.scale, -1.0, 1.0) * self.sign
-        return np.where(np.isnan(said), 0.0, said)
+            outputs = np.clip(X[:, self.column] / self.scale, -1.0, 1.0) * self.sign
+        return np.where(np.isnan(outputs), 0.0, outputs)
 
     @property
     def columns(self) -> list[int]:
@@ -46,71 +46,58 @@ class ColumnVoter:
         return text if self.sign > 0 else f"-({text})"
 
 
-class Rowwise:
-    """Rows of a Gram matrix, made when asked for and kept within a limit of memory, the oldest forgotten first."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes = most_bytes
-        self.rows: OrderedDict[int, NDArray[np.int64]] = OrderedDict()
-
-    def get(self, k: int) -> NDArray[np.int64] | None:
-        if k in self.rows:
-            self.rows.move_to_end(k)
-        return self.rows.get(k)
-
-    def put(self, k: int, row: NDArray[np.int64]) -> NDArray[np.int64]:
-        row.flags.writeable = False
-        self.rows[k] = row
-        while len(self.rows) * row.nbytes > self.most_bytes and len(self.rows) > 1:
-            self.rows.popitem(last=False)
-        return row
-
-
 class SignColumns:
-    """Columns of +-1 as bits. times: how often a row counts; all once where None."""
+    """Columns of +-1 as bits. times: how often a row counts; all once where None.
 
-    def __init__(self, X: Floats, times: NDArray[np.int64] | None = None, cached_bytes: int = CACHED_BYTES) -> None:
+    Rows of the Gram matrix are cached up to a limit of memory; the oldest is dropped first.
+    """
+
+    def __init__(self, X: Floats, times: Ints | None = None, cached_bytes: int = CACHED_BYTES) -> None:
         positive = np.empty((X.shape[1], -(-len(X) // 8)), dtype=np.uint8)
         for j, column in enumerate(X.T):
             positive[j] = np.packbits(column > 0, bitorder="little")
-        self._hold(positive, len(X), times, cached_bytes)
+        self._store(positive, len(X), times, cached_bytes)
 
     @classmethod
-    def packed(cls, positive: NDArray[np.uint8], n_rows: int, times: NDArray[np.int64] | None = None) -> "SignColumns":
+    def packed(cls, positive: NDArray[np.uint8], n_rows: int, times: Ints | None = None) -> "SignColumns":
         """From the bits themselves: positive[column, group of 8 rows], the first row in the lowest bit."""
         made = cls.__new__(cls)
-        made._hold(positive, n_rows, times, CACHED_BYTES)
+        made._store(positive, n_rows, times, CACHED_BYTES)
         return made
 
-    def _hold(
-        self, positive: NDArray[np.uint8], n_rows: int, times: NDArray[np.int64] | None, cached_bytes: int
-    ) -> None:
+    def _store(self, positive: NDArray[np.uint8], n_rows: int, times: Ints | None, cached_bytes: int) -> None:
         self.n_rows, self.n_columns = n_rows, len(positive)
         self.bits = np.ascontiguousarray(positive.T)  # [group of 8 rows, column]
-        room = np.zeros((self.n_columns, -(-self.n_rows // 64) * 8), dtype=np.uint8)
-        room[:, : positive.shape[1]] = positive
-        self.words = room.view(np.uint64)
+        padded = np.zeros((self.n_columns, -(-self.n_rows // 64) * 8), dtype=np.uint8)
+        padded[:, : positive.shape[1]] = positive
+        self.words = padded.view(np.uint64)
         self.times = times if times is not None and np.any(times != 1) else None
-        self.unit = 1.0  # of the Gram matrix, per count
         self.scale = np.ones(self.n_columns)
-        self._gram = Rowwise(cached_bytes)
+        self.cached_bytes = cached_bytes
+        self.cache: OrderedDict[int, Ints] = OrderedDict()
 
-    def correlate(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+    def correlate(self, units: Ints) -> Ints:
         """The sum over rows of units times each column."""
         sums = np.zeros(self.n_columns, dtype=np.int64)
         kernels.correlate_signs(self.bits, units, sums)
         return 2 * sums - int(units.sum())
 
-    def gram_row(self, k: int) -> NDArray[np.int64]:
+    def gram_row(self, k: int) -> Ints:
         """The sums over rows (as often as they count) of column k times each column."""
-        known = self._gram.get(k)
-        if known is not None:
-            return known
+        if k in self.cache:
+            self.cache.move_to_end(k)
+            return self.cache[k]
         if self.times is not None:
-            return self._gram.put(k, self.correlate(np.where(self.column(k) > 0, self.times, -self.times)))
-        differ = np.empty(self.n_columns, dtype=np.int64)
-        kernels.count_differences(self.words, k, differ)
-        return self._gram.put(k, self.n_rows - 2 * differ)
+            row = self.correlate(np.where(self.column(k) > 0, self.times, -self.times))
+        else:
+            differ = np.empty(self.n_columns, dtype=np.int64)
+            kernels.count_differences(self.words, k, differ)
+            row = self.n_rows - 2 * differ
+        row.flags.writeable = False
+        self.cache[k] = row
+        while len(self.cache) * row.nbytes > self.cached_bytes and len(self.cache) > 1:
+            self.cache.popitem(last=False)
+        return row
 
     def column(self, k: int) -> Floats:
         bits = np.unpackbits(self.words[k].view(np.uint8), count=self.n_rows, bitorder="little")
@@ -118,61 +105,44 @@ class SignColumns:
 
 
 class RealColumns:
-    """Columns of numbers, each divided by its largest size; missing values say nothing."""
+    """Columns of numbers, each divided by its largest size; 0 where a value is missing."""
 
-    def __init__(self, X: Floats, times: NDArray[np.int64] | None = None, cached_bytes: int = CACHED_BYTES) -> None:
+    def __init__(self, X: Floats, times: Ints | None = None) -> None:
         self.n_rows, self.n_columns = X.shape
         self.scale = np.ones(self.n_columns)
         self.values = np.empty((self.n_columns, self.n_rows))
         for j, column in enumerate(X.T):
-            said = np.where(np.isnan(column), 0.0, column)
-            self.scale[j] = float(np.abs(said).max(initial=0.0)) or 1.0
-            np.divide(said, self.scale[j], out=self.values[j])
+            filled = np.where(np.isnan(column), 0.0, column)
+            self.scale[j] = float(np.abs(filled).max(initial=0.0)) or 1.0
+            np.divide(filled, self.scale[j], out=self.values[j])
         self.times = np.ones(self.n_rows, dtype=np.int64) if times is None else times
-        self.unit = GRID
-        self._gram = Rowwise(cached_bytes)
 
-    def correlate(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+    def correlate(self, units: Ints) -> Ints:
         """The sum over rows of units times each column, rounded to units row by row."""
         sums = np.zeros(self.n_columns, dtype=np.int64)
         kernels.correlate_reals(self.values, (units // self.times).astype(np.float64), self.times, sums)
         return sums
 
-    def gram_row(self, k: int) -> NDArray[np.int64]:
-        """The sums over rows of column k times each column, in units of 2^-40."""
-        known = self._gram.get(k)
-        if known is not None:
-            return known
-        sums = np.zeros(self.n_columns, dtype=np.int64)
-        kernels.correlate_reals(self.values, self.values[k] * GRID, self.times, sums)
-        return self._gram.put(k, sums)
-
     def column(self, k: int) -> Floats:
         return np.asarray(self.values[k])
 
 
-def read_columns(
-    X: Floats, times: NDArray[np.int64] | None = None, cached_bytes: int = CACHED_BYTES
-) -> SignColumns | RealColumns:
+def read_columns(X: Floats, times: Ints | None = None) -> SignColumns | RealColumns:
     """The columns of X as voters: bits where all are +-1."""
-    kind = SignColumns if odd_column(X) < 0 else RealColumns
-    return kind(X, times, cached_bytes)
+    return SignColumns(X, times) if odd_column(X) < 0 else RealColumns(X, times)
 
 
 def odd_column(X: Floats) -> int:
     """The first column with a value that is neither -1 nor 1, or -1."""
-    for j, column in enumerate(X.T):
-        if not np.all(np.abs(column) == 1):
-            return j
-    return -1
+    return next((j for j, column in enumerate(X.T) if not np.all(np.abs(column) == 1)), -1)
 
 
 class Columns(BaseEstimator):
     """The columns of X are the voters: any matrix of predictions can be boosted. Classifiers: for two classes.
 
-    A column says the second class where it is positive, the first where it is negative, nothing where it is missing;
-    its complement votes too. Columns of other numbers than +-1 are divided by their largest size before they compete,
-    and need a booster of real-valued voters. The search is exhaustive, by the edge.
+    A column votes for the second class where it is positive, for the first where it is negative, and not where it is
+    missing; its complement votes too. Columns of other numbers than +-1 are divided by their largest size before they
+    compete, and need a booster of real-valued voters. The search is exhaustive, by the edge.
 
     For `MedBoostRegressor` and `LocMedBoostRegressor` columns are predictions of the target, taken as they are: without
     complements or scaling. A prediction that is missing abstains.
@@ -200,7 +170,7 @@ class Columns(BaseEstimator):
             value = next(v for v in rows.X[:, odd].tolist() if abs(v) != 1)
             rows.refuse(
                 self,
-                f"it needs voters that say -1 or 1, and column {rows.names[odd]} holds {value!r}: "
+                f"it needs outputs of -1 or 1, and column {rows.names[odd]} holds {value!r}: "
                 "use RealAdaBoostClassifier or AdaBoostRClassifier",
             )
         return read_columns(rows.X, rows.times)
@@ -210,11 +180,9 @@ class Columns(BaseEstimator):
     def pack(self, voters: list[Any]) -> dict[str, NDArray[Any]]:
         """The voters as arrays; column -1 is the constant voter."""
         plain = [ColumnVoter(-1, v.sign, 1.0) if isinstance(v, Always) else v for v in voters]
-        return {
-            "voter.column": np.array([v.column for v in plain], dtype=np.int32),
-            "voter.sign": np.array([v.sign for v in plain], dtype=np.int32),
-            "voter.scale": np.array([v.scale for v in plain], dtype=np.float64),
-        }
+        columns = zip(*((v.column, v.sign, v.scale) for v in plain), strict=True) if plain else ((), (), ())
+        types = self.array_types.items()
+        return {name: np.array(each, dtype=kind) for (name, (kind, _)), each in zip(types, columns, strict=True)}
 
     array_types: ClassVar[dict[str, Any]] = {
         "voter.column": ("<i4", (None,)),

@@ -1,6 +1,6 @@
 """Confidence kappa(x) of a voter in LocMedBoost: constant, smooth bumps, or any function of the user's.
 
-Confidences are numbers from 0 to 1. That a leaf abstains is the tree's own affair: see regression_trees.py.
+Confidences are numbers from 0 to 1. Trees decide which of their leaves abstain: see regression_trees.py.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,6 @@ from electorate.data.bins import Bins
 
 Array = NDArray[np.float64]
 LEAST = 0.1  # of a bump, far from its centre: Theorem 5 wants a bound below
-CENTRES = 3
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Sure:
 class Bump:
     """least + (1 - least) exp(-((x - centre) / width)^2 / 2) of one column; `least` where it is missing.
 
-    Lipschitz with the constant (1 - least) / (width sqrt(e)), as Theorem 5 asks.
+    Lipschitz with the constant (1 - least) / (width sqrt(e)), as Theorem 5 requires.
     """
 
     column: int

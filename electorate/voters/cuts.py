@@ -1,6 +1,6 @@
-"""All tests of a node at once, as arrays: what lies to the left of every threshold, and in every single category.
+"""All thresholds of a node at once, as arrays: the weights to the left of each.
 
-For families that judge a test by more than its own node. The order of the arrays is the order in which ties are
+For families that score a split by more than its own node. The order of the arrays is the order in which ties are
 broken: column, cut, then missing values on the left before on the right.
 """
 
@@ -21,7 +21,7 @@ class Cuts:
 
     @classmethod
     def of(cls, bins: Bins) -> "Cuts":
-        """The same tests that `kernels.best_threshold` goes through."""
+        """The same thresholds that `kernels.best_threshold` goes through."""
         columns = np.flatnonzero(bins.ordered)
         n_bins, missing = bins.n_bins[columns, None], bins.has_missing[columns, None]
         cut = np.arange(n_bins.max(initial=0))
@@ -41,25 +41,9 @@ class Cuts:
         return int(self.columns[column]), int(cut), 1 - int(side)
 
 
-@dataclass(frozen=True)
-class Levels:
-    """Single categories, the missing one among them where training had some: [level] over all category columns."""
-
-    column: NDArray[np.int64]
-    bin: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, bins: Bins) -> "Levels":
-        column, level = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        for j in sorted(bins.categories):
-            here = np.arange(bins.n_bins[j])
-            level.append(np.append(here, bins.missing) if bins.has_missing[j] else here)
-            column.append(np.full(len(level[-1]), j))
-        return cls(np.concatenate(column), np.concatenate(level))
-
-    def left(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[label, level]: the weights of each category."""
-        return np.asarray(histogram[:, self.column, self.bin])
+def levels_of(bins: Bins, column: int) -> list[int]:
+    """The bins of a column of categories, the missing one among them where training had missing values."""
+    return [*range(bins.n_bins[column]), *([bins.missing] if bins.has_missing[column] else [])]
 
 
 def best_of(scores: NDArray[np.float64] | NDArray[np.int64], valid: NDArray[np.bool_], least: float) -> int:

@@ -23,6 +23,7 @@ from electorate.voters.pool import Candidates, Pool
 from electorate.voters.splits import Finder, Found, sides_of
 from electorate.voters.trees import ChosenStep, Search, Stumps, Voter
 from electorate.voters.union import Union
+from electorate.voters.wrapped import row_voter
 
 MOST_LEVELS = 10  # of a column of categories whose sets are all tried
 LABELS = np.array([[-1.0], [1.0]])  # the outputs for label 0 and for label 1
@@ -68,7 +69,7 @@ class EBBoostSearch:
         always = costs.constant()
         if isinstance(self.family, ByRows):
             sign = 1 if always.voter.said[0, 0] > 0 else -1  # type: ignore[index]
-            always = replace(always, voter=self.family._heard(Always(sign), search.engine))
+            always = replace(always, voter=row_voter(Always(sign), search.engine))
         return self._with_step(always, costs)
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
@@ -206,7 +207,7 @@ class _Costs:
         cost = self.of_shares(*both)
         place = int(np.argmin(cost))
         sign = -1 if self._better_turned(int(both[0][place]), int(both[1][place])) else 1
-        voter = family._heard(ColumnVoter(place, sign, 1.0), engine)
+        voter = row_voter(ColumnVoter(place, sign, 1.0), engine)
         leaf, _ = engine.hear(voter.fitted)
         return Ranked(float(cost[place]), voter, engine.leaf_sums(leaf, len(voter.leaves), grids[1]))
 

@@ -1,19 +1,19 @@
 """Finite sets of voters for MedBoost, searched exhaustively by the edge of eq. 1 of the LocMedBoost paper.
 
-`Pool`: the tests of a pool, with values on both sides from a fixed set. `Columns`: the columns of X are predictions.
+`Pool`: the splits of a pool, with values on both sides from a fixed set. `Columns`: the columns of X are predictions.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.messages import ROOT, Split
+from electorate.messages import ROOT
 from electorate.voters.pool import Pool, candidates
 from electorate.voters.splits import Finder
-from electorate.voters.trees import Search, Voter
+from electorate.voters.trees import Search, Voter, stump
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,7 +23,7 @@ ABSTAIN = -1
 
 
 class PoolOfValues:
-    """What a round of MedBoost asks of a `Pool`: each side of a test says one of `values`, or abstains."""
+    """A `Pool` for MedBoost: each side of a split predicts one of `values`, or abstains."""
 
     by_histograms: ClassVar[bool] = False
 
@@ -49,8 +49,7 @@ class PoolOfValues:
         left = tests.left(histogram)
         test, pair = best_pair(left, totals[:, None] - left, self.abstains, self.family.complements)
         found = tests.found(test, Finder(search.bins, search.counts), histogram)
-        split = Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
-        return Voter([split], [1, 2], NO_SUMS), self._outputs(pair)
+        return replace(stump(found), sums=NO_SUMS), self._outputs(pair)
 
     def _outputs(self, sides: list[int]) -> Array:
         """[side, (value, confidence)]."""
@@ -60,8 +59,8 @@ class PoolOfValues:
 def best_pair(left: Ints, right: Ints, abstains: bool, complements: bool) -> tuple[int, list[int]]:
     """Return the test with the largest sum, and the values of its sides. left, right: [value, test].
 
-    Without complements the left side says no larger value than the right one. A side that abstains earns 0; it comes
-    before all values on the left and after them on the right, so that it goes with any value of the other side.
+    Without complements the left side predicts no larger value than the right one. A side that abstains earns 0; it
+    comes before all values on the left and after them on the right, so that it goes with any value of the other side.
     """
     n_values, n_tests = left.shape
     nothing = np.zeros((1, n_tests), dtype=np.int64)
@@ -82,7 +81,7 @@ def best_pair(left: Ints, right: Ints, abstains: bool, complements: bool) -> tup
 
 @dataclass(frozen=True)
 class ColumnPredictor:
-    """Predicts what a column holds; it abstains where the column is missing."""
+    """Predicts the value of a column; abstains where it is missing."""
 
     column: int
     n_columns: int
@@ -97,7 +96,7 @@ class ColumnPredictor:
 
 
 class ColumnPredictions:
-    """What a round of MedBoost asks of `Columns`: each column is a voter."""
+    """`Columns` for MedBoost: each column is a voter."""
 
     by_histograms: ClassVar[bool] = False
 

@@ -21,7 +21,7 @@ from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import Always, Floats, RowSearch
 
 ROWS_AT_ONCE = 256
-HELD_BYTES = 2**30  # a table of all sections at all rows is held up to this size, and made anew every round beyond it
+HELD_BYTES = 2**30  # a table of all sections at all rows is stored up to this size, and computed every round beyond it
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,15 @@ class Kernel:
         out = np.empty((len(rows), others.shape[1]))
         product = kernels.squared_distances if self.name == "rbf" else kernels.inner_products
         product(np.ascontiguousarray(rows), np.ascontiguousarray(others), out)
-        return self._of(out)
+        if self.name == "rbf":
+            return np.asarray(np.exp(-self.gamma * out))
+        return out if self.name == "linear" else np.asarray((self.gamma * out + self.coef0) ** self.degree)
 
     def itself(self, rows: Floats) -> Floats:
         """k(x, x) of every row."""
         if self.name == "rbf":
             return np.ones(len(rows))
         return np.array([self.table(row[None], row[:, None])[0, 0] for row in np.ascontiguousarray(rows)])
-
-    def _of(self, product: Floats) -> Floats:
-        if self.name == "rbf":
-            return np.asarray(np.exp(-self.gamma * product))
-        if self.name == "linear":
-            return product
-        return np.asarray((self.gamma * product + self.coef0) ** self.degree)
 
 
 @dataclass(frozen=True)
@@ -64,8 +59,8 @@ class Section:
         refuse_missing(X)
         other = np.array(self.landmark)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):  # of values far beyond those of training
-            said = np.clip(self.kernel.table(X, other)[:, 0] * self.factor, -1.0, 1.0)
-        return np.where(np.isnan(said), 0.0, said)
+            outputs = np.clip(self.kernel.table(X, other)[:, 0] * self.factor, -1.0, 1.0)
+        return np.where(np.isnan(outputs), 0.0, outputs)
 
     def to_text(self, names: list[str]) -> str:
         at = ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, self.landmark, strict=True))
@@ -84,30 +79,26 @@ class _Sections:
             raise ValueError(f"the {kernel.name} kernel of a row with itself is not finite: scale the columns first")
         size = np.sqrt(own) * np.sqrt(largest)
         self.factor = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-        self.held: Floats | None = None
+        self.stored: list[tuple[slice, Floats]] | None = None
         if 8 * len(rows) * len(landmarks) <= HELD_BYTES:
-            self.held = np.empty((len(landmarks), len(rows)))
-            for part, said in self._blocks():
-                self.held[:, part] = said
+            table = np.empty((len(landmarks), len(rows)))
+            for part, outputs in self._blocks():
+                table[:, part] = outputs
+            self.stored = [(slice(None), table)]
 
     def _blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """Rows, and [landmark, row] of what is said of them."""
+        """Rows, and the outputs[landmark, row] for them."""
         others = np.ascontiguousarray(self.landmarks.T)
         for low in range(0, len(self.rows), ROWS_AT_ONCE):
-            said = self.kernel.table(self.rows[low : low + ROWS_AT_ONCE], others) * self.factor
-            yield slice(low, low + len(said)), np.ascontiguousarray(np.clip(said, -1.0, 1.0).T)
+            outputs = self.kernel.table(self.rows[low : low + ROWS_AT_ONCE], others) * self.factor
+            yield slice(low, low + len(outputs)), np.ascontiguousarray(np.clip(outputs, -1.0, 1.0).T)
 
     def edges(self, search: RowSearch) -> NDArray[np.int64]:
-        """Of all sections, in whole units: rounded row by row, so blocks do not show."""
-        if self.held is not None:
-            return search.correlate(self.held)
+        """Of all sections, in whole units: rounded row by row, so that blocks have no effect."""
         sums = np.zeros(len(self.landmarks), dtype=np.int64)
-        for part, said in self._blocks():
-            sums += search.correlate(said, part)
+        for part, outputs in self._blocks() if self.stored is None else self.stored:
+            sums += search.correlate(outputs, part)
         return sums
-
-    def voter(self, k: int, sign: int) -> Section:
-        return Section(self.kernel, tuple(self.landmarks[k].tolist()), sign * float(self.factor[k]))
 
 
 class KernelSections(BaseEstimator):
@@ -172,13 +163,14 @@ class KernelSections(BaseEstimator):
         sections = rows.once("sections", lambda: self._sections(rows))
         sums = sections.edges(rows)
         k = int(np.argmax(np.abs(sums)))
-        return sections.voter(k, -1 if sums[k] < 0 else 1)
+        factor = float(sections.factor[k]) * (-1 if sums[k] < 0 else 1)
+        return Section(sections.kernel, tuple(sections.landmarks[k].tolist()), factor)
 
     def _sections(self, rows: RowSearch) -> _Sections:
         if rows.wanted == "label":
             rows.refuse(
                 self,
-                "it needs voters that say -1 or 1, and sections of a kernel say any number between: "
+                "it needs outputs of -1 or 1, and sections of a kernel have any outputs between: "
                 "use RealAdaBoostClassifier or AdaBoostRClassifier",
             )
         refuse_missing(rows.X, rows.names)
@@ -218,8 +210,14 @@ class KernelSections(BaseEstimator):
             raise ValueError("the landmarks do not fit the table")
         if np.any(np.isinf(landmark)) or not np.all(np.isfinite(factor)):
             raise ValueError("a landmark or factor is not finite")
-        kernel = self._kernel(n_columns)
-        return [_unpacked(kernel, x, float(f)) for x, f in zip(landmark, factor, strict=True)]
+        missing, kernel = np.isnan(landmark), self._kernel(n_columns)
+        constant = missing.all(axis=1)
+        if np.any(np.abs(factor[constant]) != 1):
+            raise ValueError("the output of a constant voter is neither -1 nor 1")
+        if np.any(missing.any(axis=1) & ~constant):
+            raise ValueError("a landmark has missing values")
+        every = zip(constant.tolist(), landmark.tolist(), factor.tolist(), strict=True)
+        return [Always(int(f)) if always else Section(kernel, tuple(x), f) for always, x, f in every]
 
     def complexity(self, X: Any) -> float:
         """sqrt(Tr K) / (n B) for these rows: a bound on the empirical Rademacher complexity."""
@@ -236,22 +234,10 @@ class KernelSections(BaseEstimator):
         return complexity.published_kernel(n, float(n))
 
 
-def _unpacked(kernel: Kernel, landmark: Floats, factor: float) -> Always | Section:
-    missing = np.isnan(landmark)
-    if np.all(missing):
-        if abs(factor) != 1:
-            raise ValueError("a constant voter says neither -1 nor 1")
-        return Always(int(factor))
-    if np.any(missing):
-        raise ValueError("a landmark has missing values")
-    return Section(kernel, tuple(landmark.tolist()), factor)
-
-
 def refuse_missing(X: Floats, names: list[str] | None = None) -> None:
     missing = np.flatnonzero(np.isnan(X).any(axis=0))
     if len(missing):
         name = names[missing[0]] if names is not None else str(missing[0])
         raise ValueError(
-            f"Input X contains NaN: column {name} has missing values, which KernelSections cannot look at; "
-            "fill them first"
+            f"Input X contains NaN: column {name} has missing values, which KernelSections cannot use; fill them first"
         )

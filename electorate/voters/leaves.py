@@ -1,4 +1,4 @@
-"""What the leaves of a voter say, from the weight of each label in them.
+"""The outputs of a voter's leaves, from the weight of each label in them.
 
 Two labels: one output, positive for label 1. K > 2 labels: one output per label.
 """
@@ -14,7 +14,9 @@ def leaf_outputs(kind: str, sums: NDArray[np.int64], smoothing: float) -> NDArra
     share = sums / max(int(sums.sum()), 1) + smoothing
     if kind == "log_odds":
         return log_odds_outputs(share)
-    return gentle_outputs(share)
+    n_labels, total = share.shape[1], share.sum(axis=1, keepdims=True)  # "gentle": p(+) - p(-); for K > 2 p_k - 1/K
+    p = np.divide(share, total, out=np.full_like(share, 1 / n_labels), where=total > 0)
+    return p[:, 1:] - p[:, :1] if n_labels == 2 else p - 1 / n_labels
 
 
 def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -25,22 +27,11 @@ def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def log_odds_outputs(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Half the log-odds; for K > 2 SAMME.R's (K-1) (log p_k - mean log p). A leaf without weight says 0."""
+    """Half the log-odds; for K > 2 SAMME.R's (K-1) (log p_k - mean log p). 0 for a leaf without weight."""
     n_labels = share.shape[1]
-    empty = share.sum(axis=1) == 0
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.log(share)
-        outputs = 0.5 * (log[:, 1:] - log[:, :1]) if n_labels == 2 else (n_labels - 1) * _centred(log)
-    outputs[empty] = 0.0
+        centred = log - log.mean(axis=1, keepdims=True)
+        outputs = 0.5 * (log[:, 1:] - log[:, :1]) if n_labels == 2 else (n_labels - 1) * centred
+    outputs[share.sum(axis=1) == 0] = 0.0
     return np.asarray(outputs)
-
-
-def gentle_outputs(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """p(+) - p(-); for K > 2 p_k - 1/K."""
-    total = share.sum(axis=1, keepdims=True)
-    p = np.divide(share, total, out=np.full_like(share, 1 / share.shape[1]), where=total > 0)
-    return p[:, 1:] - p[:, :1] if share.shape[1] == 2 else p - 1 / share.shape[1]
-
-
-def _centred(log: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(log - log.mean(axis=1, keepdims=True))

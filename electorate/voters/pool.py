@@ -1,7 +1,7 @@
 """A pool: finitely many stumps, fixed before training: a few thresholds per column, and their complements.
 
-The family that QuadBoost's and LPBoost's experiments search: every voter says +1 on one side and -1 on the other. For
-MedBoost each side says one of a few values of the target.
+The family that QuadBoost's and LPBoost's experiments search: every voter is +1 on one side and -1 on the other. For
+MedBoost each side predicts one of a few values of the target.
 """
 
 import threading
@@ -12,17 +12,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from electorate.data.bins import Bins
 from electorate.data.targets import TARGET_BINS
-from electorate.messages import ROOT, Split
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import label_outputs
 from electorate.voters.splits import Finder, Found
-from electorate.voters.trees import Search, Voter, constant
+from electorate.voters.trees import BinFamily, Search, Voter, constant, stump
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,7 @@ class Candidates:
         column, cut = int(self.column[number]), int(self.cut[number])
         if cut >= 0:
             return finder.threshold(histogram, column, cut, int(self.missing_left[number]))
-        on_left = np.zeros(finder.bins.width, dtype=np.bool_)
-        on_left[self.bin[number]] = True
-        return finder.members(histogram, column, on_left)
+        return finder.members(histogram, column, np.arange(finder.bins.width) == self.bin[number])
 
     def left(self, histogram: NDArray[np.int64]) -> NDArray[np.int64]:
         """[label, test]: the weights on the left."""
@@ -63,17 +59,15 @@ _LATEST = threading.local()
 
 def candidates(bins: Bins, counts: NDArray[np.int64], per_feature: int) -> Candidates:
     """`Candidates.of`, made once for all rounds of a fit, which share the array of counts."""
-    known = getattr(_LATEST, "found", None)
-    if known is not None and known[0]() is counts and known[1] == per_feature:
-        found: Candidates = known[2]
-        return found
-    found = Candidates.of(bins, counts, per_feature)
-    _LATEST.found = (weakref.ref(counts), per_feature, found)
+    cached = getattr(_LATEST, "found", None)
+    if cached is None or cached[0]() is not counts or cached[1] != per_feature:
+        cached = _LATEST.found = (weakref.ref(counts), per_feature, Candidates.of(bins, counts, per_feature))
+    found: Candidates = cached[2]
     return found
 
 
-class Pool(BaseEstimator):
-    """A finite pool of stumps that say +1 and -1, fixed by the bins before training.
+class Pool(BinFamily):
+    """A finite pool of stumps with outputs +1 and -1, fixed by the bins before training.
 
     Parameters
     ----------
@@ -81,16 +75,16 @@ class Pool(BaseEstimator):
         The most thresholds of a column: those that part its rows most evenly. Of a column of categories, the heaviest
         ones, each against the rest. A column with missing values has one more test: missing or not.
     complements : bool, default=True
-        Whether the pool also holds the complement of every voter. Without, a voter says the second label above its
+        Whether the pool also holds the complement of every voter. Without, a voter predicts the second label above its
         threshold (or outside its category) and the first one below; in MedBoost, no smaller value above than below.
     n_values : int, default=10
-        In MedBoost and LocMedBoost: how many values a side may say. They are the middles of as many bins of the
-        targets, equally heavy; all targets, if there are no more distinct ones. Both sides may say the same value.
+        In MedBoost and LocMedBoost: how many values a side may predict. They are the middles of as many bins of the
+        targets, equally heavy; all targets, if there are no more distinct ones. Both sides may predict the same value.
 
     Notes
     -----
-    Missing values are with the heavier side of a threshold. Voters say +-1 whatever the booster: real AdaBoost and
-    AdaBoost_R on a pool are discrete AdaBoost. For more than two labels each side says one label, never both the same.
+    Missing values are with the heavier side of a threshold. Outputs are +-1 whatever the booster: real AdaBoost and
+    AdaBoost_R on a pool are discrete AdaBoost. For more than two labels each side has one label, never both the same.
 
     Examples
     --------
@@ -99,7 +93,6 @@ class Pool(BaseEstimator):
     Pool(per_feature=5)
     """
 
-    fitted_elsewhere: ClassVar[bool] = False
     exhaustive: ClassVar[bool] = True
     says_log_odds: ClassVar[bool] = False
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -120,23 +113,12 @@ class Pool(BaseEstimator):
             return constant(search)
         left = tests.left(histogram)
         right = search.sums.totals[:, None] - left
-        scores, pairs = self._scores(left, right)
-        number, pair = divmod(int(np.argmax(scores)), len(pairs))
-        found = tests.found(number, Finder(search.bins, search.counts), histogram)
-        split = Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
-        said = label_outputs(np.eye(len(left), dtype=np.int64)[list(pairs[pair])])
-        return Voter([split], [1, 2], found.sums, said=said)
-
-    def _scores(
-        self, left: NDArray[np.int64], right: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
-        """[test, pair of labels said on the left and on the right]: the weight that is right."""
         labels = range(len(left))
         pairs = [(a, b) for a in labels for b in labels if a < b or (self.complements and a > b)]
-        return np.stack([left[a] + right[b] for a, b in pairs], axis=1), pairs
-
-    def constant(self, search: Search) -> Voter:
-        return constant(search)
+        scores = np.stack([left[a] + right[b] for a, b in pairs], axis=1)  # [test, labels left and right]
+        number, pair = divmod(int(np.argmax(scores)), len(pairs))
+        found = tests.found(number, Finder(search.bins, search.counts), histogram)
+        return stump(found, label_outputs(np.eye(len(left), dtype=np.int64)[list(pairs[pair])]))
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
         return label_outputs(voter.sums) if voter.said is None else voter.said
@@ -151,7 +133,7 @@ class Pool(BaseEstimator):
 
 
 def _thresholds(bins: Bins, counts: NDArray[np.int64], per_feature: int) -> list[NDArray[np.int64]]:
-    """Missing values go with the heavier side, as where training saw none: that is no choice of the search."""
+    """Missing values go with the heavier side, as where training had none: the search does not choose."""
     columns = np.flatnonzero(bins.ordered & (bins.n_bins > 1))
     seen = np.cumsum(counts[columns, :-1], axis=1)
     few = bins.n_bins[columns, None] - 1 <= per_feature
@@ -166,13 +148,10 @@ def _thresholds(bins: Bins, counts: NDArray[np.int64], per_feature: int) -> list
 
 
 def _levels(bins: Bins, counts: NDArray[np.int64], per_feature: int) -> list[NDArray[np.int64]]:
-    column, level = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for j in bins.categories:
-        heaviest = np.argsort(-counts[j, : bins.n_bins[j]], kind="stable")[:per_feature]
-        column.append(np.full(len(heaviest), j))
-        level.append(heaviest)
-    columns = np.concatenate(column)
-    return [columns, np.full(len(columns), -1), np.concatenate(level), np.zeros_like(columns)]
+    heaviest = {j: np.argsort(-counts[j, : bins.n_bins[j]], kind="stable")[:per_feature] for j in bins.categories}
+    columns = np.repeat(np.array(list(heaviest), dtype=np.int64), [len(levels) for levels in heaviest.values()])
+    levels = np.concatenate([np.empty(0, dtype=np.int64), *heaviest.values()])
+    return [columns, np.full(len(columns), -1), levels, np.zeros_like(columns)]
 
 
 def _missing(bins: Bins) -> list[NDArray[np.int64]]:

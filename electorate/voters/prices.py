@@ -1,6 +1,6 @@
-"""What DeepBoost asks for a voter: Lambda = lam r + beta (eq. 3), with r the complexity of the family it is from.
+"""The price of a voter in DeepBoost: Lambda = lam r + beta (eq. 3), with r the complexity of the family it is from.
 
-For trees r depends on the number of their questions (eq. 9); for other families it is the family's.
+For trees r depends on the number of their splits (eq. 9); for other families it is the family's.
 """
 
 from dataclasses import dataclass
@@ -27,23 +27,24 @@ class Prices:
     kind: str = "published"
 
     def of(self, family: Any, splits: int) -> float:
-        """Of a voter of a family that asks so many questions."""
+        """Of a voter of a family with so many splits."""
         return self.beta if self.lam == 0 else self.lam * self.complexity(family, splits) + self.beta
 
     def complexity(self, family: Any, splits: int) -> float:
         n = max(self.n, 2.0)
-        if not hasattr(family, "published" if self.kind == "published" else "log_count"):
+        published = self.kind == "published"
+        if not hasattr(family, "published" if published else "log_count"):
             raise ValueError(
-                f"{type(family).__name__} does not tell how complex it is: give it published(n, d) and "
+                f"{type(family).__name__} has no complexity: give it published(n, d) and "
                 "log_count(n, shape), or set lam=0"
             )
+        if isinstance(family, Trees) and published:
+            return complexity.published_trees(n, self.d, splits)
         if isinstance(family, Trees):
-            if self.kind == "published":
-                return complexity.published_trees(n, self.d, splits)
             return complexity.massart(n, complexity.log_trees(n, self.shape, splits))
         if isinstance(family, PairedStumps) and self.d < 2:  # then its voters are stumps
             return complexity.published_stumps(n, self.d)
-        if self.kind == "published":
+        if published:
             return float(family.published(n, self.d))
         return complexity.massart(n, family.log_count(n, self.shape))
 

@@ -1,4 +1,4 @@
-"""Questions: the best test of one node, from its exact sums: a threshold, or a set of categories.
+"""The best split of one node, from its exact sums: a threshold, or a set of categories.
 
 Ties: the larger score, then the first column (ordered ones before categories), the first cut, missing on the left.
 """
@@ -15,43 +15,93 @@ from electorate.data.bins import Bins
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
 MOST_ROWS = 2**62
 ANY_ROWS = np.zeros((0, 0), dtype=np.int64)
+Ints = NDArray[np.int64]
 
 
 @dataclass
 class Found:
-    """A test of one node, and the weight of each label on its two sides."""
+    """A split of one node, and the weight of each label on its two sides."""
 
     column: int
     cut: int  # -1: by category
     on_left: NDArray[np.bool_]  # by bin
-    sums: NDArray[np.int64]  # [side, label]
-    gains: bool = True  # False: chosen among tests that gain nothing by themselves
+    sums: Ints  # [side, label]
+    gains: bool = True  # False: chosen among splits that gain nothing by themselves
 
 
 @dataclass
-class Tests:
-    """Makes tests over the bins of a table. counts[column, bin]: sample weights."""
+class SplitFinder:
+    """Finds the best split of a node. counts[column, bin]: sample weights; min_rows: the fewest rows on a side.
+
+    A subclass has `value(totals)`, the criterion of a leaf, and `score_threshold`, the best threshold by it.
+    """
 
     bins: Bins
-    counts: NDArray[np.int64]
+    counts: Ints
+    min_rows: int = 1
 
-    def threshold(self, histogram: NDArray[np.int64], column: int, cut: int, missing_left: int) -> Found:
-        """The test x <= cut. Where training saw no missing value, the heavier side takes those that come later."""
+    def threshold(self, histogram: Ints, column: int, cut: int, missing_left: int) -> Found:
+        """The split x <= cut. Where training had no missing values, those that come later go to the heavier side."""
         on_left = np.empty(self.bins.width, dtype=np.bool_)
         sides = np.empty((2, len(histogram)), dtype=np.int64)
         side = missing_left if self.bins.has_missing[column] else -1
         kernels.send_left(histogram, self.counts[column], column, cut, side, on_left, sides)
         return Found(column, cut, on_left, sides)
 
-    def members(self, histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> Found:
-        """A set of categories. Where training saw no missing value, the heavier side takes those that come later."""
+    def members(self, histogram: Ints, column: int, on_left: NDArray[np.bool_]) -> Found:
+        """A set of categories. Where training had no missing values, those that come later go to the heavier side."""
         if not self.bins.has_missing[column]:
             seen = self.counts[column]
             on_left[self.bins.missing] = seen[on_left].sum() >= seen[~on_left].sum()
         return Found(column, -1, on_left, sides_of(histogram, column, on_left))
 
+    def best(self, histogram: Ints, totals: Ints, rows: Ints = ANY_ROWS) -> Found | None:
+        """The best split for sums[label, column, bin], or None if none is better than no split."""
+        bins, found = self.bins, np.zeros(3, dtype=np.int64)
+        most = self.value(totals)
+        most += abs(most) * 1e-12  # rounding alone is no gain
+        best = None
+        layout = (bins.n_bins, bins.has_missing, bins.ordered)
+        score = self.score_threshold(histogram, totals, *layout, rows, self.min_rows, found)
+        if score > most:
+            best, most = self.threshold(histogram, *found.tolist()), score
+        for column in sorted(bins.categories):
+            on_left = np.zeros(bins.width, dtype=np.bool_)
+            for category in self.order(histogram[:, column])[:-1].tolist():
+                on_left[category] = True
+                left = histogram[:, column, on_left].sum(axis=1)
+                score = self.value(left) + self.value(totals - left)
+                if score > most and enough(rows, column, on_left, self.min_rows):
+                    best, most = self.members(histogram, column, on_left.copy()), score
+        return best
 
-def sides_of(histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def value(self, totals: Ints) -> float:
+        """The criterion of a leaf, larger is better."""
+        raise NotImplementedError
+
+    def score_threshold(self, histogram: Ints, totals: Ints, *limits: Any) -> float:
+        """Write the best threshold into the last of `limits`, and return its criterion; as the kernels do."""
+        raise NotImplementedError
+
+    def order(self, sums: Ints) -> Ints:
+        """The categories with weight, by the mean of their targets; sums[label, bin]."""
+        raise NotImplementedError
+
+    def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
+        """The best split of each node by a finer criterion, or None where no split separates anything."""
+        return [None] * len(nodes)
+
+    def final(self, nodes: Any, engine: Any) -> list[bool]:
+        """Whether each node stays a leaf without a search: nothing can gain, or it is not balanced."""
+        raise NotImplementedError
+
+    def by_squares(self, node: Any, sums: Ints) -> Found | None:
+        """The split of a node with the least squared error; sums[weight or target, column, bin]."""
+        found = SquaresFinder(self.bins, self.counts, self.min_rows).best(sums, sums[:, 0].sum(axis=1), node.rows)
+        return None if found is None else replace(found, sums=sides_of(node.histogram, found.column, found.on_left))
+
+
+def sides_of(histogram: Ints, column: int, on_left: NDArray[np.bool_]) -> Ints:
     """[side, label]."""
     here = histogram[:, column]
     left = here[:, on_left].sum(axis=1)
@@ -59,17 +109,13 @@ def sides_of(histogram: NDArray[np.int64], column: int, on_left: NDArray[np.bool
 
 
 @dataclass
-class Finder(Tests):
-    """Finds tests by the labels. min_rows: on each side."""
+class Finder(SplitFinder):
+    """Finds splits by the labels."""
 
     criterion: str = "edge"
-    min_rows: int = 1
     signed: bool = False  # sums may be negative: those of residuals
 
-    def best(
-        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
-    ) -> Found | None:
-        """The best test for sums[label, column, bin], or None if none is better than no test at all."""
+    def best(self, histogram: Ints, totals: Ints, rows: Ints = ANY_ROWS) -> Found | None:
         if self.signed:
             return self._most_right(histogram, *lifted(histogram), rows)
         if np.count_nonzero(totals) < 2:
@@ -79,88 +125,62 @@ class Finder(Tests):
         return self._purest(histogram, totals, rows, self.criterion)
 
     def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
-        """The best tests by a finer criterion than the edge: Gini, or squares of residuals; None if nothing gains."""
+        """By Gini where the criterion is the edge; residuals by squares."""
         if not nodes or not (self.signed or self.criterion == "edge"):
             return [None] * len(nodes)
         if not self.signed:
             return [self._purest(node.histogram, node.totals, node.rows, "gini") for node in nodes]
-        rows = engine.count_rows([node.number for node in nodes])
-        return [self._by_squares(node, mine) for node, mine in zip(nodes, rows, strict=True)]
+        every = engine.count_rows([node.number for node in nodes])
+        sums = [
+            np.stack([rows[: node.histogram.shape[1]], node.histogram[1] - node.histogram[0]])
+            for node, rows in zip(nodes, every, strict=True)
+        ]
+        return [self.by_squares(node, mine) for node, mine in zip(nodes, sums, strict=True)]
 
-    def _by_squares(self, node: Any, rows: NDArray[np.int64]) -> Found | None:
-        sums = np.stack([rows[: node.histogram.shape[1]], node.histogram[1] - node.histogram[0]])
-        found = SquaresFinder(self.bins, self.counts, self.min_rows).best(sums, sums[:, 0].sum(axis=1), node.rows)
-        return None if found is None else replace(found, sums=sides_of(node.histogram, found.column, found.on_left))
-
-    def value(self, totals: NDArray[np.int64]) -> float:
-        """The criterion of a leaf, larger is better."""
+    def value(self, totals: Ints) -> float:
         if self.signed or self.criterion == "edge":
             return float(totals.max())
         return float(kernels.purity(CRITERIA[self.criterion], np.zeros_like(totals), totals))
 
     def final(self, nodes: Any, engine: Any) -> list[bool]:
-        """Whether a node has one label only; of residuals, whether bins have both signs, which no balanced node has."""
-        if self.signed:
-            return [not node.tied and _both_signs(node.histogram[1] - node.histogram[0]) for node in nodes]
-        return [int(np.count_nonzero(node.totals)) < 2 for node in nodes]
+        """Whether a node has one label only; of residuals, whether bins have both signs, as in no balanced node."""
+        if not self.signed:
+            return [int(np.count_nonzero(node.totals)) < 2 for node in nodes]
+        apart = [node.histogram[1] - node.histogram[0] for node in nodes]
+        return [not node.tied and bool(each.min() < 0 < each.max()) for node, each in zip(nodes, apart, strict=True)]
 
-    def _most_right(
-        self,
-        histogram: NDArray[np.int64],
-        looked_at: NDArray[np.int64],
-        totals: NDArray[np.int64],
-        rows: NDArray[np.int64],
-    ) -> Found | None:
+    def _most_right(self, histogram: Ints, positive: Ints, totals: Ints, rows: Ints) -> Found | None:
         bins, found = self.bins, np.zeros(3, dtype=np.int64)
         layout = (bins.n_bins, bins.has_missing, bins.ordered)
-        most = max(totals.tolist())
-        best = None
-        weight = kernels.best_threshold(looked_at, totals, *layout, rows, self.min_rows, found)
+        most, best = max(totals.tolist()), None
+        weight = kernels.best_threshold(positive, totals, *layout, rows, self.min_rows, found)
         if weight > most:
-            best, most = self._threshold(histogram, found), weight
-        if bins.categories:
-            weight = kernels.best_subset(looked_at, *layout, rows, self.min_rows, found)
-            if weight > most:
-                column, left, right = (int(value) for value in found)
-                best = self.members(histogram, column, histogram[left, column] > histogram[right, column])
+            best, most = self.threshold(histogram, *found.tolist()), weight
+        if bins.categories and kernels.best_subset(positive, *layout, rows, self.min_rows, found) > most:
+            column, left, right = found.tolist()
+            best = self.members(histogram, column, histogram[left, column] > histogram[right, column])
         return best
 
-    def _purest(
-        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64], criterion: str
-    ) -> Found | None:
-        bins, found = self.bins, np.zeros(3, dtype=np.int64)
-        number = CRITERIA[criterion]
-        most = kernels.purity(number, np.zeros_like(totals), totals)
+    def _purest(self, histogram: Ints, totals: Ints, rows: Ints, criterion: str) -> Found | None:
+        bins, found, number = self.bins, np.zeros(3, dtype=np.int64), CRITERIA[criterion]
+        most, best = kernels.purity(number, np.zeros_like(totals), totals), None
         most += abs(most) * 1e-12  # rounding alone is no gain
-        best = None
-        score = kernels.purest_threshold(
-            histogram, totals, bins.n_bins, bins.has_missing, bins.ordered, rows, self.min_rows, number, found
-        )
+        layout, limit = (bins.n_bins, bins.has_missing, bins.ordered), (rows, self.min_rows, number, found)
+        score = kernels.purest_threshold(histogram, totals, *layout, *limit)
         if score > most:
-            best, most = self._threshold(histogram, found), score
+            best, most = self.threshold(histogram, *found.tolist()), score
         if bins.categories:
             on_left = np.zeros(bins.width, dtype=np.bool_)
-            score = kernels.purest_subset(
-                histogram, totals, bins.n_bins, bins.ordered, rows, self.min_rows, number, found, on_left
-            )
-            if score > most:
+            if kernels.purest_subset(histogram, totals, bins.n_bins, bins.ordered, *limit, on_left) > most:
                 best = self.members(histogram, int(found[0]), on_left)
         return best
 
-    def _threshold(self, histogram: NDArray[np.int64], found: NDArray[np.int64]) -> Found:
-        column, cut, missing_left = found.tolist()
-        return self.threshold(histogram, column, cut, missing_left)
 
+def lifted(histogram: Ints) -> tuple[Ints, Ints]:
+    """Sums that are not negative, and their totals, by which all splits compare as before.
 
-def _both_signs(numbers: NDArray[np.int64]) -> bool:
-    return bool(numbers.min() < 0 < numbers.max())
-
-
-def lifted(histogram: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sums that are not negative, and their totals, by which every test compares with every other as before.
-
-    What is added to a bin is the same for all labels, and the same in all for every column: whatever a voter says of a
-    bin, it is right on that much more.
+    What is added to a bin is the same for all labels, and the same in total for every column: whatever a voter predicts
+    for a bin, it is right on that much more.
     """
     more = -np.minimum(histogram.min(axis=0), 0)
     every = more.sum(axis=1)
@@ -169,65 +189,30 @@ def lifted(histogram: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     return up, up[:, 0].sum(axis=1)
 
 
-@dataclass
-class SquaresFinder(Tests):
-    """Finds the test with the least squared error, from sums[weight or target, column, bin]."""
+class SquaresFinder(SplitFinder):
+    """Finds the split with the least squared error, from sums[weight or target, column, bin]."""
 
-    min_rows: int = 1
+    def score_threshold(self, histogram: Ints, totals: Ints, *limits: Any) -> float:
+        return float(kernels.best_mean_threshold(histogram, totals, *limits))
 
-    def best(
-        self, histogram: NDArray[np.int64], totals: NDArray[np.int64], rows: NDArray[np.int64] = ANY_ROWS
-    ) -> Found | None:
-        bins = self.bins
-        most = self.value(totals)
-        most += abs(most) * 1e-12  # rounding alone is no gain
-        best = None
-        found = np.zeros(3, dtype=np.int64)
-        layout = (bins.n_bins, bins.has_missing, bins.ordered)
-        score = kernels.best_mean_threshold(histogram, totals, *layout, rows, self.min_rows, found)
-        if score > most:
-            best, most = self.threshold(histogram, *found.tolist()), score
-        for column in sorted(bins.categories):
-            order = in_order(histogram[:1, column], histogram[1, column])
-            for on_left in prefixes(order, bins.width):
-                left = histogram[:, column, on_left].sum(axis=1)
-                score = self.value(left) + self.value(totals - left)
-                if score > most and enough(rows, column, on_left, self.min_rows):
-                    best, most = self.members(histogram, column, on_left), score
-        return best
+    def order(self, sums: Ints) -> Ints:
+        return by_mean(sums[0], sums[1])
 
-    def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
-        """There is no finer criterion."""
-        return [None] * len(nodes)
-
-    def value(self, totals: NDArray[np.int64]) -> float:
+    def value(self, totals: Ints) -> float:
         """The part of the squares that a leaf explains by its mean."""
         weight, target = float(totals[0]), float(totals[1])
         return target * target / weight if weight > 0 else 0.0
 
     def final(self, nodes: Any, engine: Any) -> list[bool]:
         """Whether all targets of a node are the same."""
-        if not nodes:
-            return []
-        spans = engine.share_spans([node.number for node in nodes])
+        spans = engine.share_spans([node.number for node in nodes]) if nodes else []
         return [bool(low >= high) for low, high in spans]
 
 
-def in_order(weights: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
+def by_mean(weights: Ints, targets: Ints) -> Ints:
     """The categories that weigh something, by the mean of their targets; of equals the first."""
-    weight = weights.sum(axis=0)
-    present = np.flatnonzero(weight > 0)
-    return present[np.argsort(targets[present] / weight[present], kind="stable")]
-
-
-def prefixes(order: NDArray[np.int64], width: int) -> list[NDArray[np.bool_]]:
-    """The sets of the first categories of an order, as masks of bins."""
-    masks = []
-    on_left = np.zeros(width, dtype=np.bool_)
-    for category in order[:-1].tolist():
-        on_left[category] = True
-        masks.append(on_left.copy())
-    return masks
+    present = np.flatnonzero(weights > 0)
+    return present[np.argsort(targets[present] / weights[present], kind="stable")]
 
 
 def least_rows(wanted: int) -> int:
@@ -235,9 +220,9 @@ def least_rows(wanted: int) -> int:
     return min(int(wanted), MOST_ROWS)
 
 
-def enough(rows: NDArray[np.int64], column: int, on_left: NDArray[np.bool_], min_rows: int) -> bool:
+def enough(rows: Ints, column: int, on_left: NDArray[np.bool_], min_rows: int) -> bool:
     """Whether both sides have min_rows rows."""
     if not len(rows):
         return True
-    held = rows[column, on_left].sum()
-    return bool(min(held, rows[column].sum() - held) >= min_rows)
+    left = rows[column, on_left].sum()
+    return bool(min(left, rows[column].sum() - left) >= min_rows)

@@ -1,6 +1,6 @@
 """Trees, and stumps, their smallest case: grown from exact sums, all open nodes of a level in one exchange.
 
-The driver finds the question of every open node from its histogram; the shards part their rows and return the
+The driver finds the split of every open node from its histogram; the shards part their rows and return the
 histograms of the left children; the right ones are what is left of the parents'.
 """
 
@@ -21,7 +21,7 @@ from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import leaf_outputs
 from electorate.voters.lookahead import Stuck, ties
-from electorate.voters.splits import ANY_ROWS, Finder, Found, least_rows
+from electorate.voters.splits import ANY_ROWS, Finder, Found, SplitFinder, least_rows
 
 MANY_LEVELS = 2**31
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
@@ -100,18 +100,18 @@ class Limits:
 
 
 @dataclass
-class _Open:
+class OpenNode:
     """A node that may still be split."""
 
     number: int
     depth: int
     histogram: NDArray[np.int64]
-    tied: bool = False  # below a test that gains nothing by itself
+    tied: bool = False  # below a split that gains nothing by itself
 
 
 @dataclass
 class Grown:
-    """A growing tree: its questions in the order they were added, and the label weights of the nodes without one."""
+    """A growing tree: its splits in the order they were added, and the label weights of the nodes without one."""
 
     leaves: dict[int, NDArray[np.int64]]
     splits: list[Split] = field(default_factory=list)
@@ -126,67 +126,55 @@ class Grown:
         self.leaves[left], self.leaves[left + 1] = found.sums
         return split
 
-    def voter(self) -> Voter:
-        return Voter(self.splits, list(self.leaves), np.array(list(self.leaves.values())))
-
-    def pruned(self, root: NDArray[np.int64]) -> "Grown":
-        """The tree without the questions that gain nothing and have none below them that does. root: its sums."""
-        if all(found.gains for found in self.found):
-            return self
+    def voter(self, root: NDArray[np.int64]) -> Voter:
+        """The tree without the splits that gain nothing and have none below them that does. root: its sums."""
         paid: set[int] = set()
         for split, found in zip(reversed(self.splits), reversed(self.found), strict=True):
             if found.gains or split.left in paid or split.right in paid:
                 paid.add(split.node)
-        kept, number = Grown({ROOT: root}), {ROOT: ROOT}
-        for split, found in zip(self.splits, self.found, strict=True):
-            if split.node in paid:
-                asked = kept.add(number[split.node], found)
-                number[split.left], number[split.right] = asked.left, asked.right
-        return kept
+        pruned, number = self, {ROOT: ROOT}
+        if len(paid) < len(self.splits):
+            pruned = Grown({ROOT: root})
+            for split, found in zip(self.splits, self.found, strict=True):
+                if split.node in paid:
+                    added = pruned.add(number[split.node], found)
+                    number[split.left], number[split.right] = added.left, added.right
+        return Voter(list(pruned.splits), list(pruned.leaves), np.array(list(pruned.leaves.values())))
 
 
-def grow(search: Search, criterion: str, limits: Limits) -> Voter:
-    """A tree whose tests are chosen by this criterion."""
-    finder = Finder(search.bins, search.counts, criterion, limits.min_samples_leaf, search.signed)
-    return grow_by(finder, search, limits)
-
-
-def grow_by(finder: Any, search: Search, limits: Limits) -> Voter:
-    """A tree, level by level; the order in which nodes are split does not change it.
-
-    finder.best(histogram, totals, rows): the best test of a node, or None.
-    """
+def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
+    """A tree, level by level; the order in which nodes are split does not change it."""
     grown = Grown({ROOT: search.sums.totals})
-    waiting = [_Open(ROOT, 0, search.sums.histogram)]
+    waiting = [OpenNode(ROOT, 0, search.sums.histogram)]
     at_once = max(1, BYTES_AT_ONCE // max(1, search.sums.histogram.nbytes))
     while waiting:
         batch, waiting = waiting[:at_once], waiting[at_once:]
-        children = _split(batch, search, finder, limits, grown)
-        waiting = children + waiting  # depth first by parts: what waits stays small
-    return grown.pruned(search.sums.totals).voter()
+        waiting = _split(batch, search, finder, limits, grown) + waiting  # depth first by parts: what waits stays small
+    return grown.voter(search.sums.totals)
 
 
-def _split(batch: list[_Open], search: Search, finder: Any, limits: Limits, grown: Grown) -> list[_Open]:
-    """Split what can be split; the children that are still open, with their histograms."""
-    to_ask: list[tuple[_Open, Split]] = []
-    for node, found in zip(batch, _tests(batch, search, finder, limits, grown), strict=True):
-        if found is None:
-            continue
-        node.tied |= not found.gains
-        split = grown.add(node.number, found)
-        if limits.levels(node.depth) > 1 and (_mixed(found.sums[0]) or _mixed(found.sums[1])):
-            to_ask.append((node, split))
-    if not to_ask:
+def _split(batch: list[OpenNode], search: Search, finder: SplitFinder, limits: Limits, grown: Grown) -> list[OpenNode]:
+    """Split what can be split; returns the children that are still open, with their histograms."""
+    sent: list[tuple[OpenNode, Split]] = []
+    for node, found in zip(batch, _best_splits(batch, search, finder, limits, grown), strict=True):
+        if found is not None:
+            node.tied |= not found.gains
+            split = grown.add(node.number, found)
+            if limits.levels(node.depth) > 1 and (mixed(found.sums[0]) or mixed(found.sums[1])):
+                sent.append((node, split))
+    if not sent:
         return []
     children = []
-    for (node, split), (left, right) in zip(to_ask, _both_sides(to_ask, search.engine), strict=True):
-        children.append(_Open(split.left, node.depth + 1, left, node.tied))
-        children.append(_Open(split.right, node.depth + 1, right, node.tied))
-    return [child for child in children if _mixed(grown.leaves[child.number])]
+    for (node, split), sides in zip(sent, _both_sides(sent, search.engine), strict=True):
+        for number, histogram in zip((split.left, split.right), sides, strict=True):
+            children.append(OpenNode(number, node.depth + 1, histogram, node.tied))
+    return [child for child in children if mixed(grown.leaves[child.number])]
 
 
-def _tests(batch: list[_Open], search: Search, finder: Any, limits: Limits, grown: Grown) -> list[Found | None]:
-    """The test of every node, or None. One that gains nothing is taken only where the tree may grow below it."""
+def _best_splits(
+    batch: list[OpenNode], search: Search, finder: SplitFinder, limits: Limits, grown: Grown
+) -> list[Found | None]:
+    """The split of every node, or None. One that gains nothing is taken only where the tree may grow below it."""
     rows = search.engine.count_rows([node.number for node in batch]) if limits.count_rows else None
     found: list[Found | None] = [None] * len(batch)
     stuck: dict[int, Stuck] = {}
@@ -197,33 +185,58 @@ def _tests(batch: list[_Open], search: Search, finder: Any, limits: Limits, grow
         found[place] = finder.best(node.histogram, totals, here)
         if found[place] is None and limits.levels(node.depth) > 1:
             stuck[place] = Stuck(node.number, node.histogram, totals, here, limits.levels(node.depth), node.tied)
-    for place, test in zip(stuck, ties(finder, search.engine, list(stuck.values())), strict=True):
-        found[place] = test
+    for place, tie in zip(stuck, ties(finder, search.engine, list(stuck.values())), strict=True):
+        found[place] = tie
     return found
 
 
-def _both_sides(to_ask: list[tuple[_Open, Split]], engine: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The histograms of the children; an engine of large ones gives both itself, and overwrites those of the nodes."""
-    splits = [split for _, split in to_ask]
+def _both_sides(sent: list[tuple[OpenNode, Split]], engine: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The histograms of the children; an engine with large ones returns both, and overwrites those of the nodes."""
+    splits = [split for _, split in sent]
     if hasattr(engine, "both_sides"):
         return list(engine.both_sides(splits))
     sides = []
-    for (node, _), left in zip(to_ask, engine.split(splits), strict=True):
-        room = None if node.number == ROOT else node.histogram  # the root's are not ours
-        sides.append((left, np.subtract(node.histogram, left, out=room)))
+    for (node, _), left in zip(sent, engine.split(splits), strict=True):
+        buffer = None if node.number == ROOT else node.histogram  # the root's histogram is not ours
+        sides.append((left, np.subtract(node.histogram, left, out=buffer)))
     return sides
 
 
-def constant(search: Search) -> Voter:
-    """A tree without questions."""
-    return Voter([], [ROOT], search.sums.totals[None])
-
-
-def _mixed(weights: NDArray[np.int64]) -> bool:
+def mixed(weights: NDArray[np.int64]) -> bool:
+    """Whether more than one label weighs something."""
     return int(np.count_nonzero(weights)) > 1
 
 
-class Stumps(BaseEstimator):
+def constant(search: Search) -> Voter:
+    """A tree without splits."""
+    return Voter([], [ROOT], search.sums.totals[None])
+
+
+def stump(found: Found, said: NDArray[np.float64] | None = None) -> Voter:
+    """A tree with one split."""
+    return Voter([Split(ROOT, 1, 2, found.column, found.cut, found.on_left)], [1, 2], found.sums, said=said)
+
+
+class BinFamily(BaseEstimator):
+    """What families over bins share: the constant voter, and outputs by the weights in the leaves."""
+
+    fitted_elsewhere: ClassVar[bool] = False
+    leaves: Any = "auto"
+    smoothing: Any = "auto"
+
+    def constant(self, search: Search) -> Voter:
+        return constant(search)
+
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
+        """[leaf, output]. wanted: the kind of outputs that the booster is made for."""
+        return self._leaf_outputs(voter.sums, n_rows, wanted)
+
+    def _leaf_outputs(self, sums: NDArray[np.int64], n_rows: int, wanted: str) -> NDArray[np.float64]:
+        smoothing = 1.0 / n_rows if self.smoothing == "auto" else float(self.smoothing)
+        return leaf_outputs(wanted if self.leaves == "auto" else self.leaves, sums, smoothing)
+
+
+class Stumps(BinFamily):
     """The family of all stumps: one test of one column, each side votes for a label.
 
     A stump tests whether a column is at most a threshold, or whether it is in a set of categories; missing
@@ -238,20 +251,11 @@ class Stumps(BaseEstimator):
     Stumps()
     """
 
-    fitted_elsewhere: ClassVar[bool] = False
     exhaustive: ClassVar[bool] = True  # for two labels
 
     def best(self, search: Search) -> Voter:
         found = Finder(search.bins, search.counts).best(search.sums.histogram, search.sums.totals)
-        if found is None:
-            return constant(search)
-        return Voter([Split(ROOT, 1, 2, found.column, found.cut, found.on_left)], [1, 2], found.sums)
-
-    def constant(self, search: Search) -> Voter:
-        return constant(search)
-
-    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
-        return leaf_outputs(wanted, voter.sums, 1.0 / n_rows)
+        return constant(search) if found is None else stump(found)
 
     def log_count(self, n: int, shape: Shape) -> float:
         """A provable bound on the logarithm of the number of labelings of n rows."""
@@ -262,23 +266,23 @@ class Stumps(BaseEstimator):
         return complexity.published_stumps(n, d)
 
 
-class Trees(BaseEstimator):
+class Trees(BinFamily):
     """The family of trees, grown greedily, level by level.
 
-    Where no single test tells the labels apart (XOR), the tree takes the test after which others gain the most, if it
+    Where no single split separates the labels (XOR), the tree takes the split after which others gain the most, if it
     may grow below it; see the guide to families.
 
     Parameters
     ----------
     max_depth : int or None, default=3
-        The most questions on a path; None: until every leaf is pure or no question helps.
+        The most splits on a path; None: until every leaf is pure or no split helps.
     min_samples_leaf, min_samples_split : int, default=1 and 2
         The fewest rows in a leaf, and in a node that is split. A row of whole weight k counts k times.
     criterion : {"gini", "edge", "matsushita"}, default="gini"
-        What a question is chosen by: the Gini index, the weight on which the vote is right, or Matsushita's
+        What a split is chosen by: the Gini index, the weight on which the vote is right, or Matsushita's
         error 2 sqrt(p (1 - p)).
     leaves : {"auto", "label", "log_odds", "gentle"}, default="auto"
-        What a leaf says: its heaviest label (+-1), half the log-odds of its label weights, or p(+) - p(-).
+        The output of a leaf: its heaviest label (+-1), half the log-odds of its label weights, or p(+) - p(-).
         "auto": what the booster is made for.
     smoothing : float or "auto", default="auto"
         Added to each label's share of the weight before log-odds are taken; "auto" is 1 / n, where a row of whole
@@ -291,7 +295,6 @@ class Trees(BaseEstimator):
     3
     """
 
-    fitted_elsewhere: ClassVar[bool] = False
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
@@ -320,14 +323,8 @@ class Trees(BaseEstimator):
 
     def best(self, search: Search) -> Voter:
         limits = Limits(self.max_depth, least_rows(self.min_samples_leaf), self.min_samples_split)
-        return grow(search, self.criterion, limits)
-
-    def constant(self, search: Search) -> Voter:
-        return constant(search)
-
-    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
-        smoothing = 1.0 / n_rows if self.smoothing == "auto" else float(self.smoothing)
-        return leaf_outputs(wanted if self.leaves == "auto" else self.leaves, voter.sums, smoothing)
+        finder = Finder(search.bins, search.counts, limits.min_samples_leaf, self.criterion, search.signed)
+        return grow_by(finder, search, limits)
 
     @property
     def exhaustive(self) -> bool:
@@ -335,9 +332,9 @@ class Trees(BaseEstimator):
         return self.max_depth == 1 and self.criterion == "edge" and self.min_samples_leaf == 1
 
     def log_count(self, n: int, shape: Shape) -> float:
-        """A provable bound on the logarithm of the number of labelings of n rows: trees of up to 2^depth - 1 questions.
+        """A provable bound on the logarithm of the number of labelings of n rows: trees of up to 2^depth - 1 splits.
 
-        They cannot be more than the rows, less one.
+        There cannot be more splits than rows, less one.
         """
         full = n - 1 if self.max_depth is None else min(n - 1, 2 ** min(self.max_depth, 62) - 1)
         return complexity.log_trees(n, shape, full)

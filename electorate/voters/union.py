@@ -4,18 +4,17 @@ Voters remember the family they come from, so that a booster may weigh them by i
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from electorate.data.bins import Bins
 from electorate.theory.complexity import Shape
-from electorate.voters.trees import Search, Voter
+from electorate.voters.trees import BinFamily, Search, Voter
 
 
-class Union(BaseEstimator):
+class Union(BinFamily):
     """The voters of several families together.
 
     Parameters
@@ -34,7 +33,6 @@ class Union(BaseEstimator):
     Union(families=[Stumps(), PairedStumps()])
     """
 
-    fitted_elsewhere: ClassVar[bool] = False
     _parameter_constraints: dict[str, list[Any]] = {}  # noqa: RUF012
 
     def __init__(self, families: Any = ()) -> None:
@@ -94,7 +92,7 @@ def is_exhaustive(family: Any, bins: Bins) -> bool:
 
 
 def right_weight(family: Any, voter: Voter) -> int:
-    """The weight on which the labels that a voter of a family says are right."""
-    said = family.outputs(voter, 1, "label")
-    labels = np.argmax(said, axis=1) if said.shape[1] > 1 else (said[:, 0] > 0).astype(np.int64)
+    """The weight on which the labels that a voter of a family predicts are right."""
+    outputs = family.outputs(voter, 1, "label")
+    labels = np.argmax(outputs, axis=1) if outputs.shape[1] > 1 else (outputs[:, 0] > 0).astype(np.int64)
     return int(voter.sums[np.arange(len(labels)), labels].sum())

@@ -1,7 +1,7 @@
-"""Any scikit-learn classifier as a voter.
+"""Any scikit-learn classifier or regressor as a voter.
 
-Wrapped voters see X as they were given it and are fitted one after another in this process. Their sums are exact like
-all others, but what they predict is their own affair: no digest, no model file.
+Wrapped voters get X as it was passed to `fit` and are fitted one after another in this process. Their sums are exact
+like all others, but their predictions are outside the determinism guarantee: no digest, no model file.
 """
 
 from collections.abc import Callable
@@ -20,29 +20,28 @@ from electorate.voters.instances import refuse_classes
 from electorate.voters.leaves import label_outputs, log_odds_outputs
 from electorate.voters.trees import Search, Voter
 
-Said = tuple[NDArray[np.int32], NDArray[np.float64]]  # the leaf of every row, and [leaf, output]
+Array = NDArray[np.float64]
+Said = tuple[NDArray[np.int32], Array]  # the leaf of every row, and [leaf, output]
 
 
 @dataclass(frozen=True)
 class Speech:
-    """How a classifier, fitted on these classes, is heard: by label, or by the half log-odds of its probabilities."""
+    """The outputs of a classifier fitted on these classes: by label, or the half log-odds of its probabilities."""
 
     classes: NDArray[Any]
     kind: str  # "label" or "log_odds"
     smoothing: float
 
     def of(self, fitted: Any, X: Any) -> Said:
-        """Rows that are told the same share a leaf."""
+        """Rows with the same output share a leaf."""
         n_labels = len(self.classes)
         if self.kind == "label":
-            leaf = self._codes(fitted, fitted.predict(X))
-            return leaf, label_outputs(np.eye(n_labels, dtype=np.int64))
+            return self._codes(fitted, fitted.predict(X)), label_outputs(np.eye(n_labels, dtype=np.int64))
         proba = np.zeros((X.shape[0], n_labels))
         proba[:, self._codes(fitted, fitted.classes_)] = fitted.predict_proba(X)
         if not np.all(np.isfinite(proba)):
             raise ValueError(f"{type(fitted).__name__} gave probabilities that are not finite")
-        proba = np.clip(proba, self.smoothing, None)
-        distinct, place = np.unique(proba, axis=0, return_inverse=True)
+        distinct, place = np.unique(np.clip(proba, self.smoothing, None), axis=0, return_inverse=True)
         return place.astype(np.int32).ravel(), log_odds_outputs(distinct)
 
     def _codes(self, fitted: Any, labels: Any) -> NDArray[np.int32]:
@@ -55,49 +54,91 @@ class Speech:
         return codes.astype(np.int32)
 
 
-class Wrapped:
-    """The family of one classifier, fitted anew to the weights of every round."""
+class _WrappedEstimator:
+    """The family of one estimator, fitted to the weights of every round. draws: to rows drawn by them instead."""
+
+    def __init__(self, estimator: Any, X: Any, y: NDArray[Any], random_state: Any, draws: bool = False) -> None:
+        if not draws and not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(f"{type(estimator).__name__} doesn't support sample_weight.")
+        self.estimator = estimator
+        self.X = X
+        self.y = y
+        self.random = check_random_state(random_state)
+        self.draws = draws
+
+    def skip(self, rounds: int) -> None:
+        """Draw what earlier rounds have drawn."""
+        for _ in range(rounds):
+            self._clone()
+            if self.draws:
+                self.random.random_sample(len(self.y))
+
+    def _clone(self) -> Any:
+        estimator = clone(self.estimator)
+        _set_random_states(estimator, self.random)
+        return estimator
+
+
+class Wrapped(_WrappedEstimator):
+    """The family of one classifier."""
 
     fitted_elsewhere: ClassVar[bool] = True
 
     def __init__(self, estimator: Any, X: Any, labels: NDArray[Any], speech: Speech, random_state: Any) -> None:
-        if not has_fit_parameter(estimator, "sample_weight"):
-            raise ValueError(f"{type(estimator).__name__} doesn't support sample_weight.")
+        super().__init__(estimator, X, labels, random_state)
         if speech.kind == "log_odds" and not hasattr(estimator, "predict_proba"):
             raise ValueError(
                 f"{type(estimator).__name__} has no predict_proba, and a booster of real-valued voters needs it: "
                 "use AdaBoostClassifier"
             )
-        self.estimator = estimator
-        self.X = X
-        self.labels = labels
         self.speech = speech
-        self.random = check_random_state(random_state)
-
-    def skip(self, rounds: int) -> None:
-        """Draw the seeds of rounds that are already there."""
-        for _ in range(rounds):
-            _set_random_states(clone(self.estimator), self.random)
 
     def best(self, search: Search) -> Voter:
-        estimator = clone(self.estimator)
-        _set_random_states(estimator, self.random)
-        return self._fit(estimator, search)
+        return self._fit(self._clone(), search)
 
     def constant(self, search: Search) -> Voter:
         self.skip(1)
         return self._fit(DummyClassifier(strategy="prior"), search)
 
     def _fit(self, fitted: Any, search: Search) -> Voter:
-        weights = search.engine.weights()  # type: ignore[attr-defined]
-        fitted.fit(self.X, self.labels, sample_weight=weights)
-        leaf, outputs = search.engine.hear(fitted)  # type: ignore[attr-defined]
-        sums = search.engine.leaf_sums(leaf, len(outputs))  # type: ignore[attr-defined]
-        return Voter([], list(range(len(outputs))), sums, fitted, outputs)
+        engine: Any = search.engine
+        fitted.fit(self.X, self.y, sample_weight=engine.weights())
+        return row_voter(fitted, engine)
 
-    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> Array:
         assert voter.said is not None
         return voter.said
+
+
+def row_voter(fitted: Any, engine: Any) -> Voter:
+    """A voter that has no splits: rows with the same output share a leaf."""
+    leaf, outputs = engine.hear(fitted)
+    return Voter([], list(range(len(outputs))), engine.leaf_sums(leaf, len(outputs)), fitted, outputs)
+
+
+class WrappedRegressor(_WrappedEstimator):
+    """The family of one regressor: MedBoost passes the weights, AdaBoost.R2 draws rows, as scikit-learn does."""
+
+    by_histograms: ClassVar[bool] = False
+
+    def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
+        fitted, engine, n_rows = self._clone(), search.engine, len(self.y)
+        weights = engine.weights(kappa)  # type: ignore[attr-defined]
+        if self.draws:
+            rows = self.random.choice(n_rows, size=n_rows, replace=True, p=weights)
+            fitted.fit(_safe_indexing(self.X, rows), _safe_indexing(self.y, rows))
+        else:
+            fitted.fit(self.X, self.y, sample_weight=weights)
+        return Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, said_by(fitted, self.X)), np.zeros((0, 2))
+
+
+def said_by(fitted: Any, X: Any) -> Array:
+    """The predictions of a regressor."""
+    found = np.asarray(fitted.predict(X), dtype=np.float64)
+    found = found.ravel() if found.ndim == 2 and found.shape[1] == 1 else found
+    if found.ndim != 1 or not np.all(np.isfinite(found)):
+        raise ValueError(f"{type(fitted).__name__} must predict one finite number per row")
+    return found
 
 
 class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

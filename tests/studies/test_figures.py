@@ -1,0 +1,49 @@
+"""Figures of the DeepBoost and VadaBoost papers in small, on the papers' data: pictures, and their numbers."""
+
+import os
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from electorate.cli import main
+from electorate.studies import deepboost, vadaboost
+
+mpl.use("Agg")
+DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
+
+
+@pytest.mark.parametrize(("paper", "figure"), [("deepboost", 3), ("deepboost", 4), ("vadaboost", 2)])
+def test_the_command_writes_a_picture_and_a_table(
+    paper: str, figure: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["reproduce", paper, "--figure", str(figure), "--quick", "--out", str(tmp_path)]
+    assert main([*asked, "--data", str(DATA)]) == 0
+    said = capsys.readouterr().out
+    assert f"Figure {figure}" in said
+    assert "|---" in said
+    assert (tmp_path / f"figure-{figure}.png").stat().st_size > 5_000
+    assert main([*asked, "--data", str(tmp_path)]) == 1
+    assert "no DATASETS.json" in capsys.readouterr().err
+
+
+def test_deepboosts_trees_are_smaller_where_complexity_has_a_price() -> None:
+    free = deepboost.figure_3(DATA, deepboost.Plan(depth=4, rounds=20, lam=0.0))
+    dear = deepboost.figure_3(DATA, deepboost.Plan(depth=4, rounds=20, lam=0.01))
+    assert dear.sizes["DeepBoost"].mean() < free.sizes["DeepBoost"].mean()
+
+
+def test_vadaboost_needs_about_twice_adaboosts_rounds_at_lam_0() -> None:
+    """Theorem 5, and what the paper sees in its Figure 2."""
+    study = vadaboost.figure_2(DATA, vadaboost.Plan(rounds=150, rows=600, bins=8))
+    costs = study.displays[0.0].costs
+    for level in (0.1, 0.03):
+        ada, vada = (vadaboost.rounds_to(cost, level * 600**2) for cost in costs.values())
+        assert ada is not None
+        assert vada is not None
+        assert 1.5 <= vada / ada <= 3
+    assert vadaboost.rounds_to([3.0, 2.0], 1.0) is None
+    assert list(study.displays[0.5].costs) == ["AdaBoost, squared", "VadaBoost", "EBBoost"]
+    assert np.all(np.diff(study.displays[0.5].costs["EBBoost"]) < 0)
