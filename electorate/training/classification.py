@@ -175,7 +175,7 @@ class RowBench(ClassifierBench):
             self.bins = no_bins(X.shape[1])
 
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
-        casts: list[Any] = self.before.ensemble_.casts(label, rows, self.engine.hear)
+        casts: list[Any] = self.before.ensemble_.casts(label, rows, self.engine.evaluate)
         return casts
 
     def start(self, task: Group, past: PastRun) -> Stagewise | None:

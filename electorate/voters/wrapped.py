@@ -112,7 +112,7 @@ class Wrapped(_WrappedEstimator):
 
 def row_voter(fitted: Any, engine: Any) -> Voter:
     """A voter that has no splits: rows with the same output share a leaf."""
-    leaf, outputs = engine.hear(fitted)
+    leaf, outputs = engine.evaluate(fitted)
     return Voter([], list(range(len(outputs))), engine.leaf_sums(leaf, len(outputs)), fitted, outputs)
 
 
