@@ -18,11 +18,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-dask lint bench bench-quick fuzz docs dist clean build-venv
+.PHONY: help demo test test-fast test-dask lint bench bench-quick fuzz docs dist clean build-venv
 
 help:
 	@echo "make demo         a short tour, after installing the package into $(VENV)"
 	@echo "make test         the tests, without the slow ones"
+	@echo "make test-fast    the tests to run while working: under 3 minutes on 2 cores"
 	@echo "make test-dask    every fault of a Dask cluster 20 times; writes benchmarks/DASK_FAULTS.log"
 	@echo "make lint         ruff (rules and format) and mypy"
 	@echo "make bench        speed and memory beside the peers; writes benchmarks/"
@@ -37,6 +38,9 @@ demo: $(VENV)/.installed-base
 
 test: $(VENV)/.installed-test
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-fast: $(VENV)/.installed-test
+	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow" --fast
 
 test-dask: $(VENV)/.installed-test
 	$(RUN) tools/dask_faults.py 20

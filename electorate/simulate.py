@@ -181,7 +181,7 @@ class XD6(Flipped):
 
 @dataclass(frozen=True)
 class Parity(Flipped):
-    """Whether an odd number of the first bits is set. The paper does not say of how many: the defaults are ours."""
+    """Whether an odd number of the first bits is set. The paper does not give their number: the defaults are ours."""
 
     relevant: int = 4
     irrelevant: int = 4

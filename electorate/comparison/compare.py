@@ -22,7 +22,7 @@ from electorate.comparison.cells import Coded, Protocol
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.ranking import Line, baseline, rank
-from electorate.comparison.rows import Parts, Places, Rows, as_table, read_rows
+from electorate.comparison.rows import Floats, Parts, Places, Rows, as_table, read_rows
 from electorate.comparison.workers import run_cells
 from electorate.data.inputs import check_weight
 from electorate.safe_write import write_text
@@ -104,14 +104,7 @@ def compare(
     2
     """
     _check_options(folds, locked, time_limit, seed)
-    weight = None
-    if sample_weight is not None:
-        weight = check_weight(sample_weight, as_table(X).n_rows)
-        used = np.flatnonzero(weight)
-        if not len(used):
-            raise ValueError("all weights are 0")
-        if len(used) < len(weight):  # rows of weight 0 are left out
-            X, y, weight = _safe_indexing(X, used), _safe_indexing(y, used), weight[used]
+    X, y, weight = _without_zero_weights(X, y, sample_weight)
     rows, classes = read_rows(X, y, task, categorical_features, weight)
     work = rows.n_rows * (len(classes) if len(classes) > 2 else 1)
     chosen = applicable(task_of(len(classes)), algorithms, peers, work)
@@ -124,19 +117,7 @@ def compare(
     protocol = Protocol(chosen, n_folds, seed, len(classes))
     y = classes[rows.target] if len(classes) else rows.target
     found = Comparison(X, y, rows, parts, protocol, categorical_features)
-    n_jobs = n_jobs or int(joblib.cpu_count())
-    is_listed = all(one in every_algorithm() for one in chosen)  # workers find algorithms by their names
-    with ExitStack() as stack:
-        journal: Store = {}
-        if folder is not None or (n_jobs > 1 and is_listed):
-            place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
-            journal = Journal(place)
-            journal.open(protocol, found.training_rows, locked)
-        found.run(journal, n_jobs if is_listed else 1, time_limit or math.inf, progress)
-        if folder is not None:
-            found.write(os.fspath(folder))
-            if isinstance(journal, Journal) and not found.not_run:
-                journal.close()
+    found.run(folder, locked, n_jobs or int(joblib.cpu_count()), time_limit or math.inf, progress)
     return found
 
 
@@ -149,6 +130,19 @@ def _check_options(folds: int | None, locked: float, time_limit: float | None, s
         raise ValueError(f"time_limit is {time_limit}: it must be a positive number of seconds")
     if seed < 0:
         raise ValueError(f"seed is {seed}: it must not be negative")
+
+
+def _without_zero_weights(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
+    """The rows of positive weight, and their weights."""
+    if sample_weight is None:
+        return X, y, None
+    weight = check_weight(sample_weight, as_table(X).n_rows)
+    used = np.flatnonzero(weight)
+    if not len(used):
+        raise ValueError("all weights are 0")
+    if len(used) == len(weight):
+        return X, y, weight
+    return _safe_indexing(X, used), _safe_indexing(y, used), weight[used]
 
 
 class Comparison:
@@ -191,10 +185,17 @@ class Comparison:
         self.bounds: dict[str, float] = {}
         self.stored: str | None = None
 
-    def run(self, journal: Store, n_jobs: int, seconds: float, progress: bool) -> None:
-        """Run the cells that the journal lacks, rank the algorithms, and train and test the first."""
+    def run(self, folder: Any, locked: float, n_jobs: int, seconds: float, progress: bool) -> None:
+        """Run the cells, rank the algorithms, train and test the first, and write the results to the folder."""
         rows, protocol = self.training_rows, self.protocol
-        results = run_cells(protocol, rows, journal, n_jobs, seconds, progress)
+        is_listed = all(one in every_algorithm() for one in protocol.algorithms)  # workers find them by their names
+        with ExitStack() as stack:
+            journal: Store = {}
+            if folder is not None or (n_jobs > 1 and is_listed):
+                place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
+                journal = Journal(place)
+                journal.open(protocol, rows, locked)
+            results = run_cells(protocol, rows, journal, n_jobs if is_listed else 1, seconds, progress)
         weights = None
         if rows.weight is not None:
             part = splits.outer(rows.target, protocol.n_folds, protocol.seed)
@@ -203,6 +204,10 @@ class Comparison:
         self.not_run, self.failed = self.ranking.not_run, self.ranking.failed
         self.notes = report.missing(self.ranking, protocol)
         self._train()
+        if folder is not None:
+            self.write(os.fspath(folder))
+            if isinstance(journal, Journal) and not self.not_run:
+                journal.close()
 
     def _train(self) -> None:
         """Train the winner, and the best that has a file format if the winner has none."""

@@ -25,7 +25,6 @@ from electorate.inspection.median_bounds import median_bounds, refuse_weights
 from electorate.inspection.training_bounds import training_bounds
 from electorate.inspection.vote_parts import Parts, parts_of
 from electorate.model.ensemble import Ensemble
-from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.voter_outputs import rows_of
 from electorate.theory import bounds
@@ -298,15 +297,14 @@ def _summed(votes: list[BinaryVote], at: Callable[[BinaryVote, float], Terms]) -
 
     def summed(delta: float) -> Terms:
         every: list[Terms] = []
-        so_far, more = 0.0, {}
+        so_far = 0.0
         for vote in votes:
-            if len(every) >= CLASSES_SUMMED and so_far >= 1:
-                more = {"at classes": float(len(every))}
-                break
-            every.append(at(vote, delta / len(votes)))
-            so_far += bounds.total(every[-1])
+            if len(every) < CLASSES_SUMMED or so_far < 1:
+                every.append(at(vote, delta / len(votes)))
+                so_far += bounds.total(every[-1])
         names = dict.fromkeys(name for terms in every for name in terms if len(votes) == 1 or bounds.is_summand(name))
-        return {name: math.fsum(terms.get(name, 0.0) for terms in every) for name in names} | more
+        found = {name: math.fsum(terms.get(name, 0.0) for terms in every) for name in names}
+        return found if len(every) == len(votes) else {**found, "at classes": float(len(every))}
 
     return summed
 
@@ -317,8 +315,7 @@ def _refuse_conditions(model: Any, rows: LabelledRows) -> None:
         raise ValueError("class_weight makes the rows another sample than the rows to come")
     if len(model.classes_) < 2:
         raise ValueError("training had one class only")
-    foreign = isinstance(model.ensemble_, ForeignEnsemble) and not isinstance(model.ensemble_, RowEnsemble)
-    if foreign or not isinstance(model.ensemble_, Ensemble | ForeignEnsemble):
+    if not isinstance(model.ensemble_, Ensemble | RowEnsemble):
         raise ValueError("foreign voters: nothing bounds how complex they are")
     if len(model.classes_) > 2 and bool(np.any(model.ensemble_.about < 0)):
         raise ValueError("all classes vote at once: only one against the rest is a sum of binary bounds")

@@ -305,7 +305,7 @@ def log_mean(model: Any, rounds: int) -> float | str:
 
     Exponential losses minimise that mean. AdaBoost_R's weights bound it, by eq. 12 to 14.
     """
-    if len(model.classes_) != 2:
+    if len(getattr(model, "classes_", ())) != 2:
         return "the theorems are about two classes"
     objective, history = getattr(model, "_guarantees", Guarantees()).objective, getattr(model, "history_", {})
     if objective not in (MEAN_EXP, MEAN_WEIGHT, COST_3) or "objective" not in history:

@@ -56,15 +56,13 @@ def _margin_error(model: Any, theta: float, train: Any) -> Bound:
     """AdaBoost_R's Theorem 1, which discrete and real AdaBoost with their own mu obey as well."""
     name, run = f"margins (eq. 9) of at most {theta:g}", runs_of(model)[0]
     mus = model._guarantees.mu(run)
-    if model.learning_rate != 1.0:
-        return refused(name, ADABOOST_R, training.RATE)
-    if getattr(model, "step", "search") == 1:
-        return refused(name, ADABOOST_R, "the step is not searched for")
-    if "label" in model.history_:
-        return refused(name, ADABOOST_R, "it is about two classes")
-    if not len(mus):
-        return refused(name, ADABOOST_R, "there are no voters")
-    why = training.broken_condition(run, mus)
+    conditions = {
+        training.RATE: model.learning_rate != 1.0,
+        "the step is not searched for": getattr(model, "step", "search") == 1,
+        "it is about two classes": "label" in model.history_,
+        "there are no voters": not len(mus),
+    }
+    why = next((reason for reason, broken in conditions.items() if broken), training.broken_condition(run, mus))
     if why is not None:
         return refused(name, ADABOOST_R, why)
     terms = {"product": float(training.margin_errors(mus, theta, 0.0)[-1]), "empirical Bayes error": 0.0}

@@ -96,8 +96,8 @@ class ForeignEnsemble:
         for voter, row in zip(mine, rows, strict=False):
             _, outputs = hear(self.fitted[voter])
             step = Step(float(self.steps[voter]), row["edge"], row["error"])
-            nobody = np.zeros((len(outputs), 0), dtype=np.int64)
-            casts.append(Cast(Voter([], [], nobody, self.fitted[voter], outputs), outputs, step))
+            no_rows = np.zeros((len(outputs), 0), dtype=np.int64)
+            casts.append(Cast(Voter([], [], no_rows, self.fitted[voter], outputs), outputs, step))
         return casts
 
 

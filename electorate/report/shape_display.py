@@ -12,7 +12,7 @@ from electorate.inspection.shapes import Shape, deciles_of, shape_functions, sha
 from electorate.report.drawing import SHADES, finish, panels, plain
 
 WIDTH = 14  # characters of a category
-MANY = 12  # categories that are shown, the strongest
+MANY = 12  # categories that are drawn, the strongest
 
 
 class ShapeDisplay:

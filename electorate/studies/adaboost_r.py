@@ -1,7 +1,7 @@
 """Figures 5 and 6 of the AdaBoost_R paper: test margin graphs under noise, on LEDeven and XD6, with the Bayes rule's.
 
 Both domains are finite, so the test graphs are exact: every row and label counts with its probability. Training rows
-are drawn (300, as in the paper); which rounds the paper drew is not said: we show the ends of its range, 20 and 1000.
+are drawn (300, as in the paper). The paper does not give the rounds it drew: ours are the ends of its range, 20, 1000.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -236,7 +236,7 @@ def sweep(plan: Plan, terms: Sequence[int] = (2, 3, 4, 5, 6), progress: Progress
 
 
 def claims(facts: list[dict[str, Any]]) -> str:
-    """What the paper says of "a majority of curves", counted: a table in Markdown, a line for each domain and r."""
+    """The paper's claims about "a majority of curves", counted: a table in Markdown, a line for each domain and r."""
     rows = []
     for domain, r in sorted({(fact["domain"], fact["r"]) for fact in facts}):
         mine = [fact for fact in facts if (fact["domain"], fact["r"]) == (domain, r)]

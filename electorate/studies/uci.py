@@ -1,6 +1,6 @@
 """The 25 data sets of the QuadBoost paper, as it uses them: two classes, one split, attributes through tanh.
 
-The paper mostly does not tell which classes were merged: DATASETS.json holds the rule, and how certain it is.
+Which classes were merged is mostly not in the paper: DATASETS.json holds the rule, and how certain it is.
 """
 
 import json

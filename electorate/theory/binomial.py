@@ -1,4 +1,4 @@
-"""The exact binomial bounds of Clopper and Pearson (1934): what errors on rows that nobody trained on prove.
+"""The exact binomial bounds of Clopper and Pearson (1934): what errors on held-out rows prove.
 
 One-sided, each at its own confidence: the truth is above the upper one with probability at most 1 - confidence.
 """

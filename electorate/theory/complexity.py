@@ -92,7 +92,7 @@ def published_stumps(n: int, d: int) -> float:
 def published_paired_stumps(n: int, d: int) -> float:
     """Eq. 8, for two columns at least."""
     if d < 2:
-        raise ValueError("paired stumps ask about two columns (eq. 8), and d is 1: use stumps")
+        raise ValueError("paired stumps test two columns (eq. 8), and d is 1: use stumps")
     return math.sqrt(2 * (2 * math.log(n) + math.log(2 * d * (d - 1))) / n)
 
 

@@ -76,8 +76,8 @@ class Margins:
     scores : ndarray
         y f, or the sum of steps times awards: margins before they are scaled.
     kind : str
-        "normalised": the score over the largest possible one, eq. 21 (for voters that say -1 to 1: over the sum of the
-        steps). "logistic": (exp(score) - 1) / (exp(score) + 1), eq. 9. "award": the average award of MedBoost.
+        "normalised": the score over the largest possible one, eq. 21 (for outputs from -1 to 1: over the sum of
+        the steps). "logistic": (exp(score) - 1) / (exp(score) + 1), eq. 9. "award": the average award of MedBoost.
     proof : Proof or str
         What training proves of the training rows, or why it proves nothing.
     """
@@ -169,7 +169,7 @@ class Margins:
 
 
 def normalised(scores: Floats, reach: float) -> Floats:
-    """Eq. 21, kept within -1 and 1 against rounding; without any voter 0."""
+    """Eq. 21, clipped to -1 and 1 against rounding; without any voter 0."""
     return np.clip(scores / reach, -1.0, 1.0) if reach > 0 else np.zeros(len(scores))
 
 

@@ -191,7 +191,11 @@ def test_processes_of_multiprocessing(method: str) -> None:
 
 def test_another_process_makes_the_same_model() -> None:
     code = "from test_threads_and_processes import digest_of_fit; print(digest_of_fit(None, 5))"
-    printed, _ = run_python(code, PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "tests")]), PYTHONHASHSEED="77")
+    printed, _ = run_python(
+        code,
+        PYTHONPATH=os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests" / "engines"))),
+        PYTHONHASHSEED="77",
+    )
     assert printed.split() == [digest_of_fit(1, 5)]
 
 

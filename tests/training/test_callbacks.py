@@ -335,7 +335,7 @@ def test_ctrl_c_in_the_middle_of_a_round(
 
 KILLED = """
 import os, signal, sys
-sys.path[:0] = [{tests!r}, {root!r}]
+sys.path[:0] = {folders!r}
 from test_callbacks import AfterRound, resumable
 from training_cases import noisy
 from electorate import Checkpoint
@@ -350,8 +350,7 @@ resumable({name!r}, True).set_callbacks(Checkpoint({path!r}, every=3), AfterRoun
 @pytest.mark.parametrize(("name", "n_classes", "at"), [("AdaBoost, trees", 2, 5), ("Real AdaBoost, stumps", 3, 16)])
 def test_a_killed_fit_can_be_resumed(name: str, n_classes: int, at: int, tmp_path: Path) -> None:
     path = str(tmp_path / "checkpoint")
-    tests = Path(__file__).parent
-    given = {"tests": str(tests), "root": str(tests.parent), "path": path}
+    given = {"folders": [str(folder) for folder in Path(__file__).parents[:3]], "path": path}
     script = KILLED.format(name=name, n_classes=n_classes, at=at, **given)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()

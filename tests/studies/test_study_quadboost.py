@@ -11,7 +11,7 @@ from electorate.studies import quadboost as study
 from electorate.studies import uci
 from electorate.studies.request import Lines, Request
 
-FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (FOLDER / "DATASETS.json").exists(), reason="the data sets are not here")
 TINY = study.Size(1, 30, 30)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("ELECTORATE_DATA", ROOT.parent / "shared" / "data"))
 NEAR = {
     "Monks1": 8,

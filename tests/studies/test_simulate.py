@@ -15,7 +15,7 @@ from scipy.stats import multivariate_normal, norm
 from electorate.simulate import PROBLEMS, XD6, LEDEven, Parity, RingNorm, TwoNorm, Waveform
 from electorate.theory.margins import bayes_margins
 
-DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 checked = settings(derandomize=True, max_examples=15, deadline=None)
 NOISY: list[Any] = [
     LEDEven(0.1), LEDEven(0.4), LEDEven(0.2, 3), XD6(0.0), XD6(0.3), Parity(3, 2, 0.2), TwoNorm(), TwoNorm(5, 0.2),

@@ -349,7 +349,7 @@ def test_a_family_written_in_a_few_lines(model):
 
 def test_the_family_in_the_documentation_is_the_tested_one():
     own = Path(__file__).read_text().split("# as in docs/families.md\n")[1].split("\n\n# end\n")[0].strip()
-    page = (Path(__file__).parents[1] / "docs" / "families.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "families.md").read_text()
     squeezed = re.sub(r"\n\n+", "\n", page)
     assert re.sub(r"\n\n+", "\n", own) in squeezed
 

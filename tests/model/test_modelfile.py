@@ -29,7 +29,7 @@ import pytest
 from electorate import modelfile, safe_write
 from electorate.modelfile import ModelFormatError
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FUZZ_INPUTS = int(os.environ.get("ELECTORATE_FUZZ_INPUTS", "2000"))
 CODES = ["<f8", "<f4", "<i8", "<i4", "<i2", "<u8", "<u4", "<u2", "|u1", "|i1", "|b1"]
 MIB = 1 << 20

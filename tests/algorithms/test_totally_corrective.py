@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.tree import DecisionTreeClassifier
-from test_lp_programs import by_projected_gradient, primal_in_nu
 from test_lpboost import table
+from test_lpboost_programs import by_projected_gradient, primal_in_nu
 
 import electorate
 from electorate import (

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier
-from test_lp_programs import primal_in_c, primal_in_nu
+from test_lpboost_programs import primal_in_c, primal_in_nu
 
 import electorate
 from electorate import Columns, KernelSections, LPBoostClassifier, PairedStumps, Pool, Stumps, TimeLimit, Trees

@@ -441,6 +441,6 @@ def test_a_file_whose_name_has_a_colon_is_that_file(tables):
 def test_the_page_and_the_study_show_the_same_table():
     from electorate.studies.quadboost import PUBLISHED
 
-    page = (Path(__file__).parent.parent / "docs" / "over_data_sets.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "over_data_sets.md").read_text()
     assert table2.report() in page
     assert sorted(line[1:] for line in table2.TABLE_1.values()) == sorted(PUBLISHED.values())

@@ -11,7 +11,7 @@ import pytest
 from electorate import AdaBoostRegressor
 from electorate.studies import medboost as study
 
-FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (FOLDER / "DATASETS.json").exists(), reason="the data sets are not here")
 
 

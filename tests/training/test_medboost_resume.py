@@ -291,7 +291,7 @@ def test_a_fit_that_would_not_fit_is_refused_before_the_work(monkeypatch: pytest
 
 def fuzzer() -> Any:
     spec = importlib.util.spec_from_file_location(
-        "fuzz", Path(__file__).resolve().parents[1] / "tools" / "fuzz_modelfile.py"
+        "fuzz", Path(__file__).resolve().parents[2] / "tools" / "fuzz_modelfile.py"
     )
     assert spec is not None
     assert spec.loader is not None

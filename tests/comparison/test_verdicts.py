@@ -21,7 +21,7 @@ from electorate.comparison.verdicts import (
     training_factor,
 )
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def judged(losses: np.ndarray, weight: np.ndarray | None = None, n_folds: int = 5) -> tuple[int, Verdicts]:

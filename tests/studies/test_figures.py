@@ -11,7 +11,7 @@ from electorate.cli import main
 from electorate.studies import deepboost, vadaboost
 
 mpl.use("Agg")
-DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
 
 

@@ -161,7 +161,7 @@ def test_columns_by_name_and_order() -> None:
 
 # ---------------------------------------------------------------- the Adult data
 
-DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 OFFICIAL = 32_561  # rows of the training set, first in the file
 
 

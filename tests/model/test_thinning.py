@@ -32,7 +32,7 @@ from electorate import Columns, ThinnedClassifier, Trees, thin
 from electorate.thinning import PROGRAMS
 from electorate.training.totally_corrective import VoterMatrix, lasso, pool_of_voters
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 MODELS = {
     "forest": RandomForestClassifier(40, random_state=0),
     "extra trees": ExtraTreesClassifier(40, random_state=0),
