@@ -49,7 +49,7 @@ _T = TypeVar("_T")
 
 
 class ModelFormatError(ValueError):
-    """The file is damaged, hostile, too new, or not a model file at all; the message says which."""
+    """The file is damaged, hostile, too new, or not a model file at all; see the message."""
 
 
 @dataclass(frozen=True)

@@ -50,21 +50,21 @@ Floats = NDArray[np.float64]
 Strengths = Sequence[float]  # of regularisation, in (0, 1]
 
 
-def _by_margin(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
+def _by_margin(matrix: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """LPBoost with nu = strength."""
     for nu in strengths:
-        yield weigh_linear(said, in_nu(said.mass, nu), "auto", 1e-6).alpha
+        yield weigh_linear(matrix, in_nu(matrix.mass, nu), "auto", 1e-6).alpha
 
 
-def _by_square(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
+def _by_square(matrix: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """RQPBoost with C = 1 / (strength^2 n), where n is the total weight of the rows."""
     for strength in strengths:
-        yield weigh_quadratic(said, 1.0 / (strength**2 * float(said.mass.sum())), 1e-5).alpha
+        yield weigh_quadratic(matrix, 1.0 / (strength**2 * float(matrix.mass.sum())), 1e-5).alpha
 
 
-def _by_lasso(said: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
+def _by_lasso(matrix: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
     """QuadBoost-L1 with lam = strength times the smallest lam that empties the model."""
-    pool = pool_of_voters(said)
+    pool = pool_of_voters(matrix)
     empty = float(np.abs(pool.mu).max(initial=0.0))
     return lasso(pool, [strength * empty for strength in strengths], 1e-6)
 
@@ -205,16 +205,16 @@ class _Search:
         outputs, n_runs = self.outputs[run][:, rows], len(self.outputs)
         voters = first_of_each(outputs)
         second = self.labels[rows] == (1 if n_runs == 1 else run)
-        said = VoterMatrix.of(outputs, second, self.counts[rows], self.given).only(voters)
+        matrix = VoterMatrix.of(outputs, second, self.counts[rows], self.given).only(voters)
         n = len(voters)
         most = n if self.max_voters is None else max(1, min(self.max_voters // n_runs, n))
         alphas: list[Floats] = []
-        for strength, found in zip(strengths, self.program.weigh(said, strengths), strict=False):
+        for strength, found in zip(strengths, self.program.weigh(matrix, strengths), strict=False):
             alpha, chosen = np.zeros(len(outputs)), found
             if np.count_nonzero(found) > most:
                 heaviest = np.sort(np.argsort(-np.abs(found), kind="stable")[:most])
                 chosen = np.zeros(n)
-                chosen[heaviest] = next(self.program.weigh(said.only(heaviest), [strength]))
+                chosen[heaviest] = next(self.program.weigh(matrix.only(heaviest), [strength]))
             alpha[voters] = chosen
             alphas.append(np.asarray(on_grid(alpha)))
             if np.count_nonzero(found) > 2 * most:

@@ -73,14 +73,6 @@ class Seen:
         place = np.minimum(np.searchsorted(stored, marks), len(stored) - 1)
         return np.flatnonzero(stored[place] == marks)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a model file."""
-        if self.marks is None:
-            return {"seen.facts": np.array([int(self.weighted), self.rows, 0, -1], dtype=np.int64)}
-        marks, repeated = self.distinct
-        facts = np.array([int(self.weighted), self.rows, repeated, len(marks[:MOST_MARKS])], dtype=np.int64)
-        return {"seen.facts": facts, "seen.marks": marks[:MOST_MARKS]}
-
 
 def seen_of(parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]], pool: ThreadPool | None = None) -> Seen:
     """Return the marks of tables (or arrays) with labels or targets and weights or None; weight 0 is left out."""
@@ -115,8 +107,13 @@ def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None) -> Mar
 
 def arrays_of(model: Any) -> dict[str, NDArray[Any]]:
     """Return the arrays of a model file."""
-    seen = getattr(model, "seen_", None)
-    return {} if seen is None else seen.arrays()
+    seen: Seen | None = getattr(model, "seen_", None)
+    if seen is None:
+        return {}
+    marks, repeated = (None, 0) if seen.marks is None else seen.distinct
+    stored = {} if marks is None else {"seen.marks": marks[:MOST_MARKS]}
+    n_stored = -1 if marks is None else len(marks[:MOST_MARKS])
+    return {"seen.facts": np.array([seen.weighted, seen.rows, repeated, n_stored], dtype=np.int64), **stored}
 
 
 def read_seen(contents: Contents, model: Any) -> None:

@@ -23,7 +23,12 @@ def check_sparse(X: Any) -> Any:
         _refuse_fault(X)
         X = X.tocsr()
     _refuse_fault(X)
-    return X if _is_canonical(X) else _canonical_copy(X)
+    if not _is_canonical(X):
+        n_stored = int(X.indptr[-1])
+        X = type(X)((X.data[:n_stored], X.indices[:n_stored], X.indptr), shape=X.shape, copy=True)
+        X.has_sorted_indices = X.has_canonical_format = False
+        X.sum_duplicates()
+    return X
 
 
 def _refuse_fault(X: Any) -> None:
@@ -108,11 +113,3 @@ def _is_canonical(X: Any) -> bool:
     starts = X.indptr[1:-1]
     stays[starts[(starts > 0) & (starts < n_stored)] - 1] = False
     return not np.any(stays)
-
-
-def _canonical_copy(X: Any) -> Any:
-    n_stored = int(X.indptr[-1])
-    X = type(X)((X.data[:n_stored], X.indices[:n_stored], X.indptr), shape=X.shape, copy=True)
-    X.has_sorted_indices = X.has_canonical_format = False
-    X.sum_duplicates()
-    return X

@@ -55,7 +55,7 @@ class Categories:
 
 
 class Table:
-    """The interface of all tables. names: of the columns; empty where they have none."""
+    """The base of all tables; a table of numbers defines `read_into` only. names: of the columns, or empty."""
 
     names: list[str]
     n_rows: int
@@ -67,11 +67,13 @@ class Table:
 
     def levels(self, column: int) -> NDArray[Any]:
         """Return the distinct values of a category column, sorted, without missing ones."""
-        raise NotImplementedError
+        return _finite_levels(self.numbers(0, self.n_rows, [column]))
 
     def codes(self, low: int, high: int, column: int, categories: Categories) -> Codes:
         """Return the codes of a category column in the rows low..high; infinite numbers stay infinite."""
-        raise NotImplementedError
+        if categories.is_text:
+            raise ValueError(f"column {column} was texts when the model was fitted and is now numbers")
+        return numeric_codes(self.numbers(low, high, [column])[0], categories)
 
     def category_columns(self) -> list[int]:
         """Return the columns that are categories by their type."""
@@ -169,16 +171,8 @@ class ArrayTable(Table):
     def read_into(self, block: Block, low: int, high: int, columns: Sequence[int]) -> None:
         np.copyto(block, self.array[low:high, _as_slice(columns)].T, casting="unsafe")
 
-    def levels(self, column: int) -> NDArray[Any]:
-        return _finite_levels(self.numbers(0, self.n_rows, [column]))
 
-    def codes(self, low: int, high: int, column: int, categories: Categories) -> Codes:
-        if categories.is_text:
-            raise ValueError(f"column {column} was texts when the model was fitted and is now numbers")
-        return numeric_codes(self.numbers(low, high, [column])[0], categories)
-
-
-class SparseTable(ArrayTable):
+class SparseTable(Table):
     """A SciPy sparse matrix; an absent entry is the number 0, as everywhere in scikit-learn."""
 
     def __init__(self, matrix: Any) -> None:

@@ -203,8 +203,8 @@ class BoostedRegressor(RegressorMixin, BoostedModel):
         if self.confidences_:
             kappas = values_of(self.confidences_, X if native else checked, checked, n_rows)
         if native:
-            return n_rows, vote.speak(self._reader(checked), kappas, places)
-        return n_rows, vote.replay(checked, kappas)
+            return n_rows, vote.outputs_of_trees(self._reader(checked), kappas, places)
+        return n_rows, vote.outputs_of_fitted(checked, kappas)
 
     def _stages(self, X: Any) -> Iterator[Stage]:
         check_is_fitted(self)

@@ -81,11 +81,11 @@ def tube_margins(model: Any, X: Any, y: Floats, eps: float) -> Floats:
     for low in range(0, n, ROWS_AT_ONCE):
         high = min(low + ROWS_AT_ONCE, n)
         votes = model.vote_.votes(*outputs(low, high))
-        weights = np.broadcast_to(votes.weights, votes.said.shape)
+        weights = np.broadcast_to(votes.weights, votes.outputs.shape)
         mass = weights.sum(axis=1)
         target = y[low:high, None]
-        above = (weights * (votes.said > target + eps)).sum(axis=1)
-        below = (weights * (votes.said < target - eps)).sum(axis=1)
+        above = (weights * (votes.outputs > target + eps)).sum(axis=1)
+        below = (weights * (votes.outputs < target - eps)).sum(axis=1)
         out[low:high] = (mass - 2 * np.maximum(above, below)) / np.maximum(mass, 1)
     return out
 

@@ -88,11 +88,11 @@ def _lines(words: Words, alone: Ensemble) -> Iterator[tuple[int, str, str, str |
     rule = monomial(alone)
     if rule is None:
         for leaf, path in words.leaves(alone):
-            yield leaf, words.all_of(alone, path), words.said(alone, alone.value[leaf]), None
+            yield leaf, words.all_of(alone, path), words.output_text(alone, alone.value[leaf]), None
         return
     leaf = int(alone.children[rule.path[-1]]) if rule.path else 0
-    otherwise = words.said(alone, rule.outside) if rule.path else None
-    yield leaf, words.all_of(alone, rule.path), words.said(alone, rule.inside), otherwise
+    otherwise = words.output_text(alone, rule.outside) if rule.path else None
+    yield leaf, words.all_of(alone, rule.path), words.output_text(alone, rule.inside), otherwise
 
 
 def _coverage(model: Any, alone: Ensemble, table: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:

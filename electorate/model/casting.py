@@ -1,4 +1,4 @@
-"""From the voters of training, which ask about bins, to the arrays of a model, which ask about values; and back again.
+"""From the voters of training, which split bins, to the arrays of a model, which split values; and back again.
 
 Several runs are one per label, against the rest.
 """
@@ -43,50 +43,51 @@ def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
 
 
 def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[str, NDArray[Any]]:
-    """The questions of all voters, at their nodes; a voter's nodes are numbered as in training."""
-    asked = [(low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.splits]
-    asked.sort(key=itemgetter(0))
-    at = [node for node, _ in asked]
-    by_category = [node for node, q in asked if q.cut < 0]
+    """The splits of all voters, at their nodes; a voter's nodes are numbered as in training."""
+    inner = [(low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.splits]
+    inner.sort(key=itemgetter(0))
+    at = [node for node, _ in inner]
+    by_category = [node for node, q in inner if q.cut < 0]
     n, missing = int(offsets[-1]), bins.missing
-    column = np.full(n, LEAF, dtype=np.int32)
-    column[at] = [q.column for _, q in asked]
-    threshold = np.zeros(n)
-    threshold[at] = [bins.threshold(q.column, q.cut) if q.cut >= 0 else 0.0 for _, q in asked]
-    members = np.full(n, -1, dtype=np.int32)
-    members[by_category] = np.arange(len(by_category))
-    missing_left = np.zeros(n, dtype=np.bool_)
-    missing_left[at] = [q.on_left[missing] for _, q in asked]
-    children = np.full((n, 2), -1, dtype=np.int32)
-    children[at] = np.array([(q.left, q.right) for _, q in asked], dtype=np.int32).reshape(-1, 2)
-    sets = np.array([q.on_left[:SET_WIDTH] for _, q in asked if q.cut < 0], dtype=np.bool_).reshape(-1, SET_WIDTH)
-    tests = (column, threshold, members, missing_left, children, sets)
-    return dict(zip(("column", "threshold", "members", "missing_left", "children", "sets"), tests, strict=True))
+    tests: dict[str, NDArray[Any]] = {
+        "column": np.full(n, LEAF, dtype=np.int32),
+        "threshold": np.zeros(n),
+        "members": np.full(n, -1, dtype=np.int32),
+        "missing_left": np.zeros(n, dtype=np.bool_),
+        "children": np.full((n, 2), -1, dtype=np.int32),
+        "sets": np.array([q.on_left[:SET_WIDTH] for _, q in inner if q.cut < 0], dtype=np.bool_).reshape(-1, SET_WIDTH),
+    }
+    tests["column"][at] = [q.column for _, q in inner]
+    tests["threshold"][at] = [bins.threshold(q.column, q.cut) if q.cut >= 0 else 0.0 for _, q in inner]
+    tests["members"][by_category] = np.arange(len(by_category))
+    tests["missing_left"][at] = [q.on_left[missing] for _, q in inner]
+    tests["children"][at] = np.array([(q.left, q.right) for _, q in inner], dtype=np.int32).reshape(-1, 2)
+    return tests
 
 
 def _values(casts: list[Cast], offsets: NDArray[np.int64], about: list[int], n_outputs: int) -> NDArray[np.float64]:
-    """What the leaves say; a voter about one label speaks for that label only."""
+    """The outputs of the leaves; a voter about one label has an output for that label only."""
     value = np.zeros((int(offsets[-1]), n_outputs))
     if not casts:
         return value
     leaves = [low + leaf for low, cast in zip(offsets.tolist(), casts, strict=False) for leaf in cast.voter.leaves]
-    said = np.concatenate([cast.outputs for cast in casts])
+    outputs = np.concatenate([cast.outputs for cast in casts])
     if about[0] < 0:
-        value[leaves] = said
+        value[leaves] = outputs
     else:
-        value[leaves, np.repeat(about, [len(cast.voter.leaves) for cast in casts])] = said[:, 0]
+        value[leaves, np.repeat(about, [len(cast.voter.leaves) for cast in casts])] = outputs[:, 0]
     return value
 
 
 def casts_of(ensemble: Ensemble, bins: Bins, label: int | None, rows: list[Row]) -> list[Cast]:
-    """Back again: the voters (of one label's run) over the bins they were made on, to go on from."""
+    """Back again: the voters (of one label's run) over the bins they were made on, to resume from."""
     mine = np.flatnonzero((ensemble.about == label) | (label is None)).tolist()
     casts = []
     for voter, row in zip(mine, rows, strict=False):
         low, high = int(ensemble.offsets[voter]), int(ensemble.offsets[voter + 1])
-        asked = [node for node in range(low, high) if ensemble.column[node] != LEAF]
-        asked.sort(key=lambda node: int(ensemble.children[node, 0]))
-        splits = [_split_of(ensemble, bins, node, node - low) for node in asked]
+        inner = [node for node in range(low, high) if ensemble.column[node] != LEAF]
+        inner.sort(key=lambda node: int(ensemble.children[node, 0]))
+        splits = [_split_of(ensemble, bins, node, node - low) for node in inner]
         leaves = [node - low for node in range(low, high) if ensemble.column[node] == LEAF]
         outputs = ensemble.value[[low + leaf for leaf in leaves]]
         if label is not None:

@@ -27,6 +27,7 @@ CLIMBED = 48  # edges up to which comparing with all of them beats a search
 MOST_TABLE = 1 << 22  # entries of tables by column, beyond a few times what the nodes themselves hold
 VOTERS_AT_ONCE = 64  # walked over a block in one kernel call: stays far under 0.2 s
 
+Tables = list[NDArray[np.int64]]  # of each column, [output, cell]
 Read = Callable[[int, int], NDArray[np.float64]]  # rows low..high as a block [column, row]
 
 
@@ -63,16 +64,16 @@ class Ensemble:
 
     @cached_property
     def parents(self) -> NDArray[np.int64]:
-        """[node]: the node that asks before it, counted from the voter's root; LEAF at a root."""
+        """[node]: its parent, counted from the voter's root; LEAF at a root."""
         parents = np.full(len(self.column), LEAF, dtype=np.int64)
         first = np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        asked = np.flatnonzero(self.column != LEAF)
-        parents[first[asked, None] + self.children[asked]] = (asked - first[asked])[:, None]
+        inner = np.flatnonzero(self.column != LEAF)
+        parents[first[inner, None] + self.children[inner]] = (inner - first[inner])[:, None]
         return parents
 
     @cached_property
     def constant(self) -> NDArray[np.int64]:
-        """[output]: what voters that ask nothing say together."""
+        """[output]: the votes of all voters of one leaf."""
         roots = self.offsets[:-1]
         return np.asarray(self.units[roots[self.column[roots] == LEAF]].sum(axis=0))
 
@@ -91,7 +92,7 @@ class Ensemble:
 
     @cached_property
     def lookup(self) -> "Lookup | None":
-        """Tables by column, if every voter asks at most one question and they are not too large."""
+        """Tables by column, if every voter is a stump and they are not too large."""
         return Lookup.of(self) if np.all(np.diff(self.offsets) <= 3) and self.fits_tables(0) else None
 
     def fits_tables(self, least: int) -> bool:
@@ -177,10 +178,10 @@ class Ensemble:
 
     def importances(self) -> NDArray[np.float64]:
         """The share of the steps that rests on each column; a voter's own is split over its questions."""
-        asked = self.column != LEAF
-        splits = np.maximum(1, np.add.reduceat(asked, self.offsets[:-1])) if self.n_voters else 1
+        inner = self.column != LEAF
+        splits = np.maximum(1, np.add.reduceat(inner, self.offsets[:-1])) if self.n_voters else 1
         share = np.repeat(np.abs(self.steps) / splits, np.diff(self.offsets))
-        total = np.bincount(self.column[asked], weights=share[asked], minlength=self.n_columns)
+        total = np.bincount(self.column[inner], weights=share[inner], minlength=self.n_columns)
         return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -194,21 +195,21 @@ class Ensemble:
 class Cells:
     """Columns cut at the thresholds of the ensemble: a voter's questions are then about small integers."""
 
-    columns: NDArray[np.int64]  # that some voter asks about, ascending
+    columns: NDArray[np.int64]  # that some voter splits on, ascending
     edges: list[NDArray[np.float64]]
     place: NDArray[np.int32]  # of each node's column in `columns`, -1 at a leaf
     cut: NDArray[np.int32]  # the last cell that a node sends left
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Cells":
-        asked = ensemble.column != LEAF
-        columns = np.unique(ensemble.column[asked]).astype(np.int64)
-        place = np.where(asked, np.searchsorted(columns, ensemble.column), LEAF).astype(np.int32)
+        inner = ensemble.column != LEAF
+        columns = np.unique(ensemble.column[inner]).astype(np.int64)
+        place = np.where(inner, np.searchsorted(columns, ensemble.column), LEAF).astype(np.int32)
         cut = np.zeros(len(place), dtype=np.int32)
         edges: list[NDArray[np.float64]] = []
-        asking = np.flatnonzero(asked)
-        order = asking[np.argsort(place[asking], kind="stable")]
-        ends = np.cumsum(np.bincount(place[asking], minlength=len(columns))).tolist()
+        inner_nodes = np.flatnonzero(inner)
+        order = inner_nodes[np.argsort(place[inner_nodes], kind="stable")]
+        ends = np.cumsum(np.bincount(place[inner_nodes], minlength=len(columns))).tolist()
         for low, high in pairwise([0, *ends]):
             nodes = order[low:high]
             if ensemble.members[nodes[0]] >= 0:
@@ -228,14 +229,12 @@ class Cells:
         rows = block.shape[1]
         cells = np.empty((len(self.columns), rows, 1), dtype=kind)
         scratch, every = np.empty(rows, dtype=np.int32), np.arange(rows)
-        if len(self.padded) == 1:
-            _, edges, depths = self.padded[0]
-            kernels.encode(block[self.columns], edges, depths, missing, every, cells, scratch)
-            return cells[:, :, 0]
+        alone = len(self.padded) == 1
         for places, edges, depths in self.padded:
-            some = np.empty((len(places), rows, 1), dtype=kind)
+            some = cells if alone else np.empty((len(places), rows, 1), dtype=kind)
             kernels.encode(block[self.columns[places]], edges, depths, missing, every, some, scratch)
-            cells[places] = some
+            if not alone:
+                cells[places] = some
         return cells[:, :, 0]
 
 
@@ -251,48 +250,45 @@ class Ladder:
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Ladder":
-        asked = ensemble.column != LEAF
+        inner = ensemble.column != LEAF
         roots = np.repeat(ensemble.offsets[:-1], np.diff(ensemble.offsets))
-        itself = np.arange(len(asked))
-        kids = np.where(asked[:, None], roots[:, None] + ensemble.children[:, ::-1], itself[:, None])
-        depth = np.zeros(len(asked), dtype=np.int32)
-        for node in np.flatnonzero(asked)[::-1]:  # children come after their parent
+        itself = np.arange(len(inner))
+        kids = np.where(inner[:, None], roots[:, None] + ensemble.children[:, ::-1], itself[:, None])
+        depth = np.zeros(len(inner), dtype=np.int32)
+        for node in np.flatnonzero(inner)[::-1]:  # children come after their parent
             depth[node] = 1 + depth[kids[node]].max()
         return cls(
             depth[ensemble.offsets[:-1]],
-            np.where(asked, ensemble.cells.place, 0).astype(np.int32),
+            np.where(inner, ensemble.cells.place, 0).astype(np.int32),
             np.where(ensemble.missing_left, -1, 0).astype(np.int32),
-            np.where(asked, ensemble.cells.cut, -2).astype(np.int32),
+            np.where(inner, ensemble.cells.cut, -2).astype(np.int32),
             np.ascontiguousarray(kids, dtype=np.int32),
         )
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """Votes by column: what all stumps on a column say, as rises at its edges, or as a table of its cells.
+    """Votes by column: the sum over all stumps on it, as rises at its edges, or as a table of its cells.
 
     A column with few edges is climbed edge by edge; one with many is searched for its cell.
     """
 
     n_columns: int
-    constant: NDArray[np.int64]  # [output]: what is said below all edges
+    constant: NDArray[np.int64]  # [output]: the votes below all edges
     climbed: tuple[NDArray[Any], ...]  # columns, first, edges, rises, absent: see kernels.climb
     searched: list[tuple[NDArray[Any], ...]]  # columns, edges, depths, first, tables: see kernels.lookup
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Lookup":
-        cells = ensemble.cells
-        tables = tables_of(ensemble)
+        cells, tables, n_outputs = ensemble.cells, tables_of(ensemble), ensemble.n_outputs
         few = np.array([len(edges) <= CLIMBED for edges in cells.edges], dtype=np.bool_)
         constant = ensemble.constant
-        for table in (tables[j] for j in np.flatnonzero(few)):
-            constant = constant + table[:, 0]
-        return cls(
-            ensemble.n_columns,
-            constant,
-            _climbed(cells, tables, np.flatnonzero(few), ensemble.n_outputs),
-            [_searched(cells, tables, places, ensemble.n_outputs) for places in _many(cells, ~few)],
-        )
+        for place in np.flatnonzero(few):
+            constant = constant + tables[place][:, 0]
+        many = np.flatnonzero(~few)
+        groups = similar_sizes([cells.edges[k] for k in many]) if len(many) else []
+        searched = [_searched(cells, tables, many[group], n_outputs) for group in groups]
+        return cls(ensemble.n_columns, constant, _climbed(cells, tables, np.flatnonzero(few), n_outputs), searched)
 
     def fill(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
         """votes[:, low:high], block by block."""
@@ -305,73 +301,49 @@ class Lookup:
             votes[:, at:end] = part
 
 
-def tables_of(ensemble: Ensemble) -> list[NDArray[np.int64]]:
-    """For every column of `cells`, [output, cell] of what its stumps say; the last cell is for missing values."""
+def tables_of(ensemble: Ensemble) -> Tables:
+    """For every column of `cells`, [output, cell] of the votes of its stumps; the last cell is for missing values."""
     cells, roots = ensemble.cells, ensemble.offsets[:-1]
     tables = [np.zeros((ensemble.n_outputs, len(edges) + 2), dtype=np.int64) for edges in cells.edges]
-    asking = roots[ensemble.column[roots] != LEAF]
-    order = asking[np.argsort(cells.place[asking], kind="stable")]
-    ends = np.cumsum(np.bincount(cells.place[asking], minlength=len(tables))).tolist()
+    inner_nodes = roots[ensemble.column[roots] != LEAF]
+    order = inner_nodes[np.argsort(cells.place[inner_nodes], kind="stable")]
+    ends = np.cumsum(np.bincount(cells.place[inner_nodes], minlength=len(tables))).tolist()
     for table, (low, high) in zip(tables, pairwise([0, *ends]), strict=True):
-        for root in order[low:high] if ensemble.members[order[low]] >= 0 else ():
-            on_left = _left_cells(ensemble, int(root), table.shape[1])
-            left, right = ensemble.units[root + ensemble.children[root]]
-            table += np.where(on_left, left[:, None], right[:, None])
-        if ensemble.members[order[low]] < 0:
-            _add_ordered(ensemble, order[low:high], table)
+        mine = order[low:high]
+        left, right = (ensemble.units[mine + ensemble.children[mine, side]] for side in (0, 1))
+        if ensemble.members[mine[0]] < 0:  # each falls from left to right once, after its cut
+            table[:, -1] += np.where(ensemble.missing_left[mine, None], left, right).sum(axis=0)
+            rises = np.zeros((table.shape[1], len(table)), dtype=np.int64)
+            rises[0] = left.sum(axis=0)
+            np.add.at(rises, cells.cut[mine] + 1, right - left)
+            table[:, :-1] += np.cumsum(rises[:-1], axis=0).T
+            continue
+        for k, root in enumerate(mine):
+            on_left = ensemble.sets[ensemble.members[root]][: table.shape[1]].copy()
+            on_left[-1] = ensemble.missing_left[root]
+            table += np.where(on_left, left[k][:, None], right[k][:, None])
     return tables
 
 
-def _add_ordered(ensemble: Ensemble, roots: NDArray[np.int64], table: NDArray[np.int64]) -> None:
-    """Add what stumps about one numeric column say: each falls from left to right once, after its cut."""
-    left = ensemble.units[roots + ensemble.children[roots, 0]]
-    right = ensemble.units[roots + ensemble.children[roots, 1]]
-    table[:, -1] += np.where(ensemble.missing_left[roots, None], left, right).sum(axis=0)
-    rises = np.zeros((table.shape[1], len(table)), dtype=np.int64)
-    rises[0] = left.sum(axis=0)
-    np.add.at(rises, ensemble.cells.cut[roots] + 1, right - left)
-    table[:, :-1] += np.cumsum(rises[:-1], axis=0).T
-
-
-def _climbed(
-    cells: Cells, tables: list[NDArray[np.int64]], chosen: NDArray[np.int64], n_outputs: int
-) -> tuple[NDArray[Any], ...]:
+def _climbed(cells: Cells, tables: Tables, chosen: NDArray[np.int64], n_outputs: int) -> tuple[NDArray[Any], ...]:
     edges, rises, sizes = [np.empty(0)], [np.empty(0, dtype=np.int64)], [0]
     absent = np.zeros(len(chosen) * n_outputs, dtype=np.int64)
     for n, (j, output) in enumerate((j, output) for j in chosen for output in range(n_outputs)):
-        said = tables[j][output]
-        rise = np.diff(said[:-1])
+        table = tables[j][output]
+        rise = np.diff(table[:-1])
         edges.append(cells.edges[j][rise != 0])
         rises.append(rise[rise != 0])
         sizes.append(len(rises[-1]))
-        absent[n] = said[-1] - said[0]
+        absent[n] = table[-1] - table[0]
     return cells.columns[chosen], np.cumsum(sizes), np.concatenate(edges), np.concatenate(rises), absent
 
 
-def _searched(
-    cells: Cells, tables: list[NDArray[np.int64]], chosen: NDArray[np.int64], n_outputs: int
-) -> tuple[NDArray[Any], ...]:
+def _searched(cells: Cells, tables: Tables, chosen: NDArray[np.int64], n_outputs: int) -> tuple[NDArray[Any], ...]:
     edges, depths = pad_edges([cells.edges[j] for j in chosen])
     first = np.concatenate([[0], np.cumsum([tables[j].shape[1] for j in chosen])]).astype(np.int64)
     empty = np.empty((n_outputs, 0), dtype=np.int64)
     together = np.ascontiguousarray(np.concatenate([empty, *(tables[j] for j in chosen)], axis=1))
     return cells.columns[chosen], edges, depths, first, together
-
-
-def _many(cells: Cells, chosen: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-    """Return the chosen places, in groups of similar sizes."""
-    places = np.flatnonzero(chosen)
-    return [places[group] for group in similar_sizes([cells.edges[k] for k in places])] if len(places) else []
-
-
-def _left_cells(ensemble: Ensemble, root: int, n_cells: int) -> NDArray[np.bool_]:
-    """Which cells of its column a stump sends left; the last one is for missing values."""
-    if ensemble.members[root] >= 0:
-        on_left = ensemble.sets[ensemble.members[root]][:n_cells].copy()
-    else:
-        on_left = np.arange(n_cells) <= ensemble.cells.cut[root]
-    on_left[-1] = ensemble.missing_left[root]
-    return np.asarray(on_left)
 
 
 def _blocks(low: int, high: int, n_columns: int) -> Iterator[tuple[int, int]]:

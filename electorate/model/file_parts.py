@@ -152,11 +152,11 @@ def check_trees(e: Ensemble, bins: Bins, n_classes: int) -> None:
     expect(bool(in_turn), "rounds do not count up from 1")
     expect(bool(np.all((e.about >= -1) & (e.about < n_classes))), "a voter is about no class")
     expect(bool(np.all((e.column >= -1) & (e.column < e.n_columns))), "a column is out of range")
-    asked, roots = np.flatnonzero(e.column >= 0), np.repeat(e.offsets[:-1], sizes)
-    child = e.children[asked].astype(np.int64)
-    inside = (child > (asked - roots[asked])[:, None]) & (child < np.repeat(sizes, sizes)[asked, None])
+    inner, roots = np.flatnonzero(e.column >= 0), np.repeat(e.offsets[:-1], sizes)
+    child = e.children[inner].astype(np.int64)
+    inside = (child > (inner - roots[inner])[:, None]) & (child < np.repeat(sizes, sizes)[inner, None])
     expect(bool(np.all(inside)), "a child is out of range or before its parent")
-    reached = roots[asked, None] + child
+    reached = roots[inner, None] + child
     expect(len(np.unique(reached)) == reached.size == nodes - voters, "a voter is not a tree")
     by_category = np.isin(e.column, list(bins.categories))
     expect(bool(np.all((e.members >= 0) == by_category)), "a question does not fit its column")
@@ -170,8 +170,8 @@ def check_trees(e: Ensemble, bins: Bins, n_classes: int) -> None:
 
 def _check_thresholds(e: Ensemble, bins: Bins) -> None:
     """Every threshold is an edge of its column, or +inf: everything that is not missing goes left."""
-    asked = np.flatnonzero((e.column >= 0) & (e.members < 0) & np.isfinite(e.threshold))
-    order = asked[np.argsort(e.column[asked], kind="stable")]
+    inner = np.flatnonzero((e.column >= 0) & (e.members < 0) & np.isfinite(e.threshold))
+    order = inner[np.argsort(e.column[inner], kind="stable")]
     columns, starts = np.unique(e.column[order], return_index=True)
     for column, mine in zip(columns.tolist(), np.split(e.threshold[order], starts[1:]), strict=False):
         known = bool(np.all(np.isin(mine, bins.edges[column])))

@@ -19,17 +19,8 @@ from electorate.data import seen_rows
 from electorate.data.bins import Bins
 from electorate.data.table import Categories
 from electorate.grid import LONGEST
+from electorate.model import file_parts as parts
 from electorate.model.ensemble import LEAF, Ensemble
-from electorate.model.file_parts import (
-    blaming,
-    check_ensemble,
-    check_trees,
-    read_bins,
-    read_classes,
-    read_ensemble,
-    read_n_features,
-    read_names,
-)
 from electorate.model.history_checks import MOVING, check_history
 from electorate.model.median import Median
 from electorate.model.moves import Moves
@@ -46,13 +37,9 @@ NO_COLUMNS = np.empty(0, dtype=np.int32)  # of voters that do not use bins
 TWO_CLASSES = np.arange(2)  # a sum that predicts numbers has one output, as that of two classes
 LONGEST_REASON = 1000  # characters of a stop reason
 HELD_OUT: dict[str, tuple[type, ...]] = {
-    "rows": (int,),
-    "errors": (int,),
-    "error": (int, float),
-    "bound": (int, float),
-    "confidence": (int, float),
-    "why": (str,),
-    "digest": (str,),
+    **dict.fromkeys(("rows", "errors"), (int,)),
+    **dict.fromkeys(("error", "bound", "confidence"), (int, float)),
+    **dict.fromkeys(("why", "digest"), (str,)),
 }
 
 
@@ -77,8 +64,7 @@ def save(model: Any, path: Any) -> None:
         arrays |= {**model.moves_.arrays(), "gap": np.array([model.gap_])}
     if hasattr(model, "calibration_"):
         arrays["calibration"] = model.calibration_
-    if hasattr(model, "_more_arrays"):
-        arrays |= model._more_arrays()
+    arrays |= model._more_arrays() if hasattr(model, "_more_arrays") else {}
     modelfile.write(path, type(model).__name__, meta, arrays | seen_rows.arrays_of(model))
 
 
@@ -120,12 +106,12 @@ def _content(model: Any) -> tuple[Arrays, Any]:
         ensemble = model.ensemble_
         by_rows = isinstance(ensemble, RowEnsemble) and hasattr(ensemble.family, "pack")
         if not (isinstance(ensemble, Ensemble) or by_rows):
-            _refuse_voters(model, "")
+            raise _no_format(model, "a family of electorate")
         if hasattr(model, "classes_"):
             return ensemble.arrays(), _labels_for_digest(model.classes_)
         return {**ensemble.arrays(), "frame": np.array([model.scale_, model.start_]), "centres": model.centres_}, None
     if vote.trees is None and not model._by_rows:
-        _refuse_voters(model, "use RegressionTrees, Pool or Columns, or ")
+        raise _no_format(model, "RegressionTrees, Pool or Columns")
     if not all(isinstance(one, Bump | Sure) for one in model.confidences_):
         raise NotStorableError(
             "A model with functions as confidences has no file format and no digest. Store it with skops or pickle."
@@ -141,10 +127,10 @@ def _content(model: Any) -> tuple[Arrays, Any]:
     return {**voters, "kappa": vote.kappa}, facts
 
 
-def _refuse_voters(model: Any, hint: str) -> None:
-    raise NotStorableError(
-        f"A model of {type(model.estimator_).__name__} voters has no file format and no digest: "
-        f"{hint or 'use a family of electorate, or '}store it with skops or pickle."
+def _no_format(model: Any, families: str) -> NotStorableError:
+    return NotStorableError(
+        f"A model of {type(model.estimator_).__name__} voters has no file format and no digest: use {families}, or "
+        "store it with skops or pickle."
     )
 
 
@@ -236,7 +222,7 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
     True
     """
     contents = modelfile.read(path)
-    with blaming(contents):
+    with parts.blaming(contents):
         expect(contents.kind in ALGORITHMS, f"no estimator is called {contents.kind!r:.60}")
         return _rebuild(contents, {family.__name__: family for family in families})
 
@@ -244,11 +230,10 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
 def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     algorithm = ALGORITHMS[contents.kind]
     model = _described(contents, getattr(import_module(algorithm.module), algorithm.name), families)
-    model.n_features_in_ = read_n_features(contents)
-    names = read_names(contents, model.n_features_in_)
-    if names is not None:
+    model.n_features_in_ = parts.read_n_features(contents)
+    if (names := parts.read_names(contents, model.n_features_in_)) is not None:
         model.feature_names_in_ = names
-    model.bins_ = read_bins(contents, model.n_features_in_)
+    model.bins_ = parts.read_bins(contents, model.n_features_in_)
     {"median": _read_median, "number": _read_number}.get(algorithm.vote, _read_sum)(contents, model)
     if algorithm.name in MOVING:
         model.moves_ = Moves.read(contents, model.ensemble_)
@@ -305,7 +290,7 @@ def _read_history(contents: Contents) -> Arrays:
 
 def _read_sum(contents: Contents, model: Any) -> None:
     """The voters and classes of a classifier."""
-    model.classes_ = read_classes(meta_value(contents, "classes", dict))
+    model.classes_ = parts.read_classes(meta_value(contents, "classes", dict))
     model.n_classes_ = len(model.classes_)
     _read_voters(contents, model, model.classes_)
     model._read_more(contents)
@@ -324,8 +309,8 @@ def _read_number(contents: Contents, model: Any) -> None:
 def _read_voters(contents: Contents, model: Any, classes: NDArray[Any]) -> None:
     model._validate_family()
     if model._is_native:
-        model.ensemble_ = read_ensemble(contents, model.n_features_in_)
-        check_ensemble(model.ensemble_, model.bins_, len(classes))
+        model.ensemble_ = parts.read_ensemble(contents, model.n_features_in_)
+        parts.check_ensemble(model.ensemble_, model.bins_, len(classes))
         return
     expect(hasattr(model._family(), "pack"), "its voters have no place in a file")
     expect(not model.bins_.categories, "voters by rows take no categories")
@@ -338,17 +323,24 @@ def _read_voters(contents: Contents, model: Any, classes: NDArray[Any]) -> None:
 def _read_median(contents: Contents, model: Any) -> None:
     """The voters, their confidences, and the numbers of a regressor."""
     model.confidences_ = [decode_confidence(entry) for entry in meta_value(contents, "confidences", list)]
-    columns = [one.column for one in model.confidences_ if isinstance(one, Bump)]
-    expect(max(columns, default=0) < model.n_features_in_, "a bump is out of range")
+    n_columns = model.n_features_in_
+    bumps = [one for one in model.confidences_ if isinstance(one, Bump)]
+    expect(all(bump.column < n_columns for bump in bumps), "a bump is out of range")
     decides = meta_value(contents, "decides", bool)
     trees, fitted = None, []
     if model._is_native:
-        trees = _read_median_trees(contents, model)
+        trees = parts.read_ensemble(contents, n_columns)
+        expect(trees.n_outputs == 2, "a leaf does not have a value and a confidence")
+        parts.check_trees(trees, model.bins_, 1)
+        expect(bool(np.all((trees.value[:, 1] >= 0) & (trees.value[:, 1] <= 1))), "a confidence is not from 0 to 1")
         steps = trees.steps
     else:
         expect(model._by_rows, "its voters have no place in a file")
+        expect(not model.bins_.categories, "voters by rows take no categories")
         steps = np.array(require(contents, "steps", "<f8", (None,)))
-        fitted = _read_column_voters(contents, model, len(steps))
+        columns = require(contents, "voter.column", "<i4", (len(steps),)).tolist()
+        expect(all(0 <= column < n_columns for column in columns), "the column of a voter is out of range")
+        fitted = [ColumnPredictor(column, n_columns) for column in columns]
     in_range = bool(np.all(np.isfinite(steps)) and np.all((steps >= 0) & (steps < LONGEST)) and steps.sum() < LONGEST)
     expect(in_range, "steps are out of range")
     kappa = np.array(require(contents, "kappa", "<i4", (len(steps),)))
@@ -368,22 +360,6 @@ def _read_median(contents: Contents, model: Any) -> None:
         model.calibration_ = np.array(require(contents, "calibration", "<f8", (None,)))
         rises = np.all(model.calibration_ >= 0) and np.all(np.diff(model.calibration_) >= 0)
         expect(bool(rises), "calibration scores do not rise from 0")
-
-
-def _read_median_trees(contents: Contents, model: Any) -> Ensemble:
-    trees = read_ensemble(contents, model.n_features_in_)
-    expect(trees.n_outputs == 2, "a leaf does not have a value and a confidence")
-    check_trees(trees, model.bins_, 1)
-    expect(bool(np.all((trees.value[:, 1] >= 0) & (trees.value[:, 1] <= 1))), "a confidence is not from 0 to 1")
-    return trees
-
-
-def _read_column_voters(contents: Contents, model: Any, n_voters: int) -> list[ColumnPredictor]:
-    expect(not model.bins_.categories, "voters by rows take no categories")
-    columns = require(contents, "voter.column", "<i4", (n_voters,))
-    inside = bool(np.all((columns >= 0) & (columns < model.n_features_in_)))
-    expect(inside, "the column of a voter is out of range")
-    return [ColumnPredictor(column, model.n_features_in_) for column in columns.tolist()]
 
 
 def _read_number_of(contents: Contents, name: str) -> float:

@@ -1,7 +1,7 @@
-"""Trees laid out for prediction without going down them: every question crosses out the leaves it rules out.
+"""Trees laid out for prediction without going down them: every split crosses out the leaves it rules out.
 
-A tree's leaves are bits, numbered from left to right; a question keeps those of the side a row goes to, and the one bit
-left after all questions is the row's leaf. On bytes this runs over many rows at once, and depth costs little.
+A tree's leaves are bits, numbered from left to right; a split leaves those of the side a row goes to, and the one bit
+left after all splits is the row's leaf. On bytes this runs over many rows at once, and depth costs little.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ MOST_LEAVES = 64  # beyond that, going down is as fast
 
 
 class Tests(NamedTuple):
-    """The questions. A cell goes left if, as a byte, cell + shift <= cut: with a shift of 1 a missing one does.
+    """The splits. A cell goes left if, as a byte, cell + shift <= cut: with a shift of 1 a missing one does.
 
-    By category: if its table says so. keep[question, byte of leaves, 1 if left], for the bytes of its span.
+    By category: if its table has a 1. keep[split, byte of leaves, 1 if left], for the bytes of its span.
     """
 
     place: NDArray[np.int32]
@@ -29,13 +29,13 @@ class Tests(NamedTuple):
     cut: NDArray[np.uint8]
     table: NDArray[np.int32]  # row of `tables`, or -1
     tables: NDArray[np.uint8]  # [table, cell]: 1 if it goes left
-    span: NDArray[np.int32]  # [question, from and to]
+    span: NDArray[np.int32]  # [split, from and to]
     keep: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Masks:
-    """Questions of voter t: offsets[t]..offsets[t+1]; its leaves: leaves[t]..leaves[t+1] of `nodes`."""
+    """Splits of voter t: offsets[t]..offsets[t+1]; its leaves: leaves[t]..leaves[t+1] of `nodes`."""
 
     offsets: NDArray[np.int64]
     leaves: NDArray[np.int64]
@@ -51,11 +51,11 @@ class Masks:
             return None
         below, first = _leaves(ensemble)
         roots = ensemble.offsets[:-1]
-        asked = ensemble.column >= 0
-        splits, voters = np.flatnonzero(asked), np.repeat(np.arange(len(roots)), np.diff(ensemble.offsets))
+        inner = ensemble.column >= 0
+        splits, voters = np.flatnonzero(inner), np.repeat(np.arange(len(roots)), np.diff(ensemble.offsets))
         ends = np.concatenate([[0], np.cumsum(below[roots])]).astype(np.int64)
         nodes = np.empty(ends[-1], dtype=np.int64)
-        leaf = np.flatnonzero(~asked)
+        leaf = np.flatnonzero(~inner)
         nodes[ends[voters[leaf]] + first[leaf]] = leaf
         shift = ensemble.missing_left[splits].astype(np.uint8)
         span, keep = _crossed_out(ensemble, splits, below, first)
@@ -75,7 +75,7 @@ class Masks:
 
 
 def _levels(ensemble: "Ensemble") -> list[NDArray[np.int64]]:
-    """The nodes that ask, level by level over all trees."""
+    """The inner nodes, level by level over all trees."""
     roots = np.repeat(ensemble.offsets[:-1], np.diff(ensemble.offsets))
     level, levels = ensemble.offsets[:-1], []
     while len(level := level[ensemble.column[level] >= 0]):
@@ -118,16 +118,16 @@ def _crossed_out(
     beyond = np.isin(splits, roots)[:, None] & (bit >= high[:, None])
     on_left = (bit >= low[:, None]) & (bit < middle[:, None])
     on_right = (bit >= middle[:, None]) & (bit < high[:, None])
-    kept = [np.packbits(~(side | beyond), axis=1, bitorder="little") for side in (on_left, on_right)]
+    left_over = [np.packbits(~(side | beyond), axis=1, bitorder="little") for side in (on_left, on_right)]
     span = np.stack([low // 8, -(-high // 8)], axis=1).astype(np.int32)
-    return span, np.ascontiguousarray(np.stack(kept, axis=2))
+    return span, np.ascontiguousarray(np.stack(left_over, axis=2))
 
 
 def _tables(ensemble: "Ensemble", splits: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     by_set = ensemble.members[splits] >= 0
-    asking = splits[by_set]
-    tables = ensemble.sets[ensemble.members[asking]].astype(np.uint8)
-    tables[:, MISSING] = ensemble.missing_left[asking]
+    inner_nodes = splits[by_set]
+    tables = ensemble.sets[ensemble.members[inner_nodes]].astype(np.uint8)
+    tables[:, MISSING] = ensemble.missing_left[inner_nodes]
     table = np.full(len(splits), -1, dtype=np.int32)
-    table[by_set] = np.arange(len(asking))
+    table[by_set] = np.arange(len(inner_nodes))
     return table, tables

@@ -1,4 +1,4 @@
-"""The vote by weighted median: what stands where a weighted sum stands in the ensembles of classifiers.
+"""The vote by weighted median, as regressors use it instead of a weighted sum.
 
 Quantiles of the vote are those of eq. 7 and 8 of the LocMedBoost paper, the median is f_0+. Weights are integers on
 the grid of votes, so comparisons are exact. A block of rows at a time; blocks go to threads.
@@ -22,19 +22,20 @@ from electorate.threads import ThreadPool
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
-CELLS_AT_ONCE = 2**17  # said values of a block: they stay in the cache
-CELLS_ELSEWHERE = 2**22  # of regressors that take their time for every call
+CELLS_AT_ONCE = 2**17  # outputs in a block: they stay in the cache
+CELLS_ELSEWHERE = 2**22  # of third-party regressors, whose calls are slow
+Outputs = Callable[[int, int], tuple[Array, Array | None]]  # outputs and confidences [row, voter] of rows low..high
 Kappas = Callable[[int, int], Array]  # [candidate, row] of the confidences in rows low..high
 
 
 @dataclass(frozen=True)
 class Votes:
-    """What voters say of some rows: said[row, voter]; weights[row, voter], or one row for all; reach[row]: steps.
+    """outputs[row, voter]; weights[row, voter], or one row for all; reach[row]: the sum of the steps.
 
-    table: all that is ever said, in order; said are then places in it, which are faster to choose from.
+    table: all distinct outputs, in order. The outputs are then places in it, which are faster to choose from.
     """
 
-    said: Array
+    outputs: Array
     weights: Ints
     reach: Array
     table: Array | None = None
@@ -42,37 +43,34 @@ class Votes:
     @property
     def mass(self) -> Ints:
         """[row] of the summed weights."""
-        return np.broadcast_to(self.weights.sum(axis=1), (len(self.said),))
+        return np.broadcast_to(self.weights.sum(axis=1), (len(self.outputs),))
 
     def quantiles(self, rho: Any, upper: bool) -> Array:
         """f_rho+ (eq. 7) if upper, else f_rho- (eq. 8); rho: a number, or one per row."""
         mass = self.mass
         need, inside = needs(mass, self.reach, rho)
-        out = np.empty(len(self.said))
-        if self.said.shape[1]:
+        out = np.empty(len(self.outputs))
+        if self.outputs.shape[1]:
             need = np.where(inside, need, np.minimum(mass, 1))
-            if np.all(need > 0):
-                out = self._choose(self.said, self.weights, need, upper)
-            else:
-                some = np.flatnonzero(need > 0)
-                weights = self.weights[some] if len(self.weights) > 1 else self.weights
-                out[some] = self._choose(self.said[some], weights, need[some], upper)
+            some: Any = slice(None) if np.all(need > 0) else np.flatnonzero(need > 0)
+            weights = self.weights[some] if len(self.weights) > 1 else self.weights
+            out[some] = self._choose(self.outputs[some], weights, need[some], upper)
         return outside(out, inside, rho, upper)
 
-    def _choose(self, said: Array, weights: Ints, need: Ints, upper: bool) -> Array:
+    def _choose(self, outputs: Array, weights: Ints, need: Ints, upper: bool) -> Array:
         """Row by row, the first value, from below or from above, up to which the votes come to the need."""
-        out = np.empty(len(said))
+        out = np.empty(len(outputs))
         if self.table is None:
-            kernels.vote_quantiles(said, weights, need, 1.0 if upper else -1.0, out)
+            kernels.vote_quantiles(outputs, weights, need, 1.0 if upper else -1.0, out)
             return out
-        places = np.empty(len(said), dtype=np.int64)
-        kernels.place_quantiles(said, weights, need, len(self.table), not upper, places)
+        places = np.empty(len(outputs), dtype=np.int64)
+        kernels.place_quantiles(outputs, weights, need, len(self.table), not upper, places)
         return self.table[places]
 
     def lower_medians(self) -> Array:
-        """The smallest value up to which the votes come to half: scikit-learn's choice. Infinite where nobody votes."""
+        """The smallest value up to which the votes come to half, as scikit-learn chooses. Infinite without votes."""
         mass = self.mass
-        out = self._choose(self.said, self.weights, (mass + 1) // 2, upper=True)
+        out = self._choose(self.outputs, self.weights, (mass + 1) // 2, upper=True)
         return np.where(mass > 0, out, np.inf)
 
 
@@ -80,8 +78,8 @@ class Votes:
 class Median:
     """The fitted voters: trees as arrays, or regressors fitted elsewhere; steps; which confidence each has.
 
-    value[node] of a tree: what it says, and how sure its leaf is. decides: the last voter's step is infinite, it
-    decides alone where it is sure at all (line 8 of Figure 1).
+    value[node] of a tree: its output and its confidence. decides: the last voter's step is infinite, so it decides
+    alone where its confidence is positive (line 8 of Figure 1).
     """
 
     trees: Ensemble | None
@@ -105,7 +103,7 @@ class Median:
 
     @cached_property
     def table(self) -> Array:
-        """All that leaves say, in order."""
+        """The distinct outputs of all leaves, in order."""
         assert self.trees is not None
         return np.unique(self.trees.value[self.trees.column == LEAF, 0])
 
@@ -120,85 +118,73 @@ class Median:
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # not what is derived from them
 
-    def votes(self, said: Array, sure: Array | None, table: Array | None = None) -> Votes:
-        """Of some rows. sure[row, voter]: confidences, None where all are 1. table: see Votes."""
+    def votes(self, outputs: Array, confidences: Array | None, table: Array | None = None) -> Votes:
+        """Of some rows. confidences[row, voter]: confidences, None where all are 1. table: see Votes."""
         units = self.units
-        rows = len(said)
-        if sure is None:
-            weights, reach = units[None], np.full(rows, float(units.sum()))
-            if self.decides:
-                weights, reach = np.zeros_like(weights), np.full(rows, UNITS)
-                weights[0, -1] = int(UNITS)
-            return Votes(said, weights, reach, table)
-        weights = np.rint(units * sure).astype(np.int64)
-        reach = np.full(rows, float(units.sum()))
-        if self.decides:
-            alone = sure[:, -1] > 0
+        weights = units[None] if confidences is None else np.rint(units * confidences).astype(np.int64)
+        reach = np.full(len(outputs), float(units.sum()))
+        if self.decides and confidences is None:
+            weights, reach = np.zeros_like(weights), np.full(len(outputs), UNITS)
+            weights[0, -1] = int(UNITS)
+        elif self.decides and confidences is not None:
+            alone = confidences[:, -1] > 0
             weights[alone] = 0
-            weights[alone, -1] = np.maximum(1, np.rint(sure[alone, -1] * UNITS)).astype(np.int64)
+            weights[alone, -1] = np.maximum(1, np.rint(confidences[alone, -1] * UNITS)).astype(np.int64)
             reach[alone] = UNITS
-        return Votes(said, weights, reach, table)
+        return Votes(outputs, weights, reach, table)
 
     # ------------------------------------------------------------ rows of a table
 
-    def each_block(
-        self,
-        n_rows: int,
-        say: Callable[[int, int], tuple[Array, Array | None]],
-        pool: ThreadPool,
-        task: Callable[..., None],
-    ) -> None:
-        """task(low, high, votes) for blocks of rows, on threads. Of trees, say: places in the table."""
+    def each_block(self, n_rows: int, outputs_of: Outputs, pool: ThreadPool, task: Callable[..., None]) -> None:
+        """task(low, high, votes) for blocks of rows, on threads. Outputs of trees are places in the table."""
         table = self.table if self.trees is not None else None
         cells = CELLS_AT_ONCE if self.trees is not None else CELLS_ELSEWHERE
         rows = max(64, cells // max(1, self.n_voters))
         blocks = [(low, min(low + rows, n_rows)) for low in range(0, n_rows, rows)]
-        pool.map(lambda block: task(*block, self.votes(*say(*block), table)), blocks)
+        pool.map(lambda block: task(*block, self.votes(*outputs_of(*block), table)), blocks)
 
-    def speak(
-        self, read: Read, kappas: Kappas | None, places: bool = False
-    ) -> Callable[[int, int], tuple[Array, Array | None]]:
-        """What trees say of the rows low..high, or its places in the table. kappas: None where all are sure."""
+    def outputs_of_trees(self, read: Read, kappas: Kappas | None, places: bool = False) -> Outputs:
+        """The outputs of trees, or their places in the table. kappas: None where all confidences are 1."""
         trees = self.trees
         assert trees is not None
-        outputs = 2 if self.leaves_doubt else 1
+        n_outputs = 2 if self.leaves_doubt else 1
         value = self.placed if places else trees.value
 
-        def say(low: int, high: int) -> tuple[Array, Array | None]:
-            said = tree_outputs(trees, read(low, high), outputs, value)
-            sure = said[1] if outputs == 2 else None
+        def outputs_of(low: int, high: int) -> tuple[Array, Array | None]:
+            found = tree_outputs(trees, read(low, high), n_outputs, value)
+            confidences = found[1] if n_outputs == 2 else None
             if kappas is not None:
                 mine = kappas(low, high)[self.kappa].T
-                sure = mine if sure is None else sure * mine
-            return said[0], sure
+                confidences = mine if confidences is None else confidences * mine
+            return found[0], confidences
 
-        return say
+        return outputs_of
 
-    def replay(self, X: Any, kappas: Kappas | None) -> Callable[[int, int], tuple[Array, Array | None]]:
-        """What fitted regressors say."""
+    def outputs_of_fitted(self, X: Any, kappas: Kappas | None) -> Outputs:
+        """The predictions of fitted regressors; one without a prediction has the confidence 0."""
 
-        def say(low: int, high: int) -> tuple[Array, Array | None]:
+        def outputs_of(low: int, high: int) -> tuple[Array, Array | None]:
             part = X if high - low == X.shape[0] else X[low:high]
-            said = np.array([np.asarray(one.predict(part), dtype=np.float64).ravel() for one in self.fitted]).T
-            said = np.ascontiguousarray(said).reshape(high - low, self.n_voters)
-            sure = None if kappas is None else np.ascontiguousarray(kappas(low, high)[self.kappa].T)
-            missing = np.isnan(said)
-            if missing.any():  # a voter without a prediction abstains
-                sure = np.where(missing, 0.0, 1.0 if sure is None else sure)
-                said = np.where(missing, 0.0, said)
-            return said, sure
+            outputs = np.array([np.asarray(one.predict(part), dtype=np.float64).ravel() for one in self.fitted]).T
+            outputs = np.ascontiguousarray(outputs).reshape(high - low, self.n_voters)
+            confidences = None if kappas is None else np.ascontiguousarray(kappas(low, high)[self.kappa].T)
+            missing = np.isnan(outputs)
+            if missing.any():
+                confidences = np.where(missing, 0.0, 1.0 if confidences is None else confidences)
+                outputs = np.where(missing, 0.0, outputs)
+            return outputs, confidences
 
-        return say
+        return outputs_of
 
     # ------------------------------------------------------------ round by round
 
-    def staged(self, said: Array, sure: Array | None) -> Iterator["Stage"]:
+    def staged(self, outputs: Array, confidences: Array | None) -> Iterator["Stage"]:
         """After every voter; rows are kept sorted, so a round costs a pass over them."""
-        stage = Stage(len(said), self.n_voters)
+        stage = Stage(len(outputs), self.n_voters)
         units = self.units
         for t in range(self.n_voters):
             last = self.decides and t == self.n_voters - 1
-            stage.add(said[:, t], int(units[t]), None if sure is None else sure[:, t], last)
+            stage.add(outputs[:, t], int(units[t]), None if confidences is None else confidences[:, t], last)
             yield stage
 
     def importances(self, n_columns: int) -> Array:
@@ -214,23 +200,23 @@ class Median:
         return np.asarray(steps @ np.reshape(each, (-1, n_columns)) / max(steps.sum(), 1))
 
 
-def tree_outputs(trees: Ensemble, block: Array, outputs: int, value: Array | None = None) -> Array:
-    """[output, row, voter] of what trees say of a block [column, row]; value: instead of that of their nodes."""
+def tree_outputs(trees: Ensemble, block: Array, n_outputs: int, value: Array | None = None) -> Array:
+    """[output, row, voter] of trees on a block [column, row]. value: used instead of that of their nodes."""
     value = trees.value if value is None else value
     cells = trees.find_cells(block)
     rows = block.shape[1]
-    said = np.empty((outputs, rows, trees.n_voters))
+    found = np.empty((n_outputs, rows, trees.n_voters))
     if (masks := trees.masks) is not None:
-        values = np.ascontiguousarray(value[masks.nodes, :outputs].T)
-        kernels.tree_outputs(cells, masks.offsets, masks.leaves, masks.tests, values, said, *masks.scratch(rows))
-        return said
+        values = np.ascontiguousarray(value[masks.nodes, :n_outputs].T)
+        kernels.tree_outputs(cells, masks.offsets, masks.leaves, masks.tests, values, found, *masks.scratch(rows))
+        return found
     tests = (trees.cells.place, trees.cells.cut, trees.members, trees.missing_left, trees.children, trees.sets)
     numbers = np.arange(len(trees.column))[:, None]
     for t, (low, high) in enumerate(pairwise(trees.offsets.tolist())):
         at = np.zeros((1, rows), dtype=np.int64)
         kernels.walk(cells, np.array([low, high]), *tests, numbers, at)
-        said[:, :, t] = value[at[0], :outputs].T
-    return said
+        found[:, :, t] = value[at[0], :n_outputs].T
+    return found
 
 
 def conformal_rank(n: int, coverage: float) -> int:

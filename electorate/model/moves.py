@@ -6,13 +6,14 @@ voter once, in the order in which they first came, class by class within a place
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate.grid import UNITS
-from electorate.modelfile import Contents, require
+from electorate.modelfile import Contents, expect, require
 
 TYPES: dict[str, tuple[str, tuple[int | None, ...]]] = {
     "move.round": ("<i8", (None,)),
@@ -68,16 +69,14 @@ class Moves:
     def changes(self) -> Iterator[list[tuple[int, float, float]]]:
         """Round by round: (place in the ensemble, old weight, new weight)."""
         now: dict[int, float] = {}
-        places = self.places()
+        places, weights = self.places().tolist(), self.weight.tolist()
         ends = np.flatnonzero(np.diff(self.round, append=-1)) + 1
-        low = 0
-        for high in ends.tolist():
+        for low, high in pairwise([0, *ends.tolist()]):
             turn = []
-            for place, weight in zip(places[low:high].tolist(), self.weight[low:high].tolist(), strict=True):
+            for place, weight in zip(places[low:high], weights[low:high], strict=True):
                 turn.append((place, now.get(place, 0.0), weight))
                 now[place] = weight
             yield turn
-            low = high
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return dict(zip(TYPES, (self.round, self.label, self.number, self.told), strict=True))
@@ -86,19 +85,19 @@ class Moves:
     def read(cls, contents: Contents, ensemble: Any) -> "Moves":
         """From a model file, checked against its ensemble; ValueError where it does not fit."""
         moves = cls(*(np.array(require(contents, name, *kind)) for name, kind in TYPES.items()))
-        if not len(moves.round) == len(moves.label) == len(moves.number) == len(moves.told):
-            raise ValueError("the arrays of the moves differ in length")
-        if len(moves.round) and (moves.round[0] != 1 or not np.all(np.isin(np.diff(moves.round), (0, 1)))):
-            raise ValueError("the rounds of the moves do not count up from 1")
-        if not np.all((moves.number >= 0) & (moves.number < 2**62)) or not np.all(np.isfinite(moves.told)):
-            raise ValueError("a move is out of range")
+        n, others = len(moves.round), (moves.label, moves.number, moves.told)
+        expect(all(len(array) == n for array in others), "the arrays of the moves differ in length")
+        in_turn = n == 0 or (moves.round[0] == 1 and np.all(np.isin(np.diff(moves.round), (0, 1))))
+        expect(bool(in_turn), "the rounds of the moves do not count up from 1")
+        in_range = np.all((moves.number >= 0) & (moves.number < 2**62)) and np.all(np.isfinite(moves.told))
+        expect(bool(in_range), "a move is out of range")
         places = moves.places()
         about = np.full(int(places.max(initial=-1)) + 1, -2)
         about[places] = moves.label
         last = np.zeros(len(about))
         last[places] = moves.weight
-        if not (np.array_equal(about, ensemble.about) and np.array_equal(last, ensemble.steps)):
-            raise ValueError("the moves do not lead to the ensemble")
+        leads = np.array_equal(about, ensemble.about) and np.array_equal(last, ensemble.steps)
+        expect(leads, "the moves do not lead to the ensemble")
         return moves
 
 
@@ -108,6 +107,6 @@ def first_come(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(distinct[np.argsort(first)])
 
 
-def in_units(weight: float, said: Any) -> Any:
-    """A vote on the grid."""
-    return np.rint(weight * said * UNITS).astype(np.int64)
+def in_units(weight: float, outputs: Any) -> Any:
+    """Votes on the grid."""
+    return np.rint(weight * outputs * UNITS).astype(np.int64)

@@ -1,7 +1,7 @@
-"""Labels from a model file without its estimator: a command that predicts begins at once.
+"""Predictions from a model file without its estimator, so that a command that predicts starts at once.
 
 Importing scikit-learn takes longer than predicting a million rows, and Numba half as long: neither is imported here,
-Numba for large models only. Only what predicts is read and checked; what is no vote of trees is for `load`.
+Numba for large models only. Only what predicts is read and checked. Other models than sums of trees are left to `load`.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from electorate.data.bins import reader
 from electorate.data.table import ArrowTable, read_table, refuse_infinite
 from electorate.model import decisions
 from electorate.model import file_parts as parts
-from electorate.model.byte_votes import Voting, voting
+from electorate.model.byte_votes import voting
 from electorate.model.masks import MISSING
 from electorate.modelfile import Contents, meta_value
 from electorate.registry import ALGORITHMS
@@ -26,11 +26,10 @@ ROWS = 2**16  # at once: bytes of them stay in the second-level cache
 COUNTED = 128  # edges up to which comparing with all of them beats a search
 
 Bytes = NDArray[np.uint8]
-Votes = NDArray[np.int64]
 
 
 class QuickClassifier:
-    """What a fitted classifier says of pyarrow tables that have its columns."""
+    """The decision function of a fitted classifier, for pyarrow tables that have its columns."""
 
     def __init__(self, contents: Contents) -> None:
         self.n_features_in_ = parts.read_n_features(contents)
@@ -47,35 +46,31 @@ class QuickClassifier:
         if self._voting is None or not isinstance(table, ArrowTable):
             votes = self.ensemble_.votes(table.n_rows, reader(table, self.bins_.categories), ThreadPool(1))
         else:
-            votes = self._byte_votes(self._voting, table)
+            votes = np.zeros((self.ensemble_.n_outputs, table.n_rows), dtype=np.int64)
+            for low in range(0, table.n_rows, ROWS):
+                high = min(low + ROWS, table.n_rows)
+                self._voting.add(self._cells(table, low, high), votes[:, low:high])
         return self._decide(votes, len(self.classes_), float(np.abs(self.ensemble_.steps).sum()))
 
-    def _byte_votes(self, voting: Voting, table: ArrowTable) -> Votes:
-        votes = np.zeros((self.ensemble_.n_outputs, table.n_rows), dtype=np.int64)
-        for low in range(0, table.n_rows, ROWS):
-            high = min(low + ROWS, table.n_rows)
-            voting.add(self._cells(table, low, high), votes[:, low:high])
-        return votes
-
     def _cells(self, table: ArrowTable, low: int, high: int) -> Bytes:
-        """[place, row] of the columns that are asked about; nothing in any column may be infinite."""
-        asked, categories = self.ensemble_.cells, self.bins_.categories
-        edges = dict(zip(asked.columns.tolist(), asked.edges, strict=True))
+        """[place, row] of the columns that voters split on; ValueError for an infinite value in any column."""
+        used, categories = self.ensemble_.cells, self.bins_.categories
+        edges = dict(zip(used.columns.tolist(), used.edges, strict=True))
         cells = []
         for column in range(table.n_columns):
-            if column in categories:
-                values = table.codes(low, high, column, categories[column])
-            else:
-                values = table.numbers(low, high, [column])[0]
+            coded = column in categories
+            codes = table.codes(low, high, column, categories[column]) if coded else None
+            values = table.numbers(low, high, [column])[0] if codes is None else codes
             infinite = np.isinf(values)
             if infinite.any():
                 refuse_infinite(table, column, low + int(np.argmax(infinite)))
             if column in edges:
-                cells.append(_bytes(values) if column in categories else count_below(edges[column], values))
+                cells.append(code_cells(values) if coded else count_below(edges[column], values))
         return np.array(cells, dtype=np.uint8).reshape(-1, high - low)
 
 
-def _bytes(codes: NDArray[np.float64]) -> Bytes:
+def code_cells(codes: NDArray[np.float64]) -> Bytes:
+    """The cell of every category code."""
     return np.where(np.isnan(codes), MISSING, codes).astype(np.uint8)
 
 
@@ -92,7 +87,7 @@ def count_below(edges: NDArray[np.float64], values: NDArray[np.float64]) -> Byte
 
 
 def read_quickly(path: Any) -> QuickClassifier | None:
-    """None for a model that is no vote of trees over labels; errors as those of `load`."""
+    """Return None for a model that is not a sum of trees over classes; errors are those of `load`."""
     contents = modelfile.read(path)
     registered = ALGORITHMS.get(contents.kind)
     if registered is None or registered.vote not in DECIDE or "offsets" not in contents.arrays:

@@ -1,11 +1,10 @@
-"""What voters ask and say, in words: "age <= 40 and job = 'clerk'".
+"""The tests and outputs of voters as text: "age <= 40 and job = 'clerk'".
 
-Thresholds are written so that a reader gets what the voter predicts: see `comparison`.
+Thresholds are written so that the text predicts what the voter predicts: see `comparison`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,8 @@ LEAST_LENGTH = 16  # what a test counts at least, repeated ones included
 Path = list[tuple[int, int]]  # nodes from the root down, and the side taken: 0 left, 1 right
 
 
-@dataclass(frozen=True)
-class Monomial:
-    """A voter that says one thing where all tests of a path hold, and another where they do not."""
+class Monomial(NamedTuple):
+    """A voter with one output where all tests of a path hold, and another where they do not."""
 
     path: Path
     inside: NDArray[np.float64]
@@ -43,7 +41,7 @@ def leaf_paths(alone: Ensemble) -> Iterator[tuple[int, Path]]:
 
 
 def monomial(alone: Ensemble) -> Monomial | None:
-    """Return the rule that a voter is, if it is one: a path of questions, and the same said at all leaves beside it."""
+    """Return the rule that a voter is, if it is one: a path of tests, and one output at all leaves beside it."""
     if alone.column[0] == LEAF:
         return Monomial([], alone.value[0], alone.value[0])
     path: Path = []
@@ -56,7 +54,7 @@ def monomial(alone: Ensemble) -> Monomial | None:
             break
         if not any(ends):
             return None
-        side = int(ends[0])  # the one that asks further
+        side = int(ends[0])  # the one that goes on
         beside.append(children[1 - side])
         path.append((node, side))
         node = children[side]
@@ -68,7 +66,7 @@ def monomial(alone: Ensemble) -> Monomial | None:
 
 
 def column_names(model: Any) -> list[str]:
-    """As the table called them, or x0, x1, ..."""
+    """The names of the columns of the table, or x0, x1, ..."""
     names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
@@ -88,18 +86,17 @@ class Words:
         self._texts: dict[tuple[int, int], str] = {}  # of the tests of `_alone`
 
     def label(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
-        """The class that a leaf speaks for; a voter about one class against the rest may speak against it."""
+        """The class that a leaf votes for; a voter about one class against the rest may vote against it."""
         about = int(alone.about[0])
         if about >= 0:
             return self._class(about) if value[about] > 0 else f"not {self._class(about)}"
         return self._class(int(value[0] > 0) if len(value) == 1 else int(np.argmax(value)))
 
-    def said(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
+    def output_text(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
         """The class, with the number where there is one that is not +-1."""
         about = max(int(alone.about[0]), 0)
-        alike = len(value) > 1 and alone.about[0] < 0
-        sure = alike or abs(value[about]) == 1
-        return self.label(alone, value) if sure else f"{self.label(alone, value)} ({value[about]:+.4g})"
+        by_label = (len(value) > 1 and alone.about[0] < 0) or abs(value[about]) == 1
+        return self.label(alone, value) if by_label else f"{self.label(alone, value)} ({value[about]:+.4g})"
 
     def _class(self, number: int) -> str:
         label = self.model.classes_[number]
@@ -109,12 +106,10 @@ class Words:
         """The tests of a path; the same one only once."""
         if alone is not self._alone:
             self._alone, self._texts = alone, {}
-        said: dict[str, None] = {}
         for step in path:
             if step not in self._texts:
                 self._texts[step] = self.test(alone, *step)
-            said.setdefault(self._texts[step])
-        texts = list(said)
+        texts = list(dict.fromkeys(self._texts[step] for step in path))
         self._count(sum(map(len, texts)))
         return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
 
@@ -136,7 +131,7 @@ class Words:
             )
 
     def test(self, alone: Ensemble, node: int, side: int) -> str:
-        """What holds on one side of a question."""
+        """The condition of one side of a split."""
         column = int(alone.column[node])
         name = self.names[column]
         missing = bool(alone.missing_left[node]) == (side == 0)

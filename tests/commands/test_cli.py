@@ -271,7 +271,7 @@ def test_exit_codes(there, capsys):
 def test_every_command_has_an_example(command, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])
-    assert f"electorate {command}" in capsys.readouterr().out.split("example")[1]
+    assert f"electorate {command}" in capsys.readouterr().out.split("\nexample")[1]
 
 
 def test_a_closed_pipe_is_no_error(there):

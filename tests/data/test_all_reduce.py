@@ -1,4 +1,4 @@
-"""What parts of the data agree on: the same in any number of parts as in one, and as the definition says."""
+"""All-reduce steps give the same results in any number of parts as in one, and those of the definition."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
 def in_parts(steps: Sequence[Any]) -> list[Any]:
-    """Run the steps of several parts, which hear each other; messages are pickled as on their way to other machines."""
+    """Run the steps of several parts, in step; requests are pickled as on the way to other machines."""
     answer = None
     while True:
-        asks, ends = [], []
+        requests, ends = [], []
         for part in steps:
             try:
-                asks.append(pickle.loads(pickle.dumps(part.send(answer))))
+                requests.append(pickle.loads(pickle.dumps(part.send(answer))))
             except StopIteration as end:
                 ends.append(end.value)
         if ends:
-            assert not asks, "all parts end together"
+            assert not requests, "all parts end together"
             return ends
-        answer = reduce_all(asks)
+        answer = reduce_all(requests)
 
 
 def cut(rng: np.random.Generator, n: int) -> list[np.ndarray]:
     return np.split(np.arange(n), np.sort(rng.integers(0, n + 1, 3)))
 
 
-def test_facts() -> None:
-    asks = [
+def test_reduced_values() -> None:
+    requests = [
         Reduce((3, Max(np.array([1, 5])), Min(True), Gather({0: "a"}))),
         Reduce((4, Max(np.array([2, 1])), Min(False), Gather({1: "b"}))),
     ]
-    total, most, least, each = reduce_all(asks)
+    total, most, least, each = reduce_all(requests)
     assert (total, most.value.tolist(), bool(least.value), each.by_part) == (7, [2, 5], False, {0: "a", 1: "b"})
     assert (SortedUnion(np.array([1, 3]), "x") + SortedUnion(np.array([2, 3]), "x")).values.tolist() == [1, 2, 3]
     nothing = SortedUnion(np.array([], dtype=object), "x")

@@ -90,8 +90,8 @@ def smallest_hashes(values: np.ndarray, weights: np.ndarray, capacity: int) -> t
     seen = np.isfinite(values) & (weights > 0)
     distinct, inverse = np.unique(values[seen] + 0.0, return_inverse=True)
     totals = np.bincount(inverse, weights=weights[seen], minlength=len(distinct)).astype(np.int64)
-    kept = np.sort(np.argsort(reference.hash_values(distinct))[:capacity])
-    return distinct[kept].tolist(), totals[kept].tolist(), int(weights[np.isnan(values)].sum())
+    own = np.sort(np.argsort(reference.hash_values(distinct))[:capacity])
+    return distinct[own].tolist(), totals[own].tolist(), int(weights[np.isnan(values)].sum())
 
 
 def some_column(rng: np.random.Generator, n: int, n_distinct: int) -> np.ndarray:
@@ -133,7 +133,7 @@ def test_weight_k_is_k_rows(rng: np.random.Generator, n_distinct: int, capacity:
 def test_a_limit_that_was_too_tight_is_noticed(
     rng: np.random.Generator, merge: bool, n_distinct: int, share: float
 ) -> None:
-    """A sketch either holds what one without a limit holds, or says that it is starved."""
+    """A sketch either holds what one without a limit holds, or is starved."""
     values, weights = some_column(rng, 600, n_distinct), ones(600)
     limit = int(share * NO_LIMIT)
     sketch = sketch_of(split(rng, values, weights), 32, limit, merge=merge)
@@ -465,15 +465,15 @@ def test_the_heaviest_categories_keep_a_code(container: Callable[..., object], n
     assert missing
     by_level = np.argsort(levels)  # texts are padded: both containers sort alike
     if n_levels <= MOST_CATEGORIES + 1:
-        kept, rest = by_level, by_level[:0]
+        own, rest = by_level, by_level[:0]
     else:
         heaviest = sorted(by_level, key=lambda row: -totals[row])[:MOST_CATEGORIES]
-        kept = by_level[np.isin(by_level, heaviest)]
+        own = by_level[np.isin(by_level, heaviest)]
         rest = by_level[~np.isin(by_level, heaviest)]
     assert categories.n_codes == min(n_levels, MOST_CATEGORIES + 1)
-    assert (categories.n_codes == len(kept) + 1) == (len(rest) > 0)
+    assert (categories.n_codes == len(own) + 1) == (len(rest) > 0)
     code_of = np.full(n_levels, float(MOST_CATEGORIES))
-    code_of[kept] = np.arange(len(kept))
+    code_of[own] = np.arange(len(own))
     unseen = read_table(container([*levels, 9999], np.append(rows, n_levels)))
     codes = unseen.codes(0, len(rows) + 1, 0, categories)
     np.testing.assert_array_equal(codes, np.append(np.where(rows >= 0, code_of[rows], np.nan), np.nan))

@@ -506,7 +506,7 @@ def test_factors_hold_each_value_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["float32", "int8", "bool", "columns first", "sparse", "frame", "stack"])
-def test_reading_into_the_same_room(kind: str) -> None:
+def test_reading_into_the_same_buffer(kind: str) -> None:
     """Block after block as the table gives them, of any columns and sizes."""
     rng = np.random.default_rng(0)
     array = rng.integers(0, 2, (90, 7))

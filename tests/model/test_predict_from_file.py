@@ -1,6 +1,6 @@
 """Labels from a model file without its estimator, and the parts a stream is predicted in.
 
-Whatever the short way says, the estimator says: the votes are compared to the bit.
+The short way gives the predictions of the estimator: the votes are compared to the bit.
 """
 
 import csv
@@ -136,7 +136,9 @@ def test_byte_votes_of_random_stumps(seed: int, labels: int) -> None:
     assert ensemble.masks is not None
     asked = zip(ensemble.cells.columns.tolist(), ensemble.cells.edges, strict=True)
     cells = [
-        predict_from_file._bytes(block[j]) if j in bins.categories else predict_from_file.count_below(edges, block[j])
+        predict_from_file.code_cells(block[j])
+        if j in bins.categories
+        else predict_from_file.count_below(edges, block[j])
         for j, edges in asked
     ]
     stacked = np.array(cells, dtype=np.uint8).reshape(-1, block.shape[1])
@@ -185,6 +187,10 @@ def test_parts_with_gaps_are_read_from_their_own_memory() -> None:
         mine, theirs = (reader(table, known) for table in (ArrowTable(part), read_table(part)))
         np.testing.assert_array_equal(mine(0, length), theirs(0, length))
     assert not ArrowTable.fits(pa.table({"n": pa.array([1, 2])}))
+    numbers_as_texts = pa.table({"c": pa.array([2.0, 1.5, None, 7.0])})
+    known = {0: Categories(np.array(["1.5", "2.0"], dtype=object))}
+    mine, theirs = (reader(make(numbers_as_texts), known) for make in (ArrowTable, read_table))
+    np.testing.assert_array_equal(mine(0, 4), theirs(0, 4))
 
 
 # ---------------------------------------------------------------- what is imported
@@ -213,8 +219,8 @@ def test_predicting_imports_no_more_than_it_needs(tmp_path: Path, labels: tuple[
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, cwd=HOME, check=True, text=True)
     assert done.stdout.strip() == "[]"
-    said = pd.read_csv(tmp_path / "p.csv")["prediction"]
-    np.testing.assert_array_equal(said, electorate.load(tmp_path / "m").predict(X))
+    output = pd.read_csv(tmp_path / "p.csv")["prediction"]
+    np.testing.assert_array_equal(output, electorate.load(tmp_path / "m").predict(X))
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet", "arrow"])
@@ -233,9 +239,9 @@ def test_every_format_in_a_process_of_its_own(ending: str, tmp_path: Path) -> No
     order = ["predict", str(tmp_path / "m"), str(table), "--out", str(out), "--keep", "kind"]
     subprocess.run([sys.executable, "-m", "electorate", *order], cwd=HOME, check=True, capture_output=True)
     read = {"parquet": pd.read_parquet, "arrow": pd.read_feather, "tsv": pd.read_table}.get(ending, pd.read_csv)
-    said = read(out)
-    np.testing.assert_array_equal(said["prediction"], electorate.load(tmp_path / "m").predict(X))
-    assert said["kind"].dropna().tolist() == X["kind"].dropna().tolist()
+    output = read(out)
+    np.testing.assert_array_equal(output["prediction"], electorate.load(tmp_path / "m").predict(X))
+    assert output["kind"].dropna().tolist() == X["kind"].dropna().tolist()
 
 
 # ---------------------------------------------------------------- blocks of whole rows
@@ -303,9 +309,9 @@ def test_line_breaks_in_cells_across_parts(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(text_tables, "BLOCK", 257)
     for keep in ([], ["--keep", "kind"]):
         assert main(["predict", str(tmp_path / "m"), str(tmp_path / "t.csv"), "--out", str(tmp_path / "p"), *keep]) == 0
-        said = pd.read_csv(tmp_path / "p")
-        np.testing.assert_array_equal(said["prediction"], model.predict(X))
-    assert said["kind"].dropna().tolist() == X["kind"].dropna().tolist()
+        output = pd.read_csv(tmp_path / "p")
+        np.testing.assert_array_equal(output["prediction"], model.predict(X))
+    assert output["kind"].dropna().tolist() == X["kind"].dropna().tolist()
 
 
 def test_an_infinite_number_in_a_later_part_is_named_by_its_line(
@@ -317,8 +323,8 @@ def test_an_infinite_number_in_a_later_part_is_named_by_its_line(
     X.to_csv(tmp_path / "t.csv", index=False)
     monkeypatch.setattr(text_tables, "BLOCK", 257)
     assert main(["predict", str(tmp_path / "m"), str(tmp_path / "t.csv"), "--out", str(tmp_path / "p")]) == 1
-    said = capsys.readouterr().err
-    assert "t.csv, line 202: column 'c'" in said
+    output = capsys.readouterr().err
+    assert "t.csv, line 202: column 'c'" in output
     assert not (tmp_path / "p").exists()
 
 
