@@ -1,4 +1,4 @@
-"""What the driver and the shards say to each other: questions and changes one way, exact sums the other."""
+"""Messages between the driver and the shards: splits and changes one way, exact sums the other."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +35,7 @@ class Change:
     splits: list[Split]
     leaves: list[int]
     gains: NDArray[np.float64]  # [state, label, leaf]
-    outside: Any = None  # a voter that was fitted elsewhere, with its step: the rows must be asked one by one
+    outside: Any = None  # a voter that was fitted elsewhere, with its step: evaluated row by row
     stored: "StoredVoter | None" = None  # where the shards store the outputs of voters
 
 

@@ -51,7 +51,7 @@ class At(Callback):
         hooks = getattr(estimator, "_hooks", None)
         now = time.monotonic()
         self.last, self.pause = now, max(self.pause, now - self.last if self.done else 0.0)
-        if hooks is not None and len(hooks.rows) == self.number and self.done is None:
+        if hooks is not None and hooks.now.n_rounds == self.number and self.done is None:
             self.prepare()
             self.done = time.monotonic()
             if self.moment:

@@ -59,7 +59,7 @@ class DeepBoost(Booster):
 
     loss: Any
     free: bool = False
-    leaves: ClassVar[str] = "any"  # from -1 to 1; families over bins are asked for labels
+    leaves: ClassVar[str] = "any"  # from -1 to 1; families over bins return labels
     keeps_votes: ClassVar[bool] = True
 
     @property

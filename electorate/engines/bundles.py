@@ -1,8 +1,8 @@
 """Columns of few bins, several to a byte: a joint code of them is summed at the price of one column.
 
 Joint codes are given out as they are met, so that forty columns of which one row has only one set share a byte. The
-sums of a single column are then sums over the joint codes: exact, since they are integers. Only the shard that made
-the joint codes knows of them.
+sums of a single column are then sums over the joint codes: exact, since they are integers. Every shard has joint codes
+of its own.
 """
 
 from collections.abc import Callable
@@ -20,23 +20,23 @@ Codes = NDArray[np.uint8]
 
 
 class TooManyError(Exception):
-    """Columns that were to share a byte have more joint codes than it can tell apart."""
+    """Columns that were to share a byte have more joint codes than a byte holds."""
 
 
 class Bundles:
-    """together: the columns of every stored one.
+    """bundled: the columns of every stored one.
 
     By column of the table: the stored column it is in, how many codes that has, and [column, code] of its bin there.
     """
 
-    def __init__(self, bins: Bins, together: list[list[int]]) -> None:
-        self.n_stored = len(together)
+    def __init__(self, bins: Bins, bundled: list[list[int]]) -> None:
+        self.n_stored = len(bundled)
         self.missing = bins.missing
-        self.together = together
+        self.bundled = bundled
         self.sizes = sizes_of(bins)
-        self.columns = np.concatenate([np.array(columns) for columns in together])
+        self.columns = np.concatenate([np.array(columns) for columns in bundled])
         self.place = np.empty(len(self.sizes), dtype=np.int64)
-        for number, columns in enumerate(together):
+        for number, columns in enumerate(bundled):
             self.place[columns] = number
             if len(columns) == 1:
                 self.sizes[columns] = 0  # as it is
@@ -51,10 +51,10 @@ class Bundles:
             raise TooManyError
 
     def settle(self) -> None:
-        """Every row has its joint code: what they stand for."""
+        """Find the bins of every joint code, once all rows have theirs."""
         self.used = np.full(len(self.sizes), CODES)
         self.bin_of = np.tile(np.arange(CODES, dtype=np.uint8), (len(self.sizes), 1))
-        for columns in self.together:
+        for columns in self.bundled:
             if len(columns) == 1:
                 continue
             self.used[columns] = n_codes = int(self.count[columns[-1]])
@@ -80,64 +80,51 @@ def sizes_of(bins: Bins) -> NDArray[np.int64]:
 
 
 def plans(bins: Bins, sample: Callable[[], Codes]) -> list[list[list[int]]]:
-    """Which columns may share a byte: as some rows have it, and for certain; none where nothing is gained.
+    """Which columns may share a byte: judged by some rows, and for certain; none where nothing is gained.
 
-    sample(): codes of some rows. Columns come together smallest first, as many as a byte can tell apart.
+    sample(): codes of some rows.
     """
     sizes = sizes_of(bins)
-    n_many = int(np.count_nonzero(2 * sizes > CODES))
-    if bins.code_type is not np.uint8 or _groups_saved(n_many + 1, sizes) <= 0:
+
+    def groups_saved(n_stored: int) -> int:
+        return groups_of(len(sizes)) - groups_of(n_stored)
+
+    if bins.code_type is not np.uint8 or groups_saved(int(np.count_nonzero(2 * sizes > CODES)) + 1) <= 0:
         return []
-    found = [_together(sizes, _Seen(sample(), sizes)), _together(sizes, None)]
-    return [together for together in found if _groups_saved(len(together), sizes) > 0]
+    found = [_bundled(sizes, sample()), _bundled(sizes, None)]
+    return [bundled for bundled in found if groups_saved(len(bundled)) > 0]
 
 
-def _groups_saved(n_stored: int, sizes: NDArray[np.int64]) -> int:
-    return groups_of(len(sizes)) - groups_of(n_stored)
-
-
-class _Seen:
-    """The joint codes that some rows have."""
-
-    def __init__(self, codes: Codes, sizes: NDArray[np.int64]) -> None:
-        self.codes = codes
-        self.sizes = sizes
-        self.begin()
-
-    def begin(self) -> None:
-        self.joint = np.zeros(self.codes.shape[1], dtype=np.int64)
-
-    def few_with(self, column: int) -> bool:
-        return int(self.sizes[column]) <= FEW_SEEN and int(np.count_nonzero(self._met(column)[1])) <= FEW_SEEN
-
-    def add(self, column: int) -> None:
-        keys, met = self._met(column)
-        self.joint = (np.cumsum(met) - 1)[keys]
-
-    def _met(self, column: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        size = int(self.sizes[column])
-        digit = np.minimum(self.codes[column // PER_GROUP, :, column % PER_GROUP], size - 1)
-        keys = self.joint * size + digit
-        met = np.zeros(CODES * size, dtype=np.bool_)
-        met[keys] = True
-        return keys, met
-
-
-def _together(sizes: NDArray[np.int64], seen: _Seen | None) -> list[list[int]]:
-    """The columns of every stored one; seen: what is enough where few joint codes are met."""
-    together: list[list[int]] = []
-    product = 1
+def _bundled(sizes: NDArray[np.int64], sample: Codes | None) -> list[list[int]]:
+    """The columns of every stored one: smallest first, as many as a byte can hold. sample: where few joint codes do."""
+    bundled: list[list[int]] = []
+    product, joint = 1, np.zeros(0 if sample is None else sample.shape[1], dtype=np.int64)
     for column in np.argsort(sizes, kind="stable").tolist():
-        product *= int(sizes[column])
-        if not together or (product > CODES and not (seen is not None and seen.few_with(column))):
-            together.append([])
-            product = int(sizes[column])
-            if seen is not None:
-                seen.begin()
-        together[-1].append(column)
-        if seen is not None:
-            seen.add(column)
-    return together
+        size = int(sizes[column])
+        product *= size
+        fits = product <= CODES
+        if not fits and sample is not None and size <= FEW_SEEN:
+            fits = int(np.count_nonzero(_joined(joint, sample, column, size)[1])) <= FEW_SEEN
+        if not bundled or not fits:
+            bundled.append([])
+            product = size
+            joint = np.zeros_like(joint)
+        bundled[-1].append(column)
+        if sample is not None:
+            keys, met = _joined(joint, sample, column, size)
+            joint = (np.cumsum(met) - 1)[keys]
+    return bundled
+
+
+def _joined(
+    joint: NDArray[np.int64], sample: Codes, column: int, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The joint codes of rows with one more column, and [code]: whether a row has it."""
+    digit = np.minimum(sample[column // PER_GROUP, :, column % PER_GROUP], size - 1)
+    keys = joint * size + digit
+    met = np.zeros(CODES * size, dtype=np.bool_)
+    met[keys] = True
+    return keys, met
 
 
 def groups_of(columns: int) -> int:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -188,45 +187,37 @@ def this_client() -> Client:
     return client
 
 
-class Partitions:
-    """The partitions of some lists, wherever Dask puts them. How long that takes is up to whoever made the graph."""
+def partitions_by_worker(client: Client, tasks: list[list[Any]]) -> dict[str, list[list[Future]]]:
+    """By the worker that holds them, the partitions of every list; of several, the one that has the fewest yet.
 
-    def __init__(self, client: Client, tasks: list[list[Any]]) -> None:
-        self.client = client
-        self.workers = workers_of(client)
-        self.futures = [client.compute(part) for part in tasks]
+    Waits until Dask has computed all partitions, however long that takes.
+    """
+    workers, lists = workers_of(client), [client.compute(part) for part in tasks]
+    futures = [future for part in lists for future in part]
 
-    def by_worker(self) -> dict[str, list[list[Future]]]:
-        """By the worker that holds them, the partitions of every list; of several, the one that has the fewest yet."""
-        self._wait()
-        holders = self.client.who_has([future for part in self.futures for future in part])
-        found: dict[str, list[list[Future]]] = {}
-        for which, part in enumerate(self.futures):
-            for future in part:
-                there = sorted(holders.get(future.key, ()), key=lambda at: (sum(map(len, found.get(at, ()))), at))
-                if not there:
-                    raise self._lost("and a partition with it")
-                found.setdefault(there[0], [[] for _ in self.futures])[which].append(future)
-        return found
-
-    def _wait(self) -> None:
-        futures = [future for part in self.futures for future in part]
-        try:
-            wait(futures)
-        except FutureCancelledError as error:
-            raise self._lost("and what partitions are made from with it") from error
-        for future in futures:
-            if future.status == "error":
-                cause = future.exception()
-                if isinstance(cause, KilledWorker | NoValidWorkerError):
-                    raise self._lost(f"while partitions were read: {cause}") from cause
-                raise cause
-            if future.status != "finished":
-                raise self._lost("and a partition with it")
-
-    def _lost(self, how: str) -> WorkerLostError:
-        gone = self.workers - workers_of(self.client)
+    def lost(how: str) -> WorkerLostError:
+        gone = workers - workers_of(client)
         return WorkerLostError(", ".join(sorted(gone)) or "(one that is back already)", f"was lost, {how}")
+
+    try:
+        wait(futures)
+    except FutureCancelledError as error:
+        raise lost("and what partitions are made from with it") from error
+    for future in futures:
+        cause = future.exception() if future.status == "error" else None
+        if isinstance(cause, KilledWorker | NoValidWorkerError):
+            raise lost(f"while partitions were read: {cause}") from cause
+        if cause is not None:
+            raise cause
+    holders = client.who_has(futures)
+    found: dict[str, list[list[Future]]] = {}
+    for number, part in enumerate(lists):
+        for future in part:
+            there = sorted(holders.get(future.key, ()), key=lambda at: (sum(map(len, found.get(at, ()))), at))
+            if future.status != "finished" or not there:
+                raise lost("and a partition with it")
+            found.setdefault(there[0], [[] for _ in lists])[number].append(future)
+    return found
 
 
 def workers_of(client: Client) -> set[str]:
@@ -252,8 +243,7 @@ class Cluster:
         self.boosters: list[Booster] = []
         self.packing: Packing | None = None
         try:
-            partitions = Partitions(self.client, tasks)
-            for number, (address, parts) in enumerate(sorted(partitions.by_worker().items())):
+            for number, (address, parts) in enumerate(sorted(partitions_by_worker(self.client, tasks).items())):
                 self.addresses.append(address)
                 made = self.client.submit(
                     WorkerActor, number, parts, actor=True, workers=[address], pure=False, retries=0
@@ -284,18 +274,14 @@ class Cluster:
     async def _reach(self) -> None:
         """Connections straight to the workers where there is a way, else through the scheduler."""
         try:
-            self.comms = await asyncio.wait_for(self._connected(), REACH)
+            connections = (connect(address, **self.client.connection_args) for address in self.addresses)
+            self.comms = list(await asyncio.wait_for(asyncio.gather(*connections), REACH))
             self.rpcs = [self.client.rpc(address) for address in self.addresses]
         except (OSError, TimeoutError):
             logger.info("workers are not reached directly: messages go through the scheduler")
             self.rpcs = [ProxyRPC(self.client.scheduler, address) for address in self.addresses]
-
-    async def _connected(self) -> list[Comm]:
-        arguments = self.client.connection_args
-        comms = list(await asyncio.gather(*(connect(address, **arguments) for address in self.addresses)))
-        for comm in comms:
+        for comm in self.comms:
             comm.allow_offload = False  # to measure every message would take longer than to read it
-        return comms
 
     def _refuse_mixed(self) -> None:
         mine = fingerprint().split(", exp")[0]
@@ -419,9 +405,7 @@ class Cluster:
     def __enter__(self) -> "Cluster":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -64,9 +64,9 @@ class DistinctBins:
 class DistinctRows(Rows):
     """Distinct examples of voters that look at whole rows, as the loop's engine for them, with weights as given."""
 
-    def __init__(self, labels: NDArray[np.int64], n_labels: int, mass: Floats, say: Any) -> None:
+    def __init__(self, labels: NDArray[np.int64], n_labels: int, mass: Floats, outputs_of: Any) -> None:
         once = Weights(np.ones(len(labels), dtype=np.int64), None, 0, float(len(labels)))
-        super().__init__(Examples(None, labels, n_labels, once), say)  # type: ignore[arg-type]
+        super().__init__(Examples(None, labels, n_labels, once), outputs_of)  # type: ignore[arg-type]
         self.mass = mass
         self.dual = np.empty(0)
 
@@ -83,7 +83,7 @@ class DistinctRows(Rows):
         return np.asarray(self.dual / self.dual.sum())
 
     def outputs(self, voter: Any, outputs: Floats) -> Floats:
-        leaf, values = self.hear(voter.fitted)
+        leaf, values = self.evaluate(voter.fitted)
         return np.asarray(values[leaf, 0])
 
 

@@ -1,6 +1,6 @@
-"""Histograms on their way: only the cells that columns have.
+"""Packed histograms, to be sent: only the cells that columns have.
 
-A histogram [..., column, bin] has room for 256 bins of every column; what is sent is a vector of those in use.
+A histogram [..., column, bin] has 256 bins of every column; what is sent is a vector of those in use.
 """
 
 from collections.abc import Callable

@@ -44,16 +44,16 @@ class RowShard(Shard):
 
 
 class Rows(Engine):
-    """say(fitted): the leaf of every row, and [leaf, output], of a voter that was fitted elsewhere."""
+    """outputs_of(fitted): the leaf of every row, and [leaf, output], of a voter that was fitted elsewhere."""
 
-    def __init__(self, examples: Examples, say: Any) -> None:
+    def __init__(self, examples: Examples, outputs_of: Any) -> None:
         self.measure(examples.n_labels, examples.weights)
         self.order, starts, weights = sort_by_label(examples, 0, len(examples.labels))
         self.n_rows = len(examples.labels)
         self.times = weights.times
         self.shard = RowShard(np.zeros((1, len(self.order), 1), dtype=np.uint16), starts, weights, 1)
-        self.shard.evaluate = self.hear
-        self.say = say
+        self.shard.evaluate = self.evaluate
+        self.outputs_of = outputs_of
         self.last: tuple[Booster, Floors]
 
     def call(self, verb: str, *arguments: Any) -> Any:
@@ -76,22 +76,22 @@ class Rows(Engine):
         weights[self.order] = channel * self.times * (1.0 if self.shard.real is None else self.shard.real)
         return np.asarray(weights / weights.sum())
 
-    def hear(self, fitted: Any) -> LeafOutputs:
+    def evaluate(self, fitted: Any) -> LeafOutputs:
         """The outputs of a voter for the rows that count, without the leaves that none of them is in."""
-        leaf, outputs = self.say(fitted)
+        leaf, outputs = self.outputs_of(fitted)
         counting = leaf[self.order]
         present = np.bincount(counting, minlength=len(outputs)) > 0
         place = (np.cumsum(present) - 1).astype(np.int32)
         return place[counting], outputs[present]
 
     def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
-        leaf, outputs = self.hear(voter.fitted)
+        leaf, outputs = self.evaluate(voter.fitted)
         return self.leaf_sums(leaf, len(outputs), np.ones(len(self.order), dtype=np.int64))
 
     def leaf_sums(
         self, leaf: NDArray[np.int32], n_leaves: int, grid: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """[leaf, label] of the weights, or of another grid, for leaves that `hear` returned."""
+        """[leaf, label] of the weights, or of another grid, for leaves that `evaluate` returned."""
         shard = self.shard
         sums = np.zeros((shard.n_groups, 1, n_leaves), dtype=np.int64)
         for low, high, label in shard.spans:

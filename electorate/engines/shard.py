@@ -4,7 +4,6 @@ Rows are sorted by label, so that sums per label cost no more than plain ones. A
 it adds gains to the state, gets elementwise numbers from the booster's channels, and sums them on the grid.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -29,6 +28,7 @@ SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
 MOST_HISTOGRAMS = 16  # of a growing tree whose buffers are reused
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
 NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
+EdgeGroup = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]  # padded edges, depths, columns
 
 
 @dataclass(frozen=True)
@@ -450,9 +450,9 @@ class Examples:
 def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
     """The shard of the rows low..high; rows of weight 0 are left out."""
     order, starts, weights = sort_by_label(examples, low, high)
-    for together in plans(bins, lambda: some_codes(examples, bins, low, high)):
+    for bundled in plans(bins, lambda: some_codes(examples, bins, low, high)):
         with suppress(TooManyError):
-            bundles = Bundles(bins, together)
+            bundles = Bundles(bins, bundled)
             codes = encode_rows(examples, bins, low, high, order, bundles)
             bundles.settle()
             return Shard(codes, starts, weights, bins.width, bundles)
@@ -467,22 +467,22 @@ def build_plain_shard(examples: Examples, bins: Bins) -> Shard:
 
 def some_codes(examples: Examples, bins: Bins, low: int, high: int) -> NDArray[np.uint8]:
     """[group, row, column of group] of a few blocks of rows, here and there among low..high."""
-    rows = block_rows(examples.table.n_columns)
-    encode = _encoder(bins)
+    rows, groups = block_rows(examples.table.n_columns), edge_groups(bins)
     starts = range(low, high, max(rows, -(-(high - low) // SAMPLED_BLOCKS)))
     blocks = [read_block(examples.table, bins.categories, at, min(at + rows, high)) for at in starts]
-    return np.concatenate([_no_codes(bins, examples.table.n_columns, 0), *map(encode, blocks)], axis=1)
+    codes = [_encode(bins, groups, block) for block in blocks]
+    return np.concatenate([_no_codes(bins, examples.table.n_columns, 0), *codes], axis=1)
 
 
 def encode_rows(
     examples: Examples, bins: Bins, low: int, high: int, order: NDArray[np.int64], bundles: Bundles | None = None
 ) -> NDArray[Any]:
-    """The codes of the rows `order` of low..high, as a shard keeps them."""
+    """The codes of the rows `order` of low..high, as a shard stores them."""
     dest = np.full(high - low, -1, dtype=np.int64)
     dest[order - low] = np.arange(len(order))
     n_columns = examples.table.n_columns
     codes = _no_codes(bins, n_columns if bundles is None else bundles.n_stored, len(order))
-    encode, reading = _encoder(bins), BlockReader(examples.table)
+    groups, reading = edge_groups(bins), BlockReader(examples.table)
     rows = block_rows(n_columns)
     for at in range(low, high, rows):
         end = min(at + rows, high)
@@ -491,47 +491,42 @@ def encode_rows(
         else:
             block = reading.numbers(at, end, range(n_columns))
         places = dest[at - low : end - low]
-        if kernels.first_infinite(block)[0] >= 0:  # rows to stop by have been in no sketch, and some are left out
+        if kernels.first_infinite(block)[0] >= 0:  # validation rows have been in no sketch, and some are left out
             block[:, places < 0] = np.nan
             column, row = kernels.first_infinite(block)
             refuse_infinite(examples.table, column, at + row)
         if bundles is None:
-            encode(block, places, codes)
+            _encode(bins, groups, block, places, codes)
         else:
-            bundles.join(encode(block), places, codes)
+            bundles.join(_encode(bins, groups, block), places, codes)
     return codes
 
 
-def _encoder(bins: Bins) -> Callable[..., NDArray[Any]]:
-    """Codes of a block [column, row]: at some places of what there is, or by themselves."""
-    groups = edge_groups(bins)
-    edges, depths, _ = groups[0]
-
-    def encode(
-        block: NDArray[np.float64], places: NDArray[np.int64] | None = None, codes: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        n_columns, n_rows = block.shape
-        places = np.arange(n_rows) if places is None else places
-        codes = _no_codes(bins, n_columns, n_rows) if codes is None else codes
-        if len(groups) > 1:
-            return encode_by_group(block, places, codes)
+def _encode(
+    bins: Bins,
+    groups: list[EdgeGroup],
+    block: NDArray[np.float64],
+    places: NDArray[np.int64] | None = None,
+    codes: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """Write the codes of a block [column, row] at some places of `codes`; by default, at the rows of new ones."""
+    n_columns, n_rows = block.shape
+    places = np.arange(n_rows) if places is None else places
+    codes = _no_codes(bins, n_columns, n_rows) if codes is None else codes
+    if len(groups) == 1:
+        edges, depths, _ = groups[0]
         kernels.encode(block, edges, depths, bins.missing, places, codes, np.empty(n_rows, dtype=np.int32))
         return codes
-
-    def encode_by_group(block: NDArray[np.float64], places: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[Any]:
-        kept = np.flatnonzero(places >= 0)
-        for padded, deep, columns in groups:
-            part = np.ascontiguousarray(block[columns][:, kept])
-            found = _no_codes(bins, len(columns), len(kept))
-            room = np.empty(len(kept), dtype=np.int32)
-            kernels.encode(part, padded, deep, bins.missing, np.arange(len(kept)), found, room)
-            codes[columns[:, None], places[kept]] = found
-        return codes
-
-    return encode
+    used = np.flatnonzero(places >= 0)
+    for edges, depths, columns in groups:
+        part, found = np.ascontiguousarray(block[columns][:, used]), _no_codes(bins, len(columns), len(used))
+        buffer = np.empty(len(used), dtype=np.int32)
+        kernels.encode(part, edges, depths, bins.missing, np.arange(len(used)), found, buffer)
+        codes[columns[:, None], places[used]] = found
+    return codes
 
 
-def edge_groups(bins: Bins) -> list[tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]]:
+def edge_groups(bins: Bins) -> list[EdgeGroup]:
     """Padded edges, their depths and their columns: all columns at once, unless padding would take far more memory.
 
     That happens only with max_bins="exact", where one column may have thousands of edges and the others few.
@@ -549,8 +544,8 @@ def _no_codes(bins: Bins, n_columns: int, n_rows: int) -> NDArray[Any]:
 
 def sort_by_label(examples: Examples, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights]:
     """Rows of positive weight in the order of their labels, where each label starts, and their weights."""
-    kept = low + np.flatnonzero(examples.weights.times[low:high])
-    order = kept[np.argsort(examples.labels[kept].astype(np.uint16), kind="stable")]
+    used = low + np.flatnonzero(examples.weights.times[low:high])
+    order = used[np.argsort(examples.labels[used].astype(np.uint16), kind="stable")]
     counts = np.bincount(examples.labels[order], minlength=examples.n_labels)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     weights = examples.weights

@@ -208,7 +208,7 @@ class _Costs:
         place = int(np.argmin(cost))
         sign = -1 if self._better_turned(int(both[0][place]), int(both[1][place])) else 1
         voter = row_voter(ColumnVoter(place, sign, 1.0), engine)
-        leaf, _ = engine.hear(voter.fitted)
+        leaf, _ = engine.evaluate(voter.fitted)
         return Ranked(float(cost[place]), voter, engine.leaf_sums(leaf, len(voter.leaves), grids[1]))
 
     # ------------------------------------------------------------ paired stumps
