@@ -22,7 +22,7 @@ from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.theory import complexity
 from electorate.theory.rademacher import Estimate, monte_carlo
 from electorate.threads import ThreadPool
-from electorate.voters.by_rows import ByRows, Hearing
+from electorate.voters.by_rows import ByRows, RowVoterReader
 from electorate.voters.prices import shape_of
 from electorate.voters.trees import Search
 from electorate.voters.union import is_exhaustive, right_weight
@@ -139,14 +139,14 @@ def _by_bins(model: Any, X: Any) -> Trial:
 def _by_rows(model: Any, X: Any) -> Trial:
     numbers, family = inputs.check_numbers(model, X, reset=True), model._family()
     n = len(numbers)
-    hearing = Hearing(np.arange(2), "log_odds", type(model).__name__)
+    reader = RowVoterReader(np.arange(2), "log_odds", type(model).__name__)
     names = [str(j) for j in range(numbers.shape[1])]
 
     def agreement(signs: NDArray[np.int64]) -> float:
         examples = Examples(None, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))  # type: ignore[arg-type]
-        engine = Rows(examples, lambda voter: hearing.of(voter, numbers))
+        engine = Rows(examples, lambda voter: reader.of(voter, numbers))
         search = Search(_first_sums(engine), None, None, engine)  # type: ignore[arg-type]
-        found = ByRows(family, numbers, hearing, names).best(search)
+        found = ByRows(family, numbers, reader, names).best(search)
         return float(np.mean(signs * found.fitted.outputs(numbers)))
 
     return agreement, n, bool(getattr(family, "exhaustive", False))

@@ -296,7 +296,7 @@ def _sizes(model: Any) -> Floats:
 
 def has_log_odds(ensemble: Any) -> bool:
     """Whether the outputs of the voters are log-odds of wrapped classifiers, which have no largest value."""
-    kind = getattr(getattr(ensemble, "speech", None), "kind", "label")
+    kind = getattr(getattr(ensemble, "reader", None), "kind", "label")
     return kind == "log_odds" and not hasattr(ensemble, "family")
 
 

@@ -19,7 +19,7 @@ from electorate.model.casting import in_rounds
 from electorate.model.outcome import Cast
 from electorate.model.trace import Row
 from electorate.voters.trees import Voter
-from electorate.voters.wrapped import Said, Speech
+from electorate.voters.wrapped import ClassifierReader, LeafOutputs
 
 Floats = NDArray[np.float64]
 
@@ -27,16 +27,16 @@ Floats = NDArray[np.float64]
 class ForeignEnsemble:
     """Fitted classifiers, their steps, and how their predictions are read as outputs."""
 
-    def __init__(self, runs: list[list[Cast]], speech: Speech, n_columns: int) -> None:
+    def __init__(self, runs: list[list[Cast]], reader: ClassifierReader, n_columns: int) -> None:
         order = in_rounds(runs)
         casts = [runs[run][t] for t, run in order]
         self.fitted = [cast.voter.fitted for cast in casts]
         self.steps = np.array([cast.step.size for cast in casts], dtype=np.float64)
         self.rounds = np.array([t + 1 for t, _ in order], dtype=np.int32)
         self.about = np.array([run if len(runs) > 1 else -1 for _, run in order], dtype=np.int32)
-        self.speech = speech
+        self.reader = reader
         self.n_columns = n_columns
-        n_labels = len(speech.classes)
+        n_labels = len(reader.classes)
         self.n_outputs = len(runs) if len(runs) > 1 else (1 if n_labels == 2 else n_labels)
 
     @property
@@ -45,7 +45,7 @@ class ForeignEnsemble:
 
     def outputs(self, voter: int, X: Any) -> Floats:
         """[output, row] of one voter."""
-        leaf, outputs = self.speech.of(self.fitted[voter], X)
+        leaf, outputs = self.reader.of(self.fitted[voter], X)
         return np.asarray(outputs[leaf].T)
 
     def class_outputs(self, voter: int, X: Any, run: int) -> Floats:
@@ -89,7 +89,7 @@ class ForeignEnsemble:
         total = max(float(np.abs(self.steps).sum()), np.finfo(np.float64).tiny)
         return np.abs(self.steps) @ np.reshape(each, (-1, self.n_columns)) / total
 
-    def casts(self, label: int | None, rows: list[Row], hear: Callable[[Any], Said]) -> list[Cast]:
+    def casts(self, label: int | None, rows: list[Row], hear: Callable[[Any], LeafOutputs]) -> list[Cast]:
         """The voters (of one label's run) and their outputs, to resume training from."""
         mine = np.flatnonzero((self.about == label) | (label is None)).tolist()
         casts = []

@@ -12,7 +12,7 @@ from electorate.grid import LONGEST
 from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Cast
 from electorate.modelfile import Contents, expect, require
-from electorate.voters.by_rows import Always, Hearing
+from electorate.voters.by_rows import Always, RowVoterReader
 
 OWN_ARRAYS = {"steps": ("<f8", (None,)), "rounds": ("<i4", (None,)), "about": ("<i4", (None,))}
 
@@ -20,8 +20,8 @@ OWN_ARRAYS = {"steps": ("<f8", (None,)), "rounds": ("<i4", (None,)), "about": ("
 class RowEnsemble(ForeignEnsemble):
     """Voters by rows, with the family that made them."""
 
-    def __init__(self, runs: list[list[Cast]], hearing: Hearing, n_columns: int, family: Any) -> None:
-        super().__init__(runs, hearing, n_columns)  # type: ignore[arg-type]
+    def __init__(self, runs: list[list[Cast]], reader: RowVoterReader, n_columns: int, family: Any) -> None:
+        super().__init__(runs, reader, n_columns)  # type: ignore[arg-type]
         self.family = family
 
     def outputs(self, voter: int, X: Any) -> NDArray[np.float64]:
@@ -47,7 +47,7 @@ class RowEnsemble(ForeignEnsemble):
         """From a model file, checked; ValueError where it does not fit."""
         types = OWN_ARRAYS | family.array_types
         arrays = {name: np.array(require(contents, name, *kind)) for name, kind in types.items()}
-        made = cls([[]], Hearing(classes, "log_odds", ""), n_columns, family)
+        made = cls([[]], RowVoterReader(classes, "log_odds", ""), n_columns, family)
         made.fitted = family.unpack({name: arrays[name] for name in family.array_types}, n_columns)
         made.steps, made.rounds, made.about = arrays["steps"], arrays["rounds"], arrays["about"]
         made.n_outputs = 1 if len(classes) == 2 else len(classes)

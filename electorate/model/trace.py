@@ -42,9 +42,11 @@ class GrowingArray:
         self.n = n
 
     def extend(self, more: Any) -> None:
-        low = self.n
-        self.resize(low + len(more))
-        self.buffer[low : self.n] = more
+        low, n = self.n, self.n + len(more)
+        if n > len(self.buffer):
+            self.resize(n)
+        self.n = n
+        self.buffer[low:n] = more
 
 
 class Trace:
@@ -105,10 +107,12 @@ class Trace:
         self.n_rounds += max(map(len, history.values()), default=0)
         for name, values in history.items():
             column = self._column(name)
-            column.resize(before)
+            if column.n != before:
+                column.resize(before)
             column.extend(values)
         for column in self._history.values():
-            column.resize(self.n_rounds)
+            if column.n != self.n_rounds:
+                column.resize(self.n_rounds)
 
     def note(self, name: str, value: float, round: int | None = None) -> None:
         """Set one entry of a column of history, of the last round by default."""

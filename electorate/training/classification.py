@@ -25,8 +25,8 @@ from electorate.training.fit import Bench, casts_of_run, common_attributes, past
 from electorate.training.run import OTHER_DATA, Patience, Watcher, run
 from electorate.training.stagewise import Setting, Stagewise, ValidationScore
 from electorate.training.worker_data import ClassWorkerData, Outline
-from electorate.voters.by_rows import ByRows, Hearing
-from electorate.voters.wrapped import Speech, Wrapped
+from electorate.voters.by_rows import ByRows, RowVoterReader
+from electorate.voters.wrapped import ClassifierReader, Wrapped
 
 NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
 Group = tuple[int | None, NDArray[np.int64] | None]  # the label that is fitted against the rest, and [label] as 0 or 1
@@ -166,11 +166,11 @@ class RowBench(ClassifierBench):
         X: Any = self.examples.table
         self.X = X
         self.by_rows: bool = model._by_rows
-        self.speech: Any = _hearing(model, outline.classes) if self.by_rows else _speech(model, outline)
-        self.engine = Rows(self.examples, lambda voter: self.speech.of(voter, self.X))
+        self.reader: Any = _row_reader(model, outline.classes) if self.by_rows else _reader(model, outline)
+        self.engine = Rows(self.examples, lambda voter: self.reader.of(voter, self.X))
         self.judge = None
         if validation is not None:
-            self.judge = Rows(validation, lambda voter: self.speech.of(voter, validation.table))
+            self.judge = Rows(validation, lambda voter: self.reader.of(voter, validation.table))
         if self.by_rows:
             self.bins = no_bins(X.shape[1])
 
@@ -181,10 +181,10 @@ class RowBench(ClassifierBench):
     def start(self, task: Group, past: PastRun) -> Stagewise | None:
         group, labels = task[1], self.examples.labels
         if self.by_rows:
-            self.family = ByRows(self.model._family(), self.X, self.speech, column_names(self.model))
+            self.family = ByRows(self.model._family(), self.X, self.reader, column_names(self.model))
         else:
             targets = self.outline.classes[labels] if group is None else group[labels]
-            self.family = Wrapped(self.model._family(), self.X, targets, self.speech, self.model.random_state)
+            self.family = Wrapped(self.model._family(), self.X, targets, self.reader, self.model.random_state)
         self.family.skip(len(past.casts))
         return super().start(task, past)
 
@@ -196,8 +196,8 @@ class RowBench(ClassifierBench):
 
     def ensemble(self, casts: list[list[Any]]) -> Any:
         if self.by_rows:
-            return RowEnsemble(casts, self.speech, self.X.shape[1], self.model._family())
-        return ForeignEnsemble(casts, self.speech, self.X.shape[1])
+            return RowEnsemble(casts, self.reader, self.X.shape[1], self.model._family())
+        return ForeignEnsemble(casts, self.reader, self.X.shape[1])
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
         attributes = super().fitted(traces, runs)
@@ -206,15 +206,15 @@ class RowBench(ClassifierBench):
         return attributes
 
 
-def _speech(model: Any, outline: Outline) -> Speech:
+def _reader(model: Any, outline: Outline) -> ClassifierReader:
     classes = outline.classes
     booster = model._booster(len(classes))
     smoothing = float(np.finfo(np.float64).eps) if booster.fixed_steps else 1.0 / outline.n_counted
     one_vs_rest = model._one_vs_rest and len(classes) > 2
-    return Speech(np.arange(2) if one_vs_rest else classes, booster.leaves, smoothing)
+    return ClassifierReader(np.arange(2) if one_vs_rest else classes, booster.leaves, smoothing)
 
 
-def _hearing(model: Any, classes: NDArray[Any]) -> Any:
+def _row_reader(model: Any, classes: NDArray[Any]) -> Any:
     """How outputs of voters by rows are read: one number each, for two classes."""
     if len(classes) > 2 and not model._one_vs_rest:
         raise ValueError(
@@ -223,7 +223,7 @@ def _hearing(model: Any, classes: NDArray[Any]) -> Any:
             "OneVsRestClassifier"
         )
     two = np.arange(2) if len(classes) > 2 else classes
-    return Hearing(two, model._booster(2).leaves, type(model).__name__)
+    return RowVoterReader(two, model._booster(2).leaves, type(model).__name__)
 
 
 def no_bins(n_columns: int) -> Bins:

@@ -28,9 +28,9 @@ from electorate.training.classification import NO_BINS, Group, no_bins
 from electorate.training.fit import Bench, common_attributes
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.training.worker_data import Outline
-from electorate.voters.by_rows import ByRows, Hearing
+from electorate.voters.by_rows import ByRows, RowVoterReader
 from electorate.voters.trees import Search, Voter
-from electorate.voters.wrapped import Speech, Wrapped
+from electorate.voters.wrapped import ClassifierReader, Wrapped
 
 TWO = np.arange(2)
 Floats = NDArray[np.float64]
@@ -216,24 +216,24 @@ class LPBench(Bench):
         return WeightedSearch(DistinctBins(self.examples, self.bins), self.bins, lambda group: family)
 
     @property
-    def _speech(self) -> Any:
+    def _reader(self) -> Any:
         """How the outputs of voters that look at rows are read."""
         classes = TWO if len(self.outline.classes) > 2 else self.outline.classes
         if self.model._by_rows:
-            return Hearing(classes, "any", type(self.model).__name__)
-        return Speech(classes, "label", 0.0)
+            return RowVoterReader(classes, "any", type(self.model).__name__)
+        return ClassifierReader(classes, "label", 0.0)
 
     def _over_rows(self) -> WeightedSearch:
-        model, speech, examples = self.model, self._speech, self.examples
+        model, reader, examples = self.model, self._reader, self.examples
         first, labels, mass = distinct_rows(examples.table, examples.labels, examples.weights)
         rows = examples.table[first]
 
         def family_of(group: NDArray[np.int64]) -> Any:
             if model._by_rows:
-                return ByRows(model._family(), rows, speech, column_names(model))
-            return Wrapped(model._family(), rows, speech.classes[group[labels]], speech, model.random_state)
+                return ByRows(model._family(), rows, reader, column_names(model))
+            return Wrapped(model._family(), rows, reader.classes[group[labels]], reader, model.random_state)
 
-        engine = DistinctRows(labels, len(self.outline.classes), mass, lambda voter: speech.of(voter, rows))
+        engine = DistinctRows(labels, len(self.outline.classes), mass, lambda voter: reader.of(voter, rows))
         return WeightedSearch(engine, self.bins, family_of)
 
     def finish(self, method: Any) -> None:
@@ -257,6 +257,6 @@ class LPBench(Bench):
             return attributes | {"bins_": self.bins, "ensemble_": ensemble}
         n_columns = self.examples.table.shape[1]
         if not model._by_rows:
-            return attributes | {"ensemble_": ForeignEnsemble(casts, self._speech, n_columns)}
-        ensemble = RowEnsemble(casts, self._speech, n_columns, model._family())
+            return attributes | {"ensemble_": ForeignEnsemble(casts, self._reader, n_columns)}
+        ensemble = RowEnsemble(casts, self._reader, n_columns, model._family())
         return attributes | {"bins_": no_bins(n_columns), "ensemble_": ensemble}

@@ -20,6 +20,7 @@ from electorate.grid import UNITS
 from electorate.messages import AppliedVoter
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Row, Trace
+from electorate.training.run import RoundByRound
 from electorate.training.stagewise import refuse_far, refuse_other
 from electorate.voters.trees import Search, Voter
 
@@ -61,7 +62,7 @@ class TargetSetting:
     attributes: dict[str, Any]  # that the fitted model has
 
 
-class MedianStagewise:
+class MedianStagewise(RoundByRound):
     """Figure 1 of the LocMedBoost paper, or AdaBoost.R2, as a method of `training.run`."""
 
     def __init__(self, setting: TargetSetting, past: PastRun) -> None:
@@ -77,17 +78,6 @@ class MedianStagewise:
         self.sum_of_steps = self.aimed = self.log_bound = 0.0  # sums of alpha, of rho alpha, and of log E
         self._replay()
         self.ended: str | None = setting.booster.resume(self.trace)
-
-    def cast(self, number: int, weight: float) -> TargetCast:
-        return self.casts[number]
-
-    def advance(self, most: int) -> str | None:
-        reason = None
-        for _ in range(most):
-            reason = self._round()
-            if reason is not None:
-                break
-        return reason
 
     def _round(self) -> str | None:
         engine, booster = self.setting.engine, self.setting.booster

@@ -71,7 +71,10 @@ class QuadRounds:
     def record(self, rounds: Integers, voters: Integers, details: Floats, **columns: Any) -> None:
         """Add the moves of whole rounds; of several moves in a round, history has the step and edge of the first."""
         numbers = np.arange(self.trace.n_rounds + 1, rounds[-1] + 1 if len(rounds) else 0)
-        first, last = np.searchsorted(rounds, numbers), np.searchsorted(rounds, numbers, side="right") - 1
+        first: Any = slice(0, 1)
+        last: Any = slice(-1, None)
+        if len(numbers) != 1:
+            first, last = np.searchsorted(rounds, numbers), np.searchsorted(rounds, numbers, side="right") - 1
         falls = np.cumsum(np.append(self.fall, details[:, DROP]))
         history = {
             "step": details[first, STEP],

@@ -33,7 +33,7 @@ from electorate.training.quad_data import (
 )
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.training.theory_rounds import rounds_of
-from electorate.voters.by_rows import Always, Hearing
+from electorate.voters.by_rows import Always, RowVoterReader
 from electorate.voters.columns import ColumnVoter, RealColumns, SignColumns, read_columns
 from electorate.voters.means import Gram, PoolMeans, centred, mirrored, pool_of, silenced
 from electorate.voters.pool import Candidates
@@ -310,5 +310,5 @@ def made_of_bins(runs: list[list[Cast]], classes: NDArray[Any], bins: Bins) -> d
 
 def made_of_rows(runs: list[list[Cast]], classes: NDArray[Any], options: QuadOptions, n_columns: int) -> dict[str, Any]:
     """The attributes of a model of voters that look at whole rows."""
-    hearing = Hearing(classes if len(runs) == 1 else np.arange(2), "log_odds", options.name)
-    return {"bins_": no_bins(n_columns), "ensemble_": RowEnsemble(runs, hearing, n_columns, options.family)}
+    reader = RowVoterReader(classes if len(runs) == 1 else np.arange(2), "log_odds", options.name)
+    return {"bins_": no_bins(n_columns), "ensemble_": RowEnsemble(runs, reader, n_columns, options.family)}

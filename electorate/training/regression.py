@@ -28,7 +28,7 @@ from electorate.voters.finite_regressors import ColumnPredictions, ColumnPredict
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import EdgeTrees, SquaresTrees
 from electorate.voters.trees import Voter
-from electorate.voters.wrapped import WrappedRegressor, said_by
+from electorate.voters.wrapped import WrappedRegressor, finite_predictions
 
 Array = NDArray[np.float64]
 
@@ -173,4 +173,4 @@ class MedianBench(Bench):
 
 def predictions_of(fitted: Any, X: Any) -> Array:
     """The predictions of a voter that is no tree of ours; NaN where a column abstains."""
-    return fitted.predict(X) if isinstance(fitted, ColumnPredictor) else said_by(fitted, X)
+    return fitted.predict(X) if isinstance(fitted, ColumnPredictor) else finite_predictions(fitted, X)

@@ -6,7 +6,7 @@ trace after every round, may add to its history, and may stop the run with a rea
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from electorate.grid import LONGEST
 from electorate.model.outcome import Cast
@@ -31,6 +31,26 @@ class Method(Protocol):
     def cast(self, number: int, weight: float) -> Cast:
         """The voter of this number in the trace, with this weight."""
         ...
+
+
+class RoundByRound:
+    """A method that does one round at a time, each with one voter."""
+
+    casts: list[Any]  # the voter of every round
+
+    def advance(self, most: int) -> str | None:
+        reason = None
+        for _ in range(most):
+            reason = self._round()
+            if reason is not None:
+                break
+        return reason
+
+    def cast(self, number: int, weight: float) -> Any:
+        return self.casts[number]
+
+    def _round(self) -> str | None:
+        raise NotImplementedError
 
 
 class Watcher(Protocol):

@@ -18,7 +18,7 @@ from electorate.grid import LONGEST
 from electorate.messages import Change
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Row, Trace
-from electorate.training.run import OTHER_DATA
+from electorate.training.run import OTHER_DATA, RoundByRound
 from electorate.training.scale import Scale
 from electorate.voters.trees import Search, Voter
 
@@ -51,7 +51,7 @@ class Setting:
     n_estimators: int
 
 
-class Stagewise:
+class Stagewise(RoundByRound):
     """AdaBoost and its relatives, as a method of `training.run`. The rounds of `past` are replayed first."""
 
     def __init__(self, setting: Setting, past: PastRun) -> None:
@@ -68,20 +68,9 @@ class Stagewise:
         perfect = bool(self.casts) and setting.booster.perfect(self.casts[-1].step)
         self.ended = "perfect_voter" if perfect else None
 
-    def cast(self, number: int, weight: float) -> Cast:
-        return self.casts[number]
-
     def change(self, number: int) -> Change:
         """What voter `number` changes in the rows."""
         return self.casts[number].change(self.setting.booster)
-
-    def advance(self, most: int) -> str | None:
-        reason = None
-        for _ in range(most):
-            reason = self._round()
-            if reason is not None:
-                break
-        return reason
 
     def _round(self) -> str | None:
         setting, trace, scale = self.setting, self.trace, self.scale

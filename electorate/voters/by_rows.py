@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.engines.rows import Rows
 from electorate.voters.trees import Search, Voter
-from electorate.voters.wrapped import Said, row_voter
+from electorate.voters.wrapped import LeafOutputs, row_voter
 
 Floats = NDArray[np.float64]
 ALL = slice(None)
@@ -74,14 +74,14 @@ class RowSearch:
 
 
 @dataclass(frozen=True)
-class Hearing:
+class RowVoterReader:
     """The outputs of voters over rows: rows with the same output share a leaf."""
 
     classes: NDArray[Any]
     kind: str  # what the booster is made for: "label" or "log_odds"
     booster: str
 
-    def of(self, voter: Any, X: Floats) -> Said:
+    def of(self, voter: Any, X: Floats) -> LeafOutputs:
         outputs, name = np.asarray(voter.outputs(X), dtype=np.float64), type(voter).__name__
         if outputs.shape != (len(X),):
             raise ValueError(f"{name}.outputs gave an array of shape {outputs.shape} for {len(X)} rows")
@@ -105,10 +105,10 @@ class ByRows:
 
     fitted_elsewhere: ClassVar[bool] = True
 
-    def __init__(self, family: Any, X: Floats, hearing: Hearing, names: list[str]) -> None:
+    def __init__(self, family: Any, X: Floats, reader: RowVoterReader, names: list[str]) -> None:
         self.family = family
         self.X = X
-        self.hearing = hearing
+        self.reader = reader
         self.names = names
         self.rows: RowSearch | None = None
 
@@ -130,9 +130,9 @@ class ByRows:
         """The same rows in every round, with the weights of this one."""
         assert isinstance(engine, Rows)
         if self.rows is None:
-            shard, hearing = engine.shard, self.hearing
+            shard, reader = engine.shard, self.reader
             labels = np.repeat(shard.group, np.diff(shard.starts))
             rows = np.take(self.X.T, engine.order, axis=1).T  # columns stay together
-            self.rows = RowSearch(rows, 2 * labels - 1, engine.times, hearing.kind, hearing.booster, self.names)
+            self.rows = RowSearch(rows, 2 * labels - 1, engine.times, reader.kind, reader.booster, self.names)
         self.rows.grid = engine.shard.grid
         return self.rows

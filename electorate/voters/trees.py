@@ -44,10 +44,10 @@ class ChosenStep:
 
 @dataclass
 class Voter:
-    """A voter over bins: questions, parents first, and leaves with the weight of each label in them.
+    """A voter over bins: splits, parents first, and leaves with the weight of each label in them.
 
-    fitted: a voter that was fitted elsewhere asks no questions. said: what the leaves say, where it is not left to the
-    weights in them.
+    fitted: an estimator or row voter, which has no splits. said: the outputs of the leaves, where the weights in them
+    do not decide.
     """
 
     splits: list[Split]
@@ -61,7 +61,7 @@ class Voter:
 
 
 class Splitter(Protocol):
-    """What a family asks of an engine."""
+    """The engine verbs that families use."""
 
     def split(self, splits: list[Split]) -> NDArray[np.int64]: ...
 
@@ -72,7 +72,7 @@ class Splitter(Protocol):
 
 @dataclass
 class Search:
-    """All that a family gets to see: the sums of this round, the bins, the sample weights per bin, the engine."""
+    """The data of one round for a family: the sums, the bins, the sample weights per bin, the engine."""
 
     sums: Sums
     bins: Bins

@@ -21,18 +21,18 @@ from electorate.voters.leaves import label_outputs, log_odds_outputs
 from electorate.voters.trees import Search, Voter
 
 Array = NDArray[np.float64]
-Said = tuple[NDArray[np.int32], Array]  # the leaf of every row, and [leaf, output]
+LeafOutputs = tuple[NDArray[np.int32], Array]  # the leaf of every row, and [leaf, output]
 
 
 @dataclass(frozen=True)
-class Speech:
+class ClassifierReader:
     """The outputs of a classifier fitted on these classes: by label, or the half log-odds of its probabilities."""
 
     classes: NDArray[Any]
     kind: str  # "label" or "log_odds"
     smoothing: float
 
-    def of(self, fitted: Any, X: Any) -> Said:
+    def of(self, fitted: Any, X: Any) -> LeafOutputs:
         """Rows with the same output share a leaf."""
         n_labels = len(self.classes)
         if self.kind == "label":
@@ -84,14 +84,14 @@ class Wrapped(_WrappedEstimator):
 
     fitted_elsewhere: ClassVar[bool] = True
 
-    def __init__(self, estimator: Any, X: Any, labels: NDArray[Any], speech: Speech, random_state: Any) -> None:
-        super().__init__(estimator, X, labels, random_state)
-        if speech.kind == "log_odds" and not hasattr(estimator, "predict_proba"):
+    def __init__(self, estimator: Any, X: Any, y: NDArray[Any], reader: ClassifierReader, random_state: Any) -> None:
+        super().__init__(estimator, X, y, random_state)
+        if reader.kind == "log_odds" and not hasattr(estimator, "predict_proba"):
             raise ValueError(
                 f"{type(estimator).__name__} has no predict_proba, and a booster of real-valued voters needs it: "
                 "use AdaBoostClassifier"
             )
-        self.speech = speech
+        self.reader = reader
 
     def best(self, search: Search) -> Voter:
         return self._fit(self._clone(), search)
@@ -129,10 +129,12 @@ class WrappedRegressor(_WrappedEstimator):
             fitted.fit(_safe_indexing(self.X, rows), _safe_indexing(self.y, rows))
         else:
             fitted.fit(self.X, self.y, sample_weight=weights)
-        return Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, said_by(fitted, self.X)), np.zeros((0, 2))
+        return Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, finite_predictions(fitted, self.X)), np.zeros(
+            (0, 2)
+        )
 
 
-def said_by(fitted: Any, X: Any) -> Array:
+def finite_predictions(fitted: Any, X: Any) -> Array:
     """The predictions of a regressor."""
     found = np.asarray(fitted.predict(X), dtype=np.float64)
     found = found.ravel() if found.ndim == 2 and found.shape[1] == 1 else found
