@@ -6,7 +6,7 @@ vote, and paired stumps can be enumerated from sums, trees and rules cannot.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,14 @@ from electorate.algorithms.ebboost import EBBoost
 from electorate.messages import ROOT, Split
 from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.columns import Columns, ColumnVoter
-from electorate.voters.cuts import Cuts, best_of
-from electorate.voters.paired_stumps import PairedStumps, all_splits
+from electorate.voters.cuts import Cuts, best_of, levels_of
+from electorate.voters.paired_stumps import MOST_LEVELS, PairedStumps, all_splits, category_sets
 from electorate.voters.pool import Candidates, Pool
 from electorate.voters.splits import Finder, Found, sides_of
 from electorate.voters.trees import ChosenStep, Search, Stumps, Voter
 from electorate.voters.union import Union
 from electorate.voters.wrapped import row_voter
 
-MOST_LEVELS = 10  # of a column of categories whose sets are all tried
 LABELS = np.array([[-1.0], [1.0]])  # the outputs for label 0 and for label 1
 Integers = NDArray[np.int64]
 
@@ -279,20 +278,14 @@ def sets_of(bins: Any, column: int, gains: Any) -> NDArray[np.bool_]:
     Up to ten levels: all sets. Beyond: those that gain the most under some linear combination of the two sums, and
     single levels. gains[channel][bin]: what sending a bin left adds to the sums of what is right.
     """
-    levels = np.arange(bins.n_bins[column])
-    if bins.has_missing[column]:
-        levels = np.append(levels, bins.missing)
-    if len(levels) > MOST_LEVELS:
-        sets = np.zeros((2 * len(levels) + 1, bins.width), dtype=np.bool_)
-        sets[: len(levels) + 1, levels] = extreme_sets(*(channel[levels] for channel in gains))
-        sets[np.arange(len(levels) + 1, len(sets)), levels] = True
-        n_levels = np.count_nonzero(sets, axis=1)
-        return np.asarray(sets[(n_levels > 0) & (n_levels < len(levels))])
-    chosen = [members for size in range(1, len(levels)) for members in combinations(levels[1:].tolist(), size)]
-    sets = np.zeros((len(chosen), bins.width), dtype=np.bool_)
-    for number, members in enumerate(chosen):
-        sets[number, list(members)] = True
-    return sets
+    levels, sets = levels_of(bins, column), category_sets(bins, column)
+    if len(levels) <= MOST_LEVELS:
+        return sets
+    extreme = np.zeros((len(levels) + 1, bins.width), dtype=np.bool_)
+    extreme[:, levels] = extreme_sets(*(channel[levels] for channel in gains))
+    sets = np.concatenate([extreme, sets])
+    n_levels = np.count_nonzero(sets, axis=1)
+    return np.asarray(sets[(n_levels > 0) & (n_levels < len(levels))])
 
 
 def extreme_sets(first: Integers, second: Integers) -> NDArray[np.bool_]:

@@ -162,8 +162,17 @@ def all_splits(finder: Finder, search: Search) -> Iterator[Found]:
     for index in np.flatnonzero(cuts.valid):
         yield finder.threshold(whole, *cuts.place(int(index)))
     for column in sorted(bins.categories):
-        levels = levels_of(bins, column)
-        many = len(levels) > MOST_LEVELS
-        for size in [1] if many else range(1, len(levels)):
-            for chosen in combinations(levels if many else levels[1:], size):
-                yield finder.members(whole, column, np.isin(np.arange(bins.width), chosen))
+        for on_left in category_sets(bins, column):
+            yield finder.members(whole, column, on_left)
+
+
+def category_sets(bins: Bins, column: int) -> NDArray[np.bool_]:
+    """[set, bin]: every set of the categories of a column, up to complements; single ones of many."""
+    levels = levels_of(bins, column)
+    many = len(levels) > MOST_LEVELS
+    sizes = [1] if many else range(1, len(levels))
+    chosen = [members for size in sizes for members in combinations(levels if many else levels[1:], size)]
+    sets = np.zeros((len(chosen), bins.width), dtype=np.bool_)
+    for number, members in enumerate(chosen):
+        sets[number, list(members)] = True
+    return sets
