@@ -74,21 +74,32 @@ class Trace:
         self._weight = GrowingArray(np.float64)
         self._details = GrowingArray(np.float64, 0, (n_details,))
         self._history: dict[str, GrowingArray] = {}
+        self._new_moves: list[tuple[int, int, float]] = []  # of the last rounds, which the arrays do not hold yet
+        self._new_rows: list[Row] = []
         for name in columns:
             self._column(name)
 
     # ------------------------------------------------------------ adding rounds
 
     def add_round(self, moves: Sequence[Move], row: Mapping[str, float]) -> None:
-        """Add one round."""
+        """Add one round. The arrays take it up when they are read: a round must cost microseconds."""
         self.n_rounds += 1
-        for voter, weight in moves:
-            self._round.extend((self.n_rounds,))
-            self._voter.extend((voter,))
-            self._weight.extend((weight,))
+        self._new_moves += [(self.n_rounds, voter, weight) for voter, weight in moves]
+        self._new_rows.append(dict(row))
+
+    def _take_up(self) -> None:
+        """Move the rounds of `add_round` into the arrays."""
+        rows, moves = self._new_rows, self._new_moves
+        if not rows:
+            return
+        self._new_rows, self._new_moves = [], []
+        for array, values in zip((self._round, self._voter, self._weight), zip(*moves, strict=True), strict=False):
+            array.extend(values)
         self._details.resize(self._round.n)
-        for name, value in row.items():
-            self.note(name, value)
+        for name in dict.fromkeys(name for row in rows for name in row):
+            column = self._column(name)
+            column.resize(self.n_rounds - len(rows))
+            column.extend([row.get(name, column.fill) for row in rows])
         for column in self._history.values():
             column.resize(self.n_rounds)
 
@@ -96,6 +107,7 @@ class Trace:
         self, rounds: Any, voters: Any, weights: Any, history: Mapping[str, Any], details: Any = None
     ) -> None:
         """Add a batch: per move its round, voter, new weight and details; per round an entry of each column."""
+        self._take_up()
         self._round.extend(rounds)
         self._voter.extend(voters)
         self._weight.extend(weights)
@@ -116,9 +128,13 @@ class Trace:
 
     def note(self, name: str, value: float, round: int | None = None) -> None:
         """Set one entry of a column of history, of the last round by default."""
-        column, place = self._column(name), (self.n_rounds if round is None else round) - 1
-        column.resize(max(self.n_rounds, column.n))
-        column.buffer[place] = value
+        round = self.n_rounds if round is None else round
+        if round > self.n_rounds - len(self._new_rows):
+            self._new_rows[round - self.n_rounds - 1][name] = value
+            return
+        column = self._column(name)
+        column.resize(max(self.n_rounds - len(self._new_rows), column.n))
+        column.buffer[round - 1] = value
 
     def _column(self, name: str) -> GrowingArray:
         if name not in self._history:
@@ -128,6 +144,7 @@ class Trace:
 
     def set_weights(self, weights: Sequence[float]) -> None:
         """Give every voter one move, in the round of its number + 1, to this weight: for methods that solve for all."""
+        self._take_up()
         for column, values in ((self._round, np.arange(1, len(weights) + 1)), (self._voter, np.arange(len(weights)))):
             column.n = 0
             column.extend(values)
@@ -140,21 +157,25 @@ class Trace:
     @property
     def rounds(self) -> NDArray[np.int64]:
         """[move]: its round, from 1."""
+        self._take_up()
         return self._round.values
 
     @property
     def voters(self) -> NDArray[np.int64]:
         """[move]: the number of its voter."""
+        self._take_up()
         return self._voter.values
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """[move]: the weight of its voter after it."""
+        self._take_up()
         return self._weight.values
 
     @property
     def details(self) -> NDArray[np.float64]:
         """[move, number]: numbers of the method's own about each move, which it needs to resume."""
+        self._take_up()
         return self._details.values
 
     def moves_of(self, round: int) -> list[Move]:
@@ -164,10 +185,13 @@ class Trace:
     @property
     def history(self) -> dict[str, NDArray[Any]]:
         """A column per name, an entry per round."""
+        self._take_up()
         return {name: column.values for name, column in self._history.items()}
 
     def row(self, round: int) -> Row:
         """The history of one round, from 1."""
+        if round > self.n_rounds - len(self._new_rows):
+            return dict(self._new_rows[round - self.n_rounds - 1])
         return {name: column.values[round - 1].item() for name, column in self._history.items()}
 
     def last_weights(self) -> list[Move]:
@@ -189,6 +213,7 @@ class Trace:
 
     def forget_after(self, rounds: int) -> None:
         """Drop later rounds in place."""
+        self._take_up()
         n = int(np.searchsorted(self.rounds, rounds, side="right"))
         self._round.n = self._voter.n = self._weight.n = self._details.n = n
         self.n_rounds = rounds

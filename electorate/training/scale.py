@@ -100,6 +100,8 @@ class Scale:
     ) -> tuple[Sums, Floors]:
         """One exchange; another while a channel came out coarse and has a larger sum than `before`."""
         sums = self.engine.advance(booster, change, floors, search)
+        if min(totals_of(sums)) >= self.engine.full >> 4:
+            return sums, floors
         for _ in range(MOST_TRIES):
             last = [None, None] if before is None else totals_of(before)
             tried = zip(booster.channels, floors.each, totals_of(sums), last, strict=False)

@@ -5,13 +5,15 @@ The method depends on none of the three. A round is one voter and its step; earl
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.protocol import Booster, ExponentialLoss, Floors, Step
+from electorate.algorithms.protocol import Booster, ExponentialLoss, Floors, Mean, Step
 from electorate.data.bins import Bins
 from electorate.engines.verbs import Engine
 from electorate.grid import LONGEST
@@ -75,7 +77,7 @@ class Stagewise(RoundByRound):
     def _round(self) -> str | None:
         setting, trace, scale = self.setting, self.trace, self.scale
         engine, booster, family = setting.engine, setting.booster, setting.family
-        means = scale.means(self.mass * engine.unit)
+        means = partial(scale.means, self.mass * engine.unit)  # few families need them
         search = Search(scale.sums, setting.bins, self.counts, engine, means, self.casts, scale.along)
         voter = family.best(search) if self.casts else _first(family, search)
         outputs = family.outputs(voter, engine.n_counted, booster.leaves)
@@ -91,15 +93,16 @@ class Stagewise(RoundByRound):
         refuse_far(self.reach, number, "use a lower learning_rate, or fewer n_estimators")
         scale.advance(change, voter, step.size, step.stop is None and number < setting.n_estimators)
         self.casts.append(cast)
+        means_after = scale.means(scale.one)
         row = {
             "step": step.size,
             "edge": step.edge,
             "error": step.error,
-            **self._measured(),
+            **self._measured(means_after),
             "n_voters": number,
             **scale.columns(),
             "seconds": time.perf_counter() - self.started,
-            **booster.notes(scale.means(scale.one)),
+            **booster.notes(means_after),
             **({} if voter.chosen is None else voter.chosen.notes),
         }
         trace.add_round([(number - 1, step.size)], row)
@@ -117,11 +120,9 @@ class Stagewise(RoundByRound):
                 return booster.step(np.maximum(voter.sums, np.minimum(rows, 1)), outputs)
         return step
 
-    def _measured(self) -> Row:
+    def _measured(self, means: Sequence[Mean]) -> Row:
         chosen = self.casts[-1].voter.chosen
-        objective = self.setting.booster.objective(
-            self.scale.means(self.scale.one), 0.0 if chosen is None else chosen.penalty
-        )
+        objective = self.setting.booster.objective(means, 0.0 if chosen is None else chosen.penalty)
         return {"objective": objective, "train_error": self.scale.sums.wrong / self.mass}
 
     def _replay(self) -> None:
@@ -132,7 +133,7 @@ class Stagewise(RoundByRound):
             self.setting.engine.replay(booster, [cast.change(booster) for cast in self.casts])
             last = self.trace.row(self.trace.n_rounds)
             self.scale.resume(last)
-            refuse_other(last, self._measured())
+            refuse_other(last, self._measured(self.scale.means(self.scale.one)))
 
 
 def refuse_other(last: Row, now: Row, close: float = 0.0) -> None:

@@ -105,7 +105,7 @@ class DeepBoostSearch:
 
     def _begin(self, search: Search) -> None:
         self._follow(search.past)
-        self.log_slope = self.booster.log_slope(search.means)
+        self.log_slope = self.booster.log_slope(search.means())
 
     def _follow(self, past: Sequence[Any]) -> None:
         """Move the voters of rounds that were added since the last search."""
@@ -211,7 +211,7 @@ class DeepBoostSearch:
         assert voter.number is not None
         after = self.standing.moved(voter, best.price, size)
         penalty = after.penalty()
-        loss = self.booster.mean_loss(search.means) + max(self.standing.penalty() - penalty, 0.0)
+        loss = self.booster.mean_loss(search.means()) + max(self.standing.penalty() - penalty, 0.0)
         bounds = (groups, math.log(max(loss, 1e-300) / value_at_one(self.booster.loss)))
         notes = after.notes(voter.number, len(self.families))
         return replace(voter, chosen=ChosenStep(step, bounds, penalty, notes))

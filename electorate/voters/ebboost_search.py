@@ -108,7 +108,7 @@ class _Costs:
         self.channels = (search.sums, search.sums.more)
         self.histograms = [sums.histogram[:, : len(self.bins.n_bins)] for sums in self.channels]
         self.finder = Finder(self.bins, search.counts)
-        self.spread = booster.spread(search.means)
+        self.spread = booster.spread(search.means())
 
     def cheapest(self, family: Any) -> Ranked:
         if isinstance(family, Union):

@@ -78,7 +78,7 @@ class Search:
     bins: Bins
     counts: NDArray[np.int64]  # [column, bin]
     engine: Splitter
-    means: Sequence[Mean] = ()  # of the booster's channels
+    means: Callable[[], Sequence[Mean]] = tuple  # of the booster's channels
     past: Sequence[Any] = ()  # the voters of earlier rounds, each with its step
     along: Callable[[int, float], float] | None = None  # edge of a stored voter after a step, over the sum of weights
     signed: bool = False  # the sums are of residuals, which may be negative: only the edge makes sense of them
