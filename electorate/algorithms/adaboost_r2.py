@@ -23,8 +23,8 @@ class Award:
     loss: str
     largest: float
 
-    def __call__(self, said: Array, y: Array) -> Array:
-        share = np.abs(said - y) / self.largest
+    def __call__(self, outputs: Array, y: Array) -> Array:
+        share = np.abs(outputs - y) / self.largest
         if self.loss == "linear":
             return 1.0 - share
         return 1.0 - (share * share if self.loss == "square" else 1.0 - np.exp(-share))

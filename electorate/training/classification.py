@@ -39,8 +39,8 @@ class Place(Protocol):
         """Run the steps of that name on the data of every worker; the result is the same on all."""
         ...
 
-    def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
-        """Over the shards of that name on all workers. said: their numbers over all workers."""
+    def engine(self, name: str, sizes: dict[str, Any], n_labels: int) -> Any:
+        """Over the shards of that name on all workers. sizes: their numbers over all workers."""
         ...
 
 
@@ -53,7 +53,7 @@ class Here:
     def all_reduce(self, name: str, *arguments: Any) -> Any:
         return run_locally(getattr(self.data, name)(*arguments))
 
-    def engine(self, name: str, said: dict[str, Any], n_labels: int) -> Any:
+    def engine(self, name: str, sizes: dict[str, Any], n_labels: int) -> Any:
         return self.data.engines[name]
 
 
@@ -144,8 +144,8 @@ class BinBench(ClassifierBench):
     def start(self, task: Group, past: PastRun) -> Stagewise | None:
         n_labels = len(self.outline.classes)
         if self.engine is None and n_labels > 1:
-            said = self.place.all_reduce("build", self.bins, self.model.max_bins)
-            engines = {name: self.place.engine(name, numbers, n_labels) for name, numbers in said.items()}
+            sizes = self.place.all_reduce("build", self.bins, self.model.max_bins)
+            engines = {name: self.place.engine(name, numbers, n_labels) for name, numbers in sizes.items()}
             self.engine, self.judge = engines["train"], engines.get("validation")
         return super().start(task, past)
 

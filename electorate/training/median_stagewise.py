@@ -45,7 +45,7 @@ class TargetCast(Cast):
     @property
     def applied(self) -> AppliedVoter:
         voter = self.voter
-        return AppliedVoter(voter.splits, voter.leaves, self.outputs, voter.said, self.kappa)
+        return AppliedVoter(voter.splits, voter.leaves, self.outputs, voter.outputs, self.kappa)
 
     @property
     def units(self) -> int:
@@ -114,7 +114,7 @@ class MedianStagewise(RoundByRound):
         for kappa in range(engine.n_kappas):
             sums = engine.weigh(kappa, search=setting.family.by_histograms)
             voter, outputs = setting.family.best(Search(sums, setting.bins, self.counts, engine), kappa)
-            applied = AppliedVoter(voter.splits, voter.leaves, outputs, voter.said, kappa)
+            applied = AppliedVoter(voter.splits, voter.leaves, outputs, voter.outputs, kappa)
             if engine.n_kappas == 1:
                 return voter, applied
             engine.apply(applied)

@@ -123,8 +123,8 @@ class ByRows:
         return row_voter(Always(1 if totals[1] > totals[0] else -1), search.engine)
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> Floats:
-        assert voter.said is not None
-        return voter.said
+        assert voter.outputs is not None
+        return voter.outputs
 
     def _rows(self, engine: Any) -> RowSearch:
         """The same rows in every round, with the weights of this one."""

@@ -97,7 +97,7 @@ class DeepBoostSearch:
         """Number the voters of earlier rounds as their rows of history do."""
         for cast, row in zip(casts, rows, strict=False):
             number, member = int(row["voter"]), int(row["family"])
-            cast.voter = replace(cast.voter, number=number, member=member, said=cast.outputs)
+            cast.voter = replace(cast.voter, number=number, member=member, outputs=cast.outputs)
         self._follow(casts)
         if casts:
             chosen = ChosenStep(casts[-1].step, penalty=self.standing.penalty())
@@ -137,8 +137,8 @@ class DeepBoostSearch:
         return self._with_step(candidate, search)
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
-        assert voter.said is not None
-        return voter.said
+        assert voter.outputs is not None
+        return voter.outputs
 
     # ------------------------------------------------------------ candidates
 
@@ -168,7 +168,7 @@ class DeepBoostSearch:
         """Line 9, or None for a voter that is among the old."""
         outputs = self.families[member].outputs(voter, search.engine.n_counted, "label")  # type: ignore[attr-defined]
         number = len(self.standing.voters)
-        voter = replace(voter, said=self.booster.stored(outputs), member=member, number=number)
+        voter = replace(voter, outputs=self.booster.stored(outputs), member=member, number=number)
         if _key(voter) in self.numbers:
             return None
         right, wrong = _right_and_wrong(voter)
@@ -220,10 +220,10 @@ class DeepBoostSearch:
         """The weight at which F is least along a voter; on the side of it where the weight is now, so F never rises."""
         engine: Any = search.engine
         voter, number, now, along = best.voter, best.voter.number, best.weight, search.along
-        assert voter.said is not None
+        assert voter.outputs is not None
         assert number is not None
         assert along is not None
-        awards = np.stack([-voter.said[:, 0], voter.said[:, 0]])
+        awards = np.stack([-voter.outputs[:, 0], voter.outputs[:, 0]])
         outside = None if voter.fitted is None else (voter.fitted, None)
         engine.store(Change(voter.splits, voter.leaves, awards[None], outside, StoredVoter(number, 0.0, awards)))
 
@@ -240,7 +240,7 @@ class DeepBoostSearch:
     def _ended(self, search: Search, reason: str) -> Voter:
         """A voter that is not used, with the reason why."""
         voter = self.families[0].constant(search)
-        return replace(voter, said=np.ones((len(voter.leaves), 1)), chosen=ChosenStep(Step(0.0, 0.0, 0.5, reason)))
+        return replace(voter, outputs=np.ones((len(voter.leaves), 1)), chosen=ChosenStep(Step(0.0, 0.0, 0.5, reason)))
 
 
 def _least(slope: Callable[[float], float], now: float) -> float:
@@ -271,8 +271,8 @@ def _least(slope: Callable[[float], float], now: float) -> float:
 
 def _right_and_wrong(voter: Voter) -> tuple[float, float]:
     """Of the weights in the leaves of a voter; one with outputs between -1 and 1 is partly both."""
-    assert voter.said is not None
-    sums, said = voter.sums, voter.said[:, 0]
+    assert voter.outputs is not None
+    sums, said = voter.sums, voter.outputs[:, 0]
     total = int(sums.sum())
     if np.all(np.abs(said) == 1):
         right = int(sums[np.arange(len(said)), (said > 0).astype(np.int64)].sum())
@@ -283,7 +283,7 @@ def _right_and_wrong(voter: Voter) -> tuple[float, float]:
 
 def _key(voter: Voter) -> Any:
     """The splits and outputs of a voter, up to its sign."""
-    assert voter.said is not None
+    assert voter.outputs is not None
     if voter.fitted is not None:
         fitted = voter.fitted
         if isinstance(fitted, Always):
@@ -291,5 +291,5 @@ def _key(voter: Voter) -> Any:
         sign = {name: abs(getattr(fitted, name)) for name in ("sign", "factor") if hasattr(fitted, name)}
         return repr(replace(fitted, **sign))
     splits = tuple((s.node, s.column, s.cut, s.on_left.tobytes()) for s in voter.splits)
-    said = voter.said[:, 0] * (1.0 if voter.said[0, 0] >= 0 else -1.0)
+    said = voter.outputs[:, 0] * (1.0 if voter.outputs[0, 0] >= 0 else -1.0)
     return splits, tuple(said.tolist())

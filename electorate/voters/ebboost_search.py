@@ -67,13 +67,13 @@ class EBBoostSearch:
         costs = _Costs(search, self.booster)
         always = costs.constant()
         if isinstance(self.family, ByRows):
-            sign = 1 if always.voter.said[0, 0] > 0 else -1  # type: ignore[index]
+            sign = 1 if always.voter.outputs[0, 0] > 0 else -1  # type: ignore[index]
             always = replace(always, voter=row_voter(Always(sign), search.engine))
         return self._with_step(always, costs)
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
-        assert voter.said is not None
-        return voter.said
+        assert voter.outputs is not None
+        return voter.outputs
 
     def skip(self, rounds: int) -> None:
         """Nothing is random here."""
@@ -81,21 +81,21 @@ class EBBoostSearch:
     def _with_step(self, ranked: Ranked, costs: "_Costs") -> Voter:
         """The voter with its step. A perfect voter must be right on every row, also on those too light for the grid."""
         voter = ranked.voter
-        assert voter.said is not None
+        assert voter.outputs is not None
         weights, squares = _right_and_wrong(voter, voter.sums), _right_and_wrong(voter, ranked.squares)
         if weights[1] == 0 or squares[1] == 0:
             rows = costs.search.engine.leaf_rows(voter)  # type: ignore[attr-defined]
             least = 1 if _right_and_wrong(voter, rows)[1] else 0
             weights, squares = (weights[0], max(weights[1], least)), (squares[0], max(squares[1], least))
         step = self.booster.best_step(weights, squares, costs.spread)
-        gains = self.booster.gains(step, voter.said)[0].T
+        gains = self.booster.gains(step, voter.outputs)[0].T
         groups = list(zip(ranked.squares.ravel().tolist(), gains.ravel().tolist(), strict=True))
         return replace(voter, chosen=ChosenStep(step, (None, groups)))
 
 
 def _right_and_wrong(voter: Voter, sums: Integers) -> tuple[int, int]:
-    assert voter.said is not None
-    right = int(sums[np.arange(len(sums)), (voter.said[:, 0] > 0).astype(np.int64)].sum())
+    assert voter.outputs is not None
+    right = int(sums[np.arange(len(sums)), (voter.outputs[:, 0] > 0).astype(np.int64)].sum())
     return right, int(sums.sum()) - right
 
 
@@ -132,7 +132,7 @@ class _Costs:
         right, up = sums[:, np.arange(len(votes)), votes].sum(axis=1)
         if self._better_turned(right, up):
             votes = 1 - votes
-        return Ranked(cost, Voter(splits, leaves, sums[0], said=LABELS[votes]), sums[1])
+        return Ranked(cost, Voter(splits, leaves, sums[0], outputs=LABELS[votes]), sums[1])
 
     def _better_turned(self, right: int, up: int) -> bool:
         """Whether the complement is the one with a positive step."""
@@ -192,7 +192,7 @@ class _Costs:
         ranked = self._split(float(cost[place]), tests.found(place, self.finder, self.histograms[0]))
         if pool.complements:
             return ranked
-        return replace(ranked, voter=replace(ranked.voter, said=LABELS))
+        return replace(ranked, voter=replace(ranked.voter, outputs=LABELS))
 
     def column(self, family: ByRows) -> Ranked:
         engine: Any = self.search.engine

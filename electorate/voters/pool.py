@@ -121,7 +121,7 @@ class Pool(BinFamily):
         return stump(found, label_outputs(np.eye(len(left), dtype=np.int64)[list(pairs[pair])]))
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
-        return label_outputs(voter.sums) if voter.said is None else voter.said
+        return label_outputs(voter.sums) if voter.outputs is None else voter.outputs
 
     def log_count(self, n: int, shape: Shape) -> float:
         """The logarithm of a bound on the number of voters."""

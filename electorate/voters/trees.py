@@ -46,7 +46,7 @@ class ChosenStep:
 class Voter:
     """A voter over bins: splits, parents first, and leaves with the weight of each label in them.
 
-    fitted: an estimator or row voter, which has no splits. said: the outputs of the leaves, where the weights in them
+    fitted: an estimator or row voter, which has no splits. outputs: of the leaves, where the weights in them
     do not decide.
     """
 
@@ -54,7 +54,7 @@ class Voter:
     leaves: list[int]
     sums: NDArray[np.int64]  # [leaf, label]
     fitted: Any = None
-    said: NDArray[np.float64] | None = None
+    outputs: NDArray[np.float64] | None = None
     member: int = 0  # of a union: the family it comes from
     chosen: ChosenStep | None = None  # where the search has chosen the step too
     number: int | None = None  # among the voters that the shards keep
@@ -214,7 +214,7 @@ def constant(search: Search) -> Voter:
 
 def stump(found: Found, said: NDArray[np.float64] | None = None) -> Voter:
     """A tree with one split."""
-    return Voter([Split(ROOT, 1, 2, found.column, found.cut, found.on_left)], [1, 2], found.sums, said=said)
+    return Voter([Split(ROOT, 1, 2, found.column, found.cut, found.on_left)], [1, 2], found.sums, outputs=said)
 
 
 class BinFamily(BaseEstimator):

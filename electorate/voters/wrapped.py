@@ -106,8 +106,8 @@ class Wrapped(_WrappedEstimator):
         return row_voter(fitted, engine)
 
     def outputs(self, voter: Voter, n_rows: int, wanted: str) -> Array:
-        assert voter.said is not None
-        return voter.said
+        assert voter.outputs is not None
+        return voter.outputs
 
 
 def row_voter(fitted: Any, engine: Any) -> Voter:
