@@ -17,7 +17,7 @@ from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClas
 from electorate.data.all_reduce import run_locally
 from electorate.data.split import DrawCandidates, candidate_steps, draw, hash_rows
 from electorate.data.weights import read_weights
-from electorate.training.worker_data import Problem, set_aside_steps
+from electorate.training.worker_data import Given, set_aside_steps
 
 
 def listening(name: str, **more: Any) -> Any:
@@ -29,8 +29,10 @@ def rows_aside(model: Any, X: Any, y: Any, weight: Any = None) -> np.ndarray:
     """The weight of every row among those that the fitted model set aside."""
     labels = np.searchsorted(model.classes_, y)
     table = X if isinstance(X, np.ndarray) else model._check_rows(X, reset=False)
-    problem = Problem(table, labels, np.ones(len(y)) if weight is None else weight, model.classes_)
-    return run_locally(set_aside_steps(problem, model.validation_fraction, model._validation_seed))
+    given = Given(table, labels, np.ones(len(y)) if weight is None else weight)
+    classes = labels, len(model.classes_)
+    steps = set_aside_steps(given, model.validation_fraction, model._validation_seed, 0, classes)
+    return run_locally(steps)[0]
 
 
 def drawn(hashes: np.ndarray, times: np.ndarray, part: float) -> np.ndarray:
@@ -343,10 +345,9 @@ def test_whole_weights_stay_whole_on_both_sides() -> None:
     """49 * (1 / 49) is less than 1: the weights of the rows set aside must not be computed so."""
     X, y = plain(n=40)
     weight = np.full(40, 49.0)
-    problem = Problem(X, y, weight, np.arange(2))
     for part in (0.01, 0.1, 0.31):
-        heard = run_locally(set_aside_steps(problem, part, 0))
-        np.testing.assert_array_equal(heard, np.rint(heard))
+        aside, _, _ = run_locally(set_aside_steps(Given(X, y, weight), part, 0, 0, (y, 2)))
+        np.testing.assert_array_equal(aside, np.rint(aside))
 
 
 def test_hashes_tell_rows_apart_and_nothing_else() -> None:

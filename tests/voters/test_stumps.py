@@ -35,7 +35,7 @@ def search(X, y, w, labels, categorical=(), max_bins=255):
     engine = Threads(Examples(table, y, labels, weights), bins, pool, 1)
     booster = AdaBoost(labels)
     engine.start(booster)
-    sums = engine.advance(booster, None, 0.0)
+    sums = engine.advance(booster, None)
     voter = Stumps().best(Search(sums, bins, engine.counts().sum(axis=0), engine))
     return of_voter(voter, bins.width), bins, sums.total
 
