@@ -23,7 +23,7 @@ export PIP_NO_INPUT := 1
 help:
 	@echo "make demo         a short tour, after installing the package into $(VENV)"
 	@echo "make test         the tests, without the slow ones"
-	@echo "make test-fast    the tests to run while working: under 3 minutes on 2 cores"
+	@echo "make test-fast    the tests without the modules that start processes or repeat fits many times"
 	@echo "make test-dask    every fault of a Dask cluster 20 times; writes benchmarks/DASK_FAULTS.log"
 	@echo "make lint         ruff (rules and format) and mypy"
 	@echo "make bench        speed and memory beside the peers; writes benchmarks/"

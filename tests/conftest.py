@@ -16,7 +16,7 @@ SLOW_MODULES = {
 
 
 def pytest_addoption(parser):
-    parser.addoption("--fast", action="store_true", help="leave out the slow modules: under 3 minutes on 2 cores")
+    parser.addoption("--fast", action="store_true", help="leave out the slow modules")
 
 
 def pytest_collection_modifyitems(config, items):
