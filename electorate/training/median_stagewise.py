@@ -20,8 +20,8 @@ from electorate.grid import UNITS
 from electorate.messages import AppliedVoter
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Row, Trace
-from electorate.training.run import RoundByRound
-from electorate.training.stagewise import refuse_far, refuse_other
+from electorate.training.run import RoundByRound, refuse_large_votes
+from electorate.training.stagewise import refuse_other
 from electorate.voters.trees import Search, Voter
 
 Array = NDArray[np.float64]
@@ -87,7 +87,7 @@ class MedianStagewise(RoundByRound):
         number = self.trace.n_rounds + 1
         if step.stop == "no_edge" and not (number == 1 and booster.keeps_first):
             return "no_edge"
-        refuse_far(self.sum_of_steps + step.size, number, "use fewer n_estimators, or a larger nu")
+        refuse_large_votes(self.sum_of_steps + step.size, number, "use fewer n_estimators, or a larger nu")
         log_z = self._take(step.size, step.rho)
         error = (1 - step.edge) / 2
         row = {

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from electorate.algorithms.protocol import Booster, ExponentialLoss, Floors, Mean, Step
 from electorate.data.bins import Bins
 from electorate.engines.verbs import Engine
-from electorate.grid import LONGEST
 from electorate.messages import Change
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Row, Trace
-from electorate.training.run import OTHER_DATA, RoundByRound
+from electorate.training.run import OTHER_DATA, RoundByRound, refuse_large_votes
 from electorate.training.scale import Scale
 from electorate.voters.trees import Search, Voter
 
@@ -90,7 +89,7 @@ class Stagewise(RoundByRound):
             return "no_edge"  # the step rounds to 0 on the grid of votes: all later rounds would be the same
         self.reach += cast.reach
         number = trace.n_rounds + 1
-        refuse_far(self.reach, number, "use a lower learning_rate, or fewer n_estimators")
+        refuse_large_votes(self.reach, number, "use a lower learning_rate, or fewer n_estimators")
         scale.advance(change, voter, step.size, step.stop is None and number < setting.n_estimators)
         self.casts.append(cast)
         means_after = scale.means(scale.one)
@@ -142,15 +141,6 @@ def refuse_other(last: Row, now: Row, close: float = 0.0) -> None:
         same = math.isclose(value, last[name], rel_tol=1e-9, abs_tol=close) or (close > 0 and math.isnan(value))
         if not same:
             raise ValueError(OTHER_DATA.format(f"{name} was {last[name]:.9g} after the last round and is {value:.9g}"))
-
-
-def refuse_far(reach: float, number: int, advice: str) -> None:
-    """Raise ValueError where votes can be larger than what can be summed exactly."""
-    if reach >= LONGEST:
-        raise ValueError(
-            f"after {number} rounds votes can come to {reach:.3g}, more than can be summed exactly ({LONGEST:.3g}): "
-            f"{advice}"
-        )
 
 
 def _first(family: Family, search: Search) -> Voter:
