@@ -29,6 +29,23 @@ class Split:
 
 
 @dataclass
+class Level:
+    """Splits of several nodes of a growing tree, also as arrays over them."""
+
+    splits: list[Split]
+    node: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    column: NDArray[np.int64]
+    on_left: NDArray[np.bool_]  # [split, bin]
+
+    @classmethod
+    def of(cls, splits: list[Split]) -> "Level":
+        numbers = np.array([(split.node, split.left, split.right, split.column) for split in splits]).T.copy()
+        return cls(splits, *numbers, np.stack([split.on_left for split in splits]))
+
+
+@dataclass
 class Change:
     """One more voter: its questions, parents first, its leaves, and what a leaf adds to the state of an example."""
 

@@ -6,16 +6,17 @@ A pool lives as long as one fit or one prediction. With one job everything runs 
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MOST_JOBS = 256  # more threads than this only cost memory
-ROWS_PER_SHARD = 16  # at least
+ROWS_PER_SHARD = 2048  # at least: fewer take less time than the histograms of one more shard
 SMALL_WORK = 400_000  # cells under which a second thread costs more than it brings
+CELLS_PER_THREAD = 200_000  # at least, where the number of threads is not given
 
 
 def count_jobs(n_jobs: int | None, cells: int) -> int:
@@ -24,7 +25,7 @@ def count_jobs(n_jobs: int | None, cells: int) -> int:
         inside_worker = (
             threading.current_thread() is not threading.main_thread() or multiprocessing.parent_process() is not None
         )
-        return 1 if inside_worker or cells < SMALL_WORK else cpus()
+        return 1 if inside_worker or cells < SMALL_WORK else min(cpus(), cells // CELLS_PER_THREAD)
     n_jobs = int(n_jobs)  # NumPy's small integers overflow
     if n_jobs == 0:
         raise ValueError("n_jobs is 0: use a positive number of threads, -1 for all CPUs, or None")
@@ -45,14 +46,26 @@ def cpus() -> int:
 
 
 class ThreadPool:
+    """Threads that wait for tasks. The calling thread works too: a call costs little more than waking the others."""
+
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs
-        self._threads = ThreadPoolExecutor(n_jobs) if n_jobs > 1 else None
+        self._threads: list[threading.Thread] = []
+        self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        if self._threads is None:
-            return [task(item) for item in items]
-        return list(self._threads.map(task, items))
+        """The results in the order of the items. The first error is raised when all running tasks have ended."""
+        every = list(items)
+        n_threads = min(self.n_jobs, len(every))
+        if n_threads <= 1:
+            return [task(item) for item in every]
+        batch = _Batch(task, every)
+        for number in range(n_threads - 1):
+            if number == len(self._threads):
+                self._threads.append(threading.Thread(target=_serve, args=(self._batches,), daemon=True))
+                self._threads[-1].start()
+            self._batches.put(batch)
+        return batch.finish()
 
     def __enter__(self) -> "ThreadPool":
         return self
@@ -63,5 +76,57 @@ class ThreadPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._threads is not None:
-            self._threads.shutdown(cancel_futures=True)
+        threads, self._threads = self._threads, []
+        for _ in threads:
+            self._batches.put(None)
+        for thread in threads:
+            thread.join()
+
+    def __del__(self) -> None:
+        for _ in self._threads:
+            self._batches.put(None)
+
+
+def _serve(batches: "SimpleQueue[_Batch | None]") -> None:
+    while (batch := batches.get()) is not None:
+        batch.work()
+        del batch  # what it holds must not live until the next one
+
+
+class _Batch:
+    """One call of `ThreadPool.map`: threads take the next item until there is none."""
+
+    def __init__(self, task: Callable[[Any], Any], items: list[Any]) -> None:
+        self.task = task
+        self.items = items
+        self.results: list[Any] = [None] * len(items)
+        self.errors: dict[int, BaseException] = {}
+        self.next = iter(range(len(items)))  # taking a number from it is one step of the interpreter
+        self.done: SimpleQueue[int] = SimpleQueue()
+
+    def work(self) -> None:
+        for number in self.next:
+            try:
+                self.results[number] = self.task(self.items[number])
+            except BaseException as error:  # raised again in the calling thread
+                self.errors[number] = error
+                self._cancel()
+            self.done.put(number)
+
+    def _cancel(self) -> None:
+        """Leave out the items that no thread has begun."""
+        for number in self.next:
+            self.done.put(number)
+
+    def finish(self) -> list[Any]:
+        """Work along, wait for the others, and raise the first error."""
+        try:
+            self.work()
+            for _ in self.items:
+                self.done.get()
+        except BaseException:  # Ctrl-C between two tasks; the pool waits for the threads when it is closed
+            self._cancel()
+            raise
+        if self.errors:
+            raise self.errors[min(self.errors)]
+        return self.results

@@ -29,10 +29,9 @@ class Exponential(Booster):
     def n_states(self) -> int:
         return 1 if self.n_labels == 2 else 1 + self.n_labels
 
-    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
-        if self.n_labels == 2:
-            return super().wrong(state, label)
-        return np.asarray(np.argmax(state[1:], axis=0) != label)
+    @property
+    def votes_row(self) -> int:
+        return 0 if self.n_labels == 2 else 1
 
     def _with_votes(self, award: Array, size: float, outputs: Array) -> Array:
         """[state, label, leaf] from step x award[label, leaf] and, for K > 2, step x output."""

@@ -24,11 +24,14 @@ class AdaBoostR(Booster):
 
     learning_rate: float = 1.0
     leaves: ClassVar[str] = "log_odds"
-    margin_row: ClassVar[int] = 1
 
     @property
     def n_states(self) -> int:
         return 2
+
+    @property
+    def margin_row(self) -> int:
+        return 1
 
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
         """From mu, eq. 8. A voter with infinite outputs has the step 0 and still moves the weights."""

@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from electorate.algorithms.adaboost import awards
-from electorate.algorithms.losses import Exponential, log_slope, slope_at
-from electorate.algorithms.protocol import EXPONENTIAL, Array, Booster, Channel, Floors, Mean, Step
+from electorate.algorithms.losses import LOG2, Exponential, Logistic, log_slope, slope_at
+from electorate.algorithms.protocol import EXPONENTIAL, Array, Booster, Channel, Floors, Formula, Mean, Step
 from electorate.grid import on_grid
+from electorate.kernels import formulas
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,14 @@ class LossSlope(Channel):
     vanishes: ClassVar[bool] = True
     bounded: ClassVar[bool] = True
 
+    def formula(self, floors: Floors) -> Formula | None:
+        if not isinstance(self.loss, Logistic):
+            return None
+        return Formula(formulas.SIGMOID, floors.each[0] - slope_at(self.loss, 1.0) - math.log(LOG2), 1.0)
+
     def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        if self.formula(floors) is not None:
+            return super().values(state, floors, first)
         weight = log_slope(self.loss, 1.0 - state[0])
         weight = weight + (floors.each[0] - slope_at(self.loss, 1.0))
         return np.exp(np.minimum(weight, 700.0))
@@ -49,7 +57,14 @@ class LossValue(Channel):
     highest_floor: ClassVar[float] = 600.0  # exp of it must be finite
     vanishes: ClassVar[bool] = True
 
+    def formula(self, floors: Floors) -> Formula | None:
+        if not isinstance(self.loss, Logistic):
+            return None
+        return Formula(formulas.SOFTPLUS, math.exp(floors.each[1]) / value_at_one(self.loss) / LOG2, 1.0)
+
     def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+        if self.formula(floors) is not None:
+            return super().values(state, floors, first)
         return np.asarray(self.loss.value(1.0 - state[0]) * (math.exp(floors.each[1]) / value_at_one(self.loss)))
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.adaboost import AdaBoost
-from electorate.algorithms.protocol import Array, Channel, Floors, Mean, Step
+from electorate.algorithms.protocol import Array, Channel, ExponentialWeight, Floors, Formula, Mean, Step
 from electorate.grid import on_grid
+from electorate.kernels import formulas
 
-MOST = 1e150  # of a weight on the grid, whose square must be finite: no sum that fits has more
 Sides = tuple[int, int]  # sums over the rows that a voter gets right, and wrong
 
 
@@ -25,18 +25,14 @@ class SquaredWeight(Channel):
 
     column: ClassVar[str] = "floor_of_squares"
 
-    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
-        assert first is not None
-        squares = np.minimum(first, MOST)
-        squares *= squares
-        squares *= math.exp(min(floors.each[1] - 2 * floors.each[0], 700.0))
-        return squares
+    def formula(self, floors: Floors) -> Formula:
+        return Formula(formulas.SQUARE, math.exp(min(floors.each[1] - 2 * floors.each[0], 700.0)))
 
     def growth(self, gain: float) -> float:
         return -2 * gain
 
 
-CHANNELS = (Channel(), SquaredWeight())
+CHANNELS = (ExponentialWeight(), SquaredWeight())
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate import kernels
+from electorate.kernels import formulas
+
 Array = NDArray[np.float64]
 
 
@@ -53,8 +56,18 @@ NO_FLOORS = Floors()
 
 
 @dataclass(frozen=True)
+class Formula:
+    """A function of one row of the state that kernels can compute; kind and numbers as in kernels/formulas.py."""
+
+    kind: int
+    a: float = 0.0
+    b: float = 0.0
+    c: float = 0.0
+
+
+@dataclass(frozen=True)
 class Channel:
-    """A number of every example that is summed: exp(-state[row]), unless a subclass defines another."""
+    """A number of every example that is summed. A subclass defines `formula` or, for what kernels lack, `values`."""
 
     row: int = 0  # of the state
     column: ClassVar[str] = "floor"  # of history, for the floor of this channel
@@ -64,11 +77,17 @@ class Channel:
     bounded: ClassVar[bool] = False  # by its value at the lowest margin, which history then holds
     highest_floor: ClassVar[float] = math.inf
 
+    def formula(self, floors: Floors) -> Formula | None:
+        """The numbers, times exp(floor), as a formula of the state; None where `values` computes them."""
+        return None
+
     def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
         """The numbers of some examples, times exp(floor). first: those of the first channel, for the second."""
-        weight: Array = floors.each[0] - state[self.row]
-        np.exp(weight, out=weight)
-        return weight
+        formula, found = self.formula(floors), np.empty(state.shape[1])
+        assert formula is not None
+        before = found if first is None else first
+        kernels.evaluate(formula.kind, state[self.row], before, formula.a, formula.b, formula.c, found)
+        return found
 
     def growth(self, gain: float) -> float:
         """The logarithm of the largest factor by which the number changes where an example gains so much."""
@@ -79,14 +98,20 @@ class Channel:
         return -margin
 
 
-EXPONENTIAL = (Channel(),)
+class ExponentialWeight(Channel):
+    """exp(-state[row])."""
+
+    def formula(self, floors: Floors) -> Formula:
+        return Formula(formulas.EXPONENTIAL, floors.each[0])
+
+
+EXPONENTIAL = (ExponentialWeight(),)
 
 
 class Booster:
     """One algorithm. The state of an example is `n_states` numbers, all 0 at first."""
 
     leaves: ClassVar[str] = "label"  # the outputs it prefers: "label", "log_odds" or "any"
-    margin_row: ClassVar[int] = 0  # of the state: y f
     keeps_votes: ClassVar[bool] = False  # whether shards store the outputs of every voter
 
     @property
@@ -97,6 +122,16 @@ class Booster:
     @property
     def n_states(self) -> int:
         return 1
+
+    @property
+    def margin_row(self) -> int:
+        """The row of the state that holds the margin y f."""
+        return 0
+
+    @property
+    def votes_row(self) -> int:
+        """The first of the rows of the state that hold the votes f of K > 2 labels; 0: the margin decides."""
+        return 0
 
     @property
     def fixed_steps(self) -> bool:
@@ -119,11 +154,6 @@ class Booster:
         """[state, label, leaf]: what the voter adds to an example's state."""
         raise NotImplementedError
 
-    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
-        """Which examples of this label the ensemble gets wrong; a tie counts as the first label."""
-        margin = state[self.margin_row]
-        return np.asarray(margin < 0 if label == 0 else margin <= 0)
-
     def objective(self, means: Sequence[Mean], penalty: float) -> float:
         """What the algorithm minimises, from the means of its channels. penalty: the price of all voters."""
         return means[0].value
@@ -141,7 +171,15 @@ class ExponentialLoss(Booster):
 
     @property
     def channels(self) -> Sequence[Channel]:
-        return (Channel(self.of.margin_row),)
+        return (ExponentialWeight(self.of.margin_row),)
+
+    @property
+    def margin_row(self) -> int:
+        return self.of.margin_row
+
+    @property
+    def votes_row(self) -> int:
+        return self.of.votes_row
 
     @property
     def n_states(self) -> int:
@@ -149,6 +187,3 @@ class ExponentialLoss(Booster):
 
     def gains(self, step: Step, outputs: Array) -> Array:
         return self.of.gains(step, outputs)
-
-    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
-        return self.of.wrong(state, label)

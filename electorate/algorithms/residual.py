@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from electorate.algorithms.protocol import Array, Booster, Channel, Floors
+from electorate.algorithms.protocol import Array, Booster, Channel, Floors, Formula
+from electorate.kernels import formulas
 
 PART = 0.25  # of the grid: sums of |1 - y f| are at most those of 1, and the search adds as much again
 
 
 class ResidualChannel(Channel):
-    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
-        return np.asarray((1.0 - state[0]) * PART)
+    def formula(self, floors: Floors) -> Formula:
+        return Formula(formulas.LINE, PART, -PART)
 
 
 class StateChannel(Channel):
-    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
-        return np.array(state[0])
+    def formula(self, floors: Floors) -> Formula:
+        return Formula(formulas.LINE, 0.0, 1.0)
 
 
 class SquaredLossChannel(Channel):
@@ -60,9 +60,6 @@ class StateItself(Booster):
     def channels(self) -> Sequence[Channel]:
         return (StateChannel(),)
 
-    def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
-        return np.zeros(state.shape[1], dtype=np.bool_)
-
 
 @dataclass(frozen=True)
 class ValidationLoss(Booster):
@@ -82,4 +79,6 @@ class ValidationLoss(Booster):
 class HighestMargin(ValidationLoss):
     """The lowest number of its margin row is minus the highest margin."""
 
-    margin_row: ClassVar[int] = 1
+    @property
+    def margin_row(self) -> int:
+        return 1

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.adaboost import AdaBoost
-from electorate.algorithms.protocol import Array, Channel, Floors, Mean, Step
+from electorate.algorithms.protocol import Array, Channel, Floors, Formula, Mean, Step
 from electorate.grid import on_grid
-
-MOST = 340.0  # of log(e/Z), whose square must be finite: only rows of sample weight under 1e-147 can have more
+from electorate.kernels import formulas
 
 
 @dataclass(frozen=True)
@@ -26,14 +25,8 @@ class PenalisedWeight(Channel):
     lam: float = 0.5
     normalised: ClassVar[bool] = True
 
-    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
-        weight: Array = -state[0]
-        weight -= floors.log_mean
-        np.minimum(weight, MOST, out=weight)
-        np.exp(weight, out=weight)
-        weight *= self.lam * weight + (1 - self.lam)
-        weight *= math.exp(floors.each[0])
-        return weight
+    def formula(self, floors: Floors) -> Formula:
+        return Formula(formulas.PENALISED, floors.log_mean, self.lam, math.exp(floors.each[0]))
 
     def growth(self, gain: float) -> float:
         """Where e/Z is c times what it was, u is at most c or c^2 times."""

@@ -48,9 +48,7 @@ class DistinctBins:
         """Exact sums of these weights of the examples, and what a growing tree starts from."""
         shard = self.shard
         shard.grid[:] = on_weight_grid(weights)
-        shard.growth = None
-        shard.root_histogram = shard.histogram(shard.grid)
-        return Sums(shard.by_column(shard.root_histogram), group_totals(shard), 0)
+        return Sums(shard.by_column(shard.start_tree()), group_totals(shard), 0)
 
     def outputs(self, voter: Any, outputs: Floats) -> Floats:
         """The output for every example of a voter with these outputs[leaf, 1]."""

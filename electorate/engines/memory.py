@@ -14,3 +14,4 @@ class Threads(LocalShards, Engine):
         ends = [examples.table.n_rows * k // n_shards for k in range(n_shards + 1)]
         self.pool = pool
         self.shards = pool.map(lambda part: build_shard(examples, bins, *part), pairwise(ends))
+        self.share_answers()

@@ -33,7 +33,7 @@ class Residuals(LocalTargets):
         share = np.clip((residual - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(residual))
         ends = np.cumsum([0, *(len(shard.y) for shard in self.shards)]).tolist()
         for shard, (first, last) in zip(self.shards, pairwise(ends), strict=True):
-            shard.share = share[first:last]
+            shard.sum_shares(share[first:last])
         found: Sums = self.call("weigh", 0.0, 0, True)
         return found
 

@@ -95,5 +95,5 @@ class Rows(Engine):
         shard = self.shard
         sums = np.zeros((shard.n_groups, 1, n_leaves), dtype=np.int64)
         for low, high, label in shard.spans:
-            kernels.histogram16(leaf[None, :], shard.grid if grid is None else grid, low, high, sums[label])
+            kernels.histogram(leaf[None, :], shard.grid if grid is None else grid, low, high, sums[label])
         return np.ascontiguousarray(sums[:, 0].T)

@@ -4,10 +4,11 @@ Rows are sorted by label, so that sums per label cost no more than plain ones. A
 it adds gains to the state, gets elementwise numbers from the booster's channels, and sums them on the grid.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +21,60 @@ from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import StoredVotes
-from electorate.messages import ROOT, Change, Split, Sums
+from electorate.messages import ROOT, Change, Level, Split, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is noticed between two calls
 ROWS_AT_ONCE = 16_000  # of a booster's channels: sized so that temporaries fit in L2 and their buffer is reused
 SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
-MOST_HISTOGRAMS = 16  # of a growing tree whose buffers are reused
+MOST_HISTOGRAM_BYTES = 2**27  # of the nodes of a growing tree that a shard stores
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
 NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
+NO_LEAVES = np.empty(0, dtype=np.uint8)
+NO_GAINS = np.empty((0, 0, 0))
 EdgeGroup = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]  # padded edges, depths, columns
+
+
+class RowArrays(NamedTuple):
+    """What a round needs to know of the rows; see kernels/weights.py."""
+
+    starts: NDArray[np.int64]
+    group: NDArray[np.int64]
+    real: NDArray[np.float64]
+    times: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    scale: float
+
+
+class SplitArrays(NamedTuple):
+    """Splits over stored columns, as kernels take them."""
+
+    node: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    column: NDArray[np.int64]
+    on_left: NDArray[np.bool_]
+
+
+class Formulas(NamedTuple):
+    """What a booster sums, as kernels take it; see kernels/weights.py."""
+
+    kinds: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    margin_row: int
+    votes_row: int
+
+
+def formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
+    """None where the booster has channels that only NumPy computes."""
+    channels = booster.channels
+    found = [channel.formula(floors) for channel in channels]
+    if None in found:
+        return None
+    numbers = np.array([(each.a, each.b, each.c) for each in found if each is not None])
+    kinds = np.array([each.kind for each in found if each is not None])
+    rows = np.array([channel.row for channel in channels])
+    return Formulas(kinds, rows, numbers, booster.margin_row, booster.votes_row)
 
 
 @dataclass(frozen=True)
@@ -37,23 +83,64 @@ class Node:
 
     low: int
     starts: NDArray[np.int64]
-    histogram: NDArray[np.int64] | None = None  # where the children's are found by subtraction
 
     @property
     def n_rows(self) -> int:
         return int(self.starts[-1])
 
 
+class NodeArrays(NamedTuple):
+    """The nodes of a growing tree by number, as kernels take them; slot: the place of a node's histogram, or -1."""
+
+    low: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    slot: NDArray[np.int64]
+
+
+class Nodes:
+    """The nodes of a growing tree, by number."""
+
+    def __init__(self, starts: NDArray[np.int64]) -> None:
+        """With the root alone."""
+        self.arrays = NodeArrays(np.full(1, -1), starts[None].copy(), np.full(1, -1))
+        self.arrays.low[ROOT] = 0
+
+    def reserve(self, most: int) -> NodeArrays:
+        """The arrays, with a place for all numbers up to `most`."""
+        size = len(self.arrays.low)
+        if most >= size:
+            more = max(most + 1, 2 * size) - size
+            low, starts, slot = self.arrays
+            empty = np.zeros((more, starts.shape[1]), dtype=np.int64)
+            grown = (
+                np.append(low, np.full(more, -1)),
+                np.concatenate([starts, empty]),
+                np.append(slot, np.full(more, -1)),
+            )
+            self.arrays = NodeArrays(*grown)
+        return self.arrays
+
+    def __contains__(self, number: int) -> bool:
+        return number < len(self.arrays.low) and bool(self.arrays.low[number] >= 0)
+
+    def __getitem__(self, number: int) -> Node:
+        return Node(int(self.arrays.low[number]), self.arrays.starts[number])
+
+    def __setitem__(self, number: int, node: Node) -> None:
+        arrays = self.reserve(number)
+        arrays.low[number], arrays.starts[number], arrays.slot[number] = node.low, node.starts, -1
+
+
 @dataclass
 class Growth:
     """The tree that is being grown: where its nodes' rows are. Rows move only inside their node's range.
 
-    order: all rows in their own order, until the first of them move.
+    order: all rows in their own order, until the first of them move. n_stored: places of histograms that are taken.
     """
 
     order: NDArray[np.uint32]
-    n_histograms: int = 0  # in buffers of the shard
-    nodes: dict[int, Node] = field(default_factory=dict)
+    nodes: Nodes
+    n_stored: int = 0
     splits: dict[int, Split] = field(default_factory=dict)  # by node
 
     def part_of(self, splits: list[Split]) -> bool:
@@ -89,11 +176,12 @@ class Shard:
         self.times = weights.times if weights.times.max(initial=1) > 1 else ONCE
         self.counts = counts_of(weights)
         self.weights = weights
-        self.grid = np.empty(codes.shape[1], dtype=np.int64)
+        self.grids = np.empty((1, codes.shape[1]), dtype=np.int64)  # of every channel
         self.state = np.empty((0, codes.shape[1]))
         self.buffers: dict[str, NDArray[Any]] = {}
-        self.histograms: list[NDArray[np.int64]] = []  # buffers for those of a growing tree
-        self.root_histogram: NDArray[np.int64] | None = None
+        self.stored = np.empty((0, 0, 0, 0), dtype=np.int64)  # [slot, label, column, bin]: those of a growing tree
+        self.n_roots = 0  # histograms of the root among them: of every channel that is searched
+        self.answer: Callable[[tuple[int, ...]], NDArray[np.int64]] = new_answer
         self.growth: Growth | None = None
         self.votes: StoredVotes | None = None
         self.no_split = Split(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # of a constant voter
@@ -110,9 +198,10 @@ class Shard:
     def group_labels(self, group: NDArray[np.int64]) -> None:
         """Set the label of the booster for every label of the rows. spans: rows low..high are of one such label."""
         self.group = group
-        self.histograms = []
         self.n_groups = int(group.max(initial=0)) + 1
-        self.as_labelled = np.array_equal(group, np.arange(len(group)))
+        real = np.empty(0) if self.real is None else self.real
+        self.rows = RowArrays(self.starts, group, real, self.times, self.counts, self.scale)
+        self.stored = np.empty((0, self.n_groups, self.n_columns, self.width), dtype=np.int64)
         ends = pairwise(self.starts.tolist())
         self.spans = [(low, high, label) for (low, high), label in zip(ends, group.tolist(), strict=True)]
         self.blocks = [
@@ -127,34 +216,78 @@ class Shard:
             self.apply(booster, change)
         return float(self.state[booster.margin_row].min(initial=np.inf))
 
+    @property
+    def grid(self) -> NDArray[np.int64]:
+        """The numbers of the first channel."""
+        return self.grids[0]
+
     def advance(self, booster: Booster, change: Change | None, floors: Floors = NO_FLOORS, search: bool = True) -> Sums:
         """Apply a change, then sum. Without `search` the histograms stay empty."""
+        channels = booster.channels
+        if len(self.grids) < len(channels):
+            self.grids = np.empty((len(channels), self.grids.shape[1]), dtype=np.int64)
+        self.n_roots = (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
+        roots, totals = self._reserve(self.n_roots)[: self.n_roots], np.zeros((len(channels), self.n_groups), np.int64)
+        formulas = formulas_of(booster, floors)
+        if formulas is None:
+            wrong = self._advance_in_numpy(booster, change, floors, totals, roots)
+        else:
+            wrong = self._advance(booster, change, formulas, totals, roots)
+        found: Any = [NOTHING, NOTHING]
+        if search:
+            found = self.by_column(roots) if self.packing is None else [self.by_column(root) for root in roots]
+        more = Sums(found[1] if self.n_roots != 1 else NOTHING, totals[1], 0) if len(channels) > 1 else None
+        return Sums(found[0], totals[0], wrong, more)
+
+    def _advance(
+        self, booster: Booster, change: Change | None, formulas: Formulas, totals: NDArray[Any], roots: NDArray[Any]
+    ) -> int:
+        """One compiled call; the change is part of it where that is a stump."""
+        stump = None if change is None else self._stump(change)
+        if stump is not None:
+            self.growth = None
+        elif change is not None:
+            self.apply(booster, change)
+        column, leaf_of_bin, gains = stump or (self.codes[0, :, 0], NO_LEAVES, NO_GAINS)
+        wrong, end, rows = 0, self.grids.shape[1], CELLS_PER_HISTOGRAM // self.n_columns + 1
+        for at in range(0, max(end, 1), rows):
+            part = at, min(at + rows, end)
+            arrays = (formulas, self.state, self.grids, totals, roots)
+            wrong += kernels.advance(self.packed, self.rows, column, leaf_of_bin, gains, *arrays, *part)
+        return wrong
+
+    def _stump(self, change: Change) -> tuple[NDArray[Any], NDArray[np.uint8], NDArray[np.float64]] | None:
+        """The codes of its column, the leaf of each code, and the gains; None for other voters."""
+        if len(change.splits) > 1 or change.outside is not None or change.stored is not None:
+            return None
+        codes, on_left = self.codes_of(change.splits[0] if change.splits else self.no_split)
+        return codes, (~on_left).view(np.uint8), self._gains_by_label(change.gains)
+
+    def _gains_by_label(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
+        return gains[:, self.group] if self.n_groups < len(self.group) else gains
+
+    def _advance_in_numpy(
+        self, booster: Booster, change: Change | None, floors: Floors, totals: NDArray[Any], roots: NDArray[Any]
+    ) -> int:
+        """The same for channels that kernels cannot compute, block by block."""
         if change is not None:
             self.apply(booster, change)
-        sums = self._weigh(booster, floors)
-        self.root_histogram = self.histogram(self.grid) if search else None
-        if self.root_histogram is not None:
-            sums.histogram = self.by_column(self.root_histogram)
-            if sums.more is not None and booster.channels[1].searched:
-                sums.more.histogram = self.by_column(self.histogram(self.second_grid))
-        return sums
-
-    def _weigh(self, booster: Booster, floors: Floors) -> Sums:
-        """Put the booster's channels onto the grid, block by block; sums without histograms."""
-        channels, grids, wrong = booster.channels, [self.grid], 0
-        if len(channels) > 1:
-            self.second_grid = self._buffer("second_grid", len(self.grid), np.int64)
-            grids.append(self.second_grid)
-        totals = np.zeros((len(channels), self.n_groups), dtype=np.int64)
+        wrong, channels = 0, booster.channels
         for low, high, label in self.blocks:
             state = self.state[:, low:high]
             first = channels[0].values(state, floors, None)
             found = [first, *(channel.values(state, floors, first) for channel in channels[1:])]
-            for number, (values, grid) in enumerate(zip(found, grids, strict=True)):
-                totals[number, label] += self._quantise(values, low, high, grid)
-            missed = booster.wrong(state, label)
+            for number, values in enumerate(found):
+                totals[number, label] += self._quantise(values, low, high, self.grids[number])
+            if booster.votes_row:
+                missed = np.argmax(state[booster.votes_row :], axis=0) != label
+            else:
+                margin = state[booster.margin_row]
+                missed = margin < 0 if label == 0 else margin <= 0
             wrong += int(self.counts[low:high][missed].sum()) if len(self.counts) else int(np.count_nonzero(missed))
-        return Sums(NOTHING, totals[0], wrong, Sums(NOTHING, totals[1], 0) if len(channels) > 1 else None)
+        for root, grid in zip(roots, self.grids, strict=False):
+            root[:] = self.histogram(grid)
+        return wrong
 
     def _quantise(self, channel: NDArray[np.float64], low: int, high: int, grid: NDArray[np.int64]) -> int:
         """Put a channel of the rows low..high, which may be overwritten, onto a grid; return its sum."""
@@ -165,17 +298,16 @@ class Shard:
         kernels.quantise(channel, self.times[low:high], self.scale, ends, grid[low:high], total)
         return int(total[0])
 
-    def _buffer(self, name: str, size: int, kind: type) -> NDArray[Any]:
-        """A buffer that is reused: new pages from the system cost as much as the work itself."""
-        found = self.buffers.get(name)
-        if found is None or len(found) < size:
-            found = self.buffers[name] = np.empty(size, dtype=kind)
-        return found
+    def _buffer(self, name: str) -> NDArray[np.uint32]:
+        """Row numbers; a buffer is reused: new pages from the system cost as much as the work itself."""
+        if name not in self.buffers:
+            self.buffers[name] = np.empty(self.grids.shape[1], dtype=np.uint32)
+        return self.buffers[name]
 
     def both_left(self, split: Split) -> Any:
         """[channel, label, column, bin] of the rows on the left of a split at the root, of both channels."""
         left = self.left(split)
-        sums = [self.histogram(np.where(left, grid, 0)) for grid in (self.grid, self.second_grid)]
+        sums = [self.histogram(np.where(left, grid, 0)) for grid in self.grids[:2]]
         return self.by_column(np.stack(sums))
 
     def apply(self, booster: Booster, change: Change) -> None:
@@ -217,7 +349,7 @@ class Shard:
 
     def _add(self, change: Change, gains: NDArray[np.float64], state: NDArray[np.float64]) -> None:
         """gains[state, label, leaf]: by the bins of one column for a stump, else leaf by leaf."""
-        all_gains = gains[:, self.group] if self.n_groups < len(self.group) else gains
+        all_gains = self._gains_by_label(gains)
         self._forget_other(change.splits)
         if not change.splits:
             self.growth = None
@@ -247,18 +379,61 @@ class Shard:
 
     # ------------------------------------------------------------ growing a tree
 
-    def split(self, splits: list[Split]) -> Any:
+    def split(self, level: Level) -> Any:
         """Partition the rows of some nodes; the histograms [split, label, column, bin] of their left children.
 
         The child with fewer rows here is summed, the other is the difference; callers cannot tell which.
         """
-        growth = self._growth_for(splits)
-        found = [self._split(growth, split) for split in splits]
-        if self.bundles is None and self.packing is None:
-            return np.stack(found)
-        size = len(found) * found[0].size
-        buffer = self._buffer("found", size, np.int64)[:size].reshape(len(found), *found[0].shape)
-        return self.by_column(np.stack(found, out=buffer))
+        shape = (len(level.splits), *self.stored.shape[1:])
+        as_stored = self.bundles is None and self.packing is None
+        lefts = self.answer(shape) if as_stored else self._lefts(shape)
+        self._split_nodes(self._growth_for(level.splits), level, lefts, True)
+        return lefts if as_stored else self.by_column(lefts)
+
+    def _split_nodes(self, growth: Growth, level: Level, lefts: NDArray[np.int64], keep: bool) -> None:
+        """One compiled call. keep: the histogram of the root."""
+        stored = self._reserve(growth.n_stored + len(level.splits) + 1)
+        nodes = growth.nodes.reserve(max(level.right.tolist()))
+        columns, on_left = self._stored_columns(level)
+        splits = SplitArrays(level.node, level.left, level.right, columns, on_left)
+        rows = (self.codes, self.packed, self._summed, self.group, growth.order, *self._orders())
+        growth.n_stored = kernels.split_nodes(*rows, nodes, splits, stored, growth.n_stored, lefts, keep)
+        growth.order = self.buffers["order"]
+        growth.splits.update((split.node, split) for split in level.splits)
+
+    def _orders(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Buffers for row numbers: those of the growing tree, and spare ones."""
+        return self._buffer("order"), self._buffer("spare")
+
+    @property
+    def _summed(self) -> NDArray[np.int64]:
+        """The grids of which nodes have histograms."""
+        return self.grids[:1]
+
+    def _reserve(self, n: int) -> NDArray[np.int64]:
+        """The histograms of the growing tree, with places for n of them as far as memory allows."""
+        per_slot = self.stored[:1].nbytes or 8 * int(np.prod(self.stored.shape[1:]))
+        n = min(n, max(4, MOST_HISTOGRAM_BYTES // max(1, per_slot)))
+        if n > len(self.stored):
+            grown = np.empty((max(n, 2 * len(self.stored)), *self.stored.shape[1:]), dtype=np.int64)
+            grown[: len(self.stored)] = self.stored
+            self.stored = grown
+        return self.stored
+
+    def _lefts(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """A buffer for histograms of stored columns, which are not yet those of the table."""
+        size = int(np.prod(shape))
+        found = self.buffers.get("lefts")
+        if found is None or len(found) < size:
+            found = self.buffers["lefts"] = np.empty(size, dtype=np.int64)
+        return found[:size].reshape(shape)
+
+    def _stored_columns(self, level: Level) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The stored column of each split, and which of its codes go left."""
+        if self.bundles is None:
+            return level.column, level.on_left
+        bins = self.bundles.bin_of[level.column]
+        return self.bundles.place[level.column], np.take_along_axis(level.on_left, bins.astype(np.int64), axis=1)
 
     def look(self, splits: list[Split], of_rows: bool = False) -> Any:
         """Histograms [split, label, column, bin] of the left sides of candidate splits; no rows move.
@@ -275,19 +450,19 @@ class Shard:
             self.growth = None
         return self._growth()
 
-    def _left_of(self, growth: Growth, split: Split) -> tuple[Growth, Node]:
+    def _left_of(self, growth: Growth, split: Split) -> tuple[NDArray[np.uint32], Node]:
         """The rows on the left of a split, outside the growing tree and its buffers."""
         node = growth.nodes[split.node]
         codes, on_left = self.codes_of(split)
         rows = growth.order[node.low : node.low + node.n_rows]
         left = on_left[codes[rows]]
         starts = np.concatenate([[0], np.cumsum(left)])[node.starts]
-        return Growth(rows[left], MOST_HISTOGRAMS), Node(0, starts)
+        return rows[left], Node(0, starts)
 
     def count_rows(self, nodes: list[int]) -> Any:
         """[node, column, bin]: how many rows, for families that need a least number of them."""
         growth, rows = self._growth(), self.weights.rows
-        counts = [self._histogram_of(growth, growth.nodes[node], rows) for node in nodes]
+        counts = [self._histogram_of(growth.order, growth.nodes[node], rows) for node in nodes]
         return self.by_column(np.stack(counts).sum(axis=1))
 
     def leaf_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
@@ -321,61 +496,36 @@ class Shard:
         if self.growth is not None and not self.growth.part_of(splits):
             self.growth = None
 
+    def start_tree(self) -> NDArray[np.int64]:
+        """Sum what is on the grid, for a new tree; the histogram of its root."""
+        self.growth, self.n_roots = None, 1
+        root = self._reserve(1)[0]
+        root[:] = self.histogram(self.grid)
+        return root
+
     def _growth(self) -> Growth:
         if self.growth is None:
             if "rows" not in self.buffers:
-                self.buffers["rows"] = np.arange(len(self.grid), dtype=np.uint32)
-            self.growth = Growth(self.buffers["rows"])
-            self.growth.nodes[ROOT] = Node(0, self.starts, self.root_histogram)
+                self.buffers["rows"] = np.arange(self.grids.shape[1], dtype=np.uint32)
+            self.growth = Growth(self.buffers["rows"], Nodes(self.starts), self.n_roots)
+            self.growth.nodes.arrays.slot[ROOT] = 0 if self.n_roots else -1
         return self.growth
 
-    def _split(self, growth: Growth, split: Split) -> NDArray[np.int64]:
-        whole = growth.nodes[split.node].histogram
-        left, right = self._partition(growth, split)
-        if whole is None:
-            return self._histogram_of(growth, left, self.grid)
-        smaller = left if left.n_rows <= right.n_rows else right
-        one = self._histogram_of(growth, smaller, self.grid)
-        buffer = self._histogram_buffer(growth, whole.shape) if split.node == ROOT else whole
-        other = np.subtract(whole, one, out=buffer)
-        of_left, of_right = (one, other) if smaller is left else (other, one)
-        growth.nodes[split.left] = Node(left.low, left.starts, of_left)
-        growth.nodes[split.right] = Node(right.low, right.starts, of_right)
-        return of_left
-
-    def _partition(self, growth: Growth, split: Split) -> tuple[Node, Node]:
-        """Move the rows of a node to its left and right child."""
-        node = growth.nodes[split.node] = replace(growth.nodes[split.node], histogram=None)
+    def _partition(self, growth: Growth, split: Split) -> None:
+        """Move the rows of a node to its left and right child, without summing them."""
+        node, starts = growth.nodes[split.node], np.empty(len(self.starts), dtype=np.int64)
         growth.splits[split.node] = split
-        starts = np.empty_like(node.starts)
         codes, on_left = self.codes_of(split)
-        before, spare = growth.order, self._buffer("spare", len(self.grid), np.uint32)
-        growth.order = self._buffer("order", len(self.grid), np.uint32)
-        n_left = kernels.split_rows(before, node.low, node.starts, codes, on_left, growth.order, spare, starts)
-        left, right = Node(node.low, starts), Node(node.low + n_left, node.starts - starts)
-        growth.nodes[split.left], growth.nodes[split.right] = left, right
-        return left, right
+        order, spare = self._orders()
+        n_left = kernels.split_rows(growth.order, node.low, node.starts, codes, on_left, order, spare, starts)
+        growth.order = order
+        growth.nodes[split.left] = Node(node.low, starts)
+        growth.nodes[split.right] = Node(node.low + n_left, node.starts - starts)
 
-    def _histogram_of(self, growth: Growth, node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
-        if self.codes.shape[2] == 4 and self.as_labelled:
-            sums = self._histogram_buffer(growth, (self.n_groups, self.n_columns, self.width))
-            kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums, NOTHING)
-            return sums
-        sums = self._empty_histogram()
-        fill = kernels.histogram8_of if self.codes.shape[2] == 4 else kernels.histogram16_of
-        for label, (first, last) in zip(self.group.tolist(), pairwise(node.starts.tolist()), strict=True):
-            fill(self.packed, grid, growth.order, node.low + first, node.low + last, sums[label])
+    def _histogram_of(self, order: NDArray[np.uint32], node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = np.empty((self.n_groups, self.n_columns, self.width), dtype=np.int64)
+        kernels.node_histograms(self.packed, grid, order, node.low, node.starts, self.group, sums)
         return sums
-
-    def _histogram_buffer(self, growth: Growth, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """A buffer for one more histogram, which the next tree reuses."""
-        number, growth.n_histograms = growth.n_histograms, growth.n_histograms + 1
-        if number < len(self.histograms) and self.histograms[number].shape == shape:
-            return self.histograms[number]
-        buffer = np.empty(shape, dtype=np.int64)
-        if number == len(self.histograms) < MOST_HISTOGRAMS:
-            self.histograms.append(buffer)
-        return buffer
 
     # ------------------------------------------------------------ sums over all rows
 
@@ -386,21 +536,28 @@ class Shard:
 
     def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         """[label, stored column, code]."""
-        sums = self._empty_histogram()
-        fill = kernels.histogram8 if self.codes.shape[2] == 4 else kernels.histogram16
-        rows = CELLS_PER_HISTOGRAM // sums.shape[1] + 1
+        sums = np.zeros((self.n_groups, self.n_columns, self.width), dtype=np.int64)
+        rows = CELLS_PER_HISTOGRAM // self.n_columns + 1
         for low, high, label in self.spans:
             for at in range(low, high, rows):
-                fill(self.packed, grid, at, min(at + rows, high), sums[label])
+                kernels.histogram(self.packed, grid, at, min(at + rows, high), sums[label])
         return sums
 
     def by_column(self, histogram: NDArray[np.int64]) -> Any:
         """[..., column, bin], without bundles; packed, if it is to be sent."""
+        if self.bundles is None and self.packing is None:
+            if self.answer is new_answer:
+                return histogram
+            out = self.answer(histogram.shape)
+            out[:] = histogram
+            return out
         if self.bundles is None:
-            return histogram if self.packing is None else self.packing.pack(histogram)
+            assert self.packing is not None
+            return self.packing.pack(histogram)
         columns = PER_GROUP * groups_of(len(self.bundles.place))
         n_cells = columns * self.width if self.packing is None else len(self.packing.used)
-        out = np.zeros((*histogram.shape[:-2], n_cells), dtype=np.int64)
+        out = self.answer((*histogram.shape[:-2], n_cells))
+        out.fill(0)
         stored = histogram.reshape(-1, *histogram.shape[-2:])
         kernels.spread(stored, self.bundles.place, self.bundles.used, self.cells, out.reshape(-1, n_cells))
         if self.packing is not None:
@@ -426,8 +583,9 @@ class Shard:
         codes, on_left = self.codes_of(split)
         return np.asarray(on_left[codes])
 
-    def _empty_histogram(self) -> NDArray[np.int64]:
-        return np.zeros((self.n_groups, self.n_columns, self.width), dtype=np.int64)
+
+def new_answer(shape: tuple[int, ...]) -> NDArray[np.int64]:
+    return np.empty(shape, dtype=np.int64)
 
 
 def counts_of(weights: Weights) -> NDArray[np.int64]:

@@ -14,13 +14,11 @@ from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.densest_interval import Fetched, Held
-from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Node, Shard, encode_rows
-from electorate.messages import ROOT, AppliedVoter, Moments, Split, Sums
+from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Shard, encode_rows
+from electorate.messages import AppliedVoter, Level, Moments, Split, Sums
 
 Array = NDArray[np.float64]
 Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
-MOST_BUFFERS = 32  # histograms kept to be used again
-MOST_BUFFER_BYTES = 2**29
 Rewarding = Callable[[Array, Array], Array]  # awards, from predictions and targets
 Leaf = tuple[Array, NDArray[np.int64]]  # sorted targets, and their weights on the grid
 
@@ -58,8 +56,6 @@ class TargetShard(Shard):
     """state: minus the logarithm of an example's weight. award: what the voter that is judged column_awards on it."""
 
     def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int, y: Array) -> None:
-        self.buffers_in_use: list[NDArray[np.int64]] = []  # of the histograms of this round
-        self.spare_buffers: list[NDArray[np.int64]] = []
         super().__init__(codes, starts, weights, width)
         self.y = y
         self.order = np.empty(0, dtype=np.int64)  # which rows these are
@@ -67,7 +63,6 @@ class TargetShard(Shard):
         self.predictions: Array | None = None  # [voter, row] of a finite set, NaN where one abstains
         self.column_awards = np.empty((0, 0))  # what they earn
         self.share: Array | None = None  # y from 0 to 1, where sums of the target are wanted too
-        self.tally = np.empty(0, dtype=np.int64)
         self.log_real = None if weights.real is None else np.log(weights.real)
         self.forget()
 
@@ -85,7 +80,14 @@ class TargetShard(Shard):
 
     def want_targets(self, low: float, high: float) -> None:
         """From now on sums of the target too, as shares of the way from low to high."""
-        self.share = np.clip((self.y - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(self.y))
+        self.sum_shares(np.clip((self.y - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(self.y)))
+
+    def sum_shares(self, share: Array) -> None:
+        """From now on sums of these too."""
+        self.share = share
+        if len(self.grids) < 2:
+            self.grids = np.empty((2, len(self.y)), dtype=np.int64)
+            self.stored = np.empty((0, 2, self.n_columns, self.width), dtype=np.int64)
 
     def mass(self) -> int:
         """How much counts."""
@@ -110,12 +112,25 @@ class TargetShard(Shard):
             self._put(floor)
         totals = self.totals
         if self.share is not None:
-            self.tally = self._on_grid(self.channel * self.share)
-            totals = np.array([totals.sum(), self.tally.sum()])
+            self.grids[1] = self._on_grid(self.channel * self.share)
+            totals = np.array([totals.sum(), self.grids[1].sum()])
         self.growth = self.leaf_cache = None
-        self.spare_buffers, self.buffers_in_use = self.spare_buffers + self.buffers_in_use, []
-        self.root_histogram = self.histogram(self.grid) if search else None
-        return Sums(NOTHING if self.root_histogram is None else self.root_histogram, totals, 0)
+        self.n_roots = int(search)
+        return Sums(self.by_column(self._root()) if search else NOTHING, totals, 0)
+
+    def _root(self) -> NDArray[np.int64]:
+        """[label, column, bin]; where sums of the target are wanted, [weight or target, column, bin]."""
+        root, at_once = self._reserve(1)[0], self.grids.shape[1] * self.n_columns <= CELLS_PER_HISTOGRAM
+        for sums, grid in zip(root.reshape(len(self._summed), -1, *root.shape[1:]), self._summed, strict=True):
+            if at_once:
+                kernels.label_histograms(self.packed, grid, self.starts, self.group, sums)
+            else:
+                sums[:] = self.histogram(grid)
+        return root
+
+    @property
+    def _summed(self) -> NDArray[np.int64]:
+        return self.grids[: 1 if self.share is None else 2]
 
     def _put(self, floor: float, times: Array | None = None) -> None:
         """Weights, times a confidence, on the grid; their sums by label."""
@@ -134,27 +149,6 @@ class TargetShard(Shard):
         grid = np.rint(numbers * self.scale).astype(np.int64)
         return grid * self.times if len(self.times) else grid
 
-    def histogram(self, grid: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[label, column, bin]; where sums of the target are wanted, [weight or target, column, bin]."""
-        if len(grid) * self.n_columns <= CELLS_PER_HISTOGRAM and self.codes.shape[2] == 4:
-            sums = self._reused_buffer()
-            kernels.histograms8(self.packed, grid, self.starts, sums)
-        else:
-            sums = super().histogram(grid)
-        if self.share is None or grid is not self.grid:
-            return sums
-        return np.concatenate([sums, super().histogram(self.tally)])
-
-    def _histogram_of(self, growth: Any, node: Any, grid: NDArray[np.int64]) -> NDArray[np.int64]:
-        if self.codes.shape[2] == 4:
-            sums = self._reused_buffer()
-            kernels.histograms8_of(self.packed, grid, growth.order, node.low, node.starts, sums, NOTHING)
-        else:
-            sums = super()._histogram_of(growth, node, grid)
-        if self.share is None or grid is not self.grid:
-            return sums
-        return np.concatenate([sums, super()._histogram_of(growth, node, self.tally)])
-
     def share_spans(self, nodes: list[int]) -> Array:
         """[node, (low, high)] of the shares of the target."""
         assert self.share is not None
@@ -165,44 +159,18 @@ class TargetShard(Shard):
             found[place] = mine.min(initial=np.inf), mine.max(initial=-np.inf)
         return found
 
-    def both_sides(self, splits: list[Split]) -> list[Sides]:
+    def both_sides(self, level: Level) -> list[Sides]:
         """Part the rows of some nodes; the histograms of both children. Those of the nodes are overwritten."""
         growth = self._growth()
-        return [self._both_sides(growth, split) for split in splits]
+        self._split_nodes(growth, level, np.empty((0, *self.stored.shape[1:]), dtype=np.int64), False)
+        return [(self._sums_of(growth, split.left), self._sums_of(growth, split.right)) for split in level.splits]
 
-    def _both_sides(self, growth: Growth, split: Split) -> Sides:
-        whole = growth.nodes[split.node].histogram
-        assert whole is not None
-        if split.node == ROOT:
-            self.root_histogram = None
-        left, right = self._partition(growth, split)
-        smaller = left if left.n_rows <= right.n_rows else right
-        if self.codes.shape[2] == 4 and self.share is None:
-            one, other, rows = self._reused_buffer(), whole, (growth.order, smaller.low, smaller.starts)
-            kernels.histograms8_of(self.packed, self.grid, *rows, one, whole)
-        else:
-            one = self._histogram_of(growth, smaller, self.grid)
-            other = np.subtract(whole, one, out=whole)
-        of_left, of_right = (one, other) if smaller is left else (other, one)
-        growth.nodes[split.left] = Node(left.low, left.starts, of_left)
-        growth.nodes[split.right] = Node(right.low, right.starts, of_right)
-        return of_left, of_right
-
-    def _empty_histogram(self) -> NDArray[np.int64]:
-        buffer = self._reused_buffer()
-        buffer.fill(0)
-        return buffer
-
-    def _reused_buffer(self) -> NDArray[np.int64]:
-        """For a histogram, whatever it holds. That of an earlier round is used again: new memory is slow."""
-        shape = (self.n_groups, self.n_columns, self.width)
-        buffer = self.spare_buffers.pop() if self.spare_buffers else np.empty(shape, dtype=np.int64)
-        if (
-            len(self.buffers_in_use) < MOST_BUFFERS
-            and (len(self.buffers_in_use) + 1) * buffer.nbytes <= MOST_BUFFER_BYTES
-        ):
-            self.buffers_in_use.append(buffer)
-        return buffer
+    def _sums_of(self, growth: Growth, number: int) -> NDArray[np.int64]:
+        """The histogram of a node: summed, where there was no place to store it."""
+        slot = int(growth.nodes.arrays.slot[number])
+        if slot >= 0:
+            return self.stored[slot]
+        return np.concatenate([self._histogram_of(growth.order, growth.nodes[number], grid) for grid in self._summed])
 
     # ------------------------------------------------------------ one voter
 
@@ -258,7 +226,7 @@ class TargetShard(Shard):
             award = rewarding(np.full(len(self.y), value), self.y)
             grid = self._on_grid(self.channel * (award / most))
             totals[k] = grid.sum()
-            parts.append(np.array(Shard.histogram(self, grid)[0]))
+            parts.append(self.histogram(grid)[0])
         return ValueSums(np.stack(parts), totals)
 
     def column_ends(self, rewarding: Rewarding) -> tuple[float, float]:

@@ -25,7 +25,7 @@ from electorate.engines.target_shard import (
     build_targets,
 )
 from electorate.engines.verbs import LocalShards, Merge, nothing, total
-from electorate.messages import AppliedVoter, Moments, Split, Sums
+from electorate.messages import AppliedVoter, Level, Moments, Split, Sums
 from electorate.threads import ThreadPool
 
 # ---------------------------------------------------------------- how the answers of shards become one
@@ -149,7 +149,7 @@ class TargetEngine:
 
     def split(self, splits: list[Split]) -> NDArray[np.int64]:
         """Histograms [split, label, column, bin] of the left children."""
-        return np.asarray(self.call("split", splits))
+        return np.asarray(self.call("split", Level.of(splits)))
 
     def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
         """Histograms [split, label, column, bin] of the left sides; no rows move."""
@@ -264,6 +264,7 @@ class LocalTargets(LocalShards, TargetEngine):
         self.pool = pool
         self.n_kappas = 1 if targets.kappas is None else len(targets.kappas)
         self.shards = pool.map(lambda part: build_targets(targets, bins, part, kind), pairwise(cuts))
+        self.share_answers()
 
     def weights(self, kappa: int) -> Array:
         """Of all rows as they were given, summing to 1; rows that are left out have none."""
@@ -276,7 +277,7 @@ class LocalTargets(LocalShards, TargetEngine):
 
     def both_sides(self, splits: list[Split]) -> list[Sides]:
         """Histograms [label, column, bin] of both children of each split; those of the nodes are overwritten."""
-        found: list[Sides] = self.call("both_sides", splits)
+        found: list[Sides] = self.call("both_sides", Level.of(splits))
         return found
 
     def leaf_windows(self, splits: list[Split], leaves: list[int], eps: float) -> list[Window | None]:

@@ -11,9 +11,10 @@ from typing import Any
 FILES = {
     "values": "mix hash_values fold tally select cuts first_infinite",
     "codes": "encode join lookup climb",
-    "histograms": "quantise histogram8 histogram16 histogram8_of histogram16_of histograms8 histograms8_of "
-    "spread unpack",
-    "partition": "split_rows gather fill_rows sum_signs add_gains add_gains_of",
+    "special": "exp log exp_of log_of",
+    "weights": "evaluate advance",
+    "histograms": "quantise histogram histogram_of label_histograms node_histograms subtract add_up spread unpack",
+    "partition": "split_rows split_nodes gather fill_rows sum_signs add_gains add_gains_of",
     "search": "best_threshold best_common_threshold cheapest_threshold cost_at_best send_left purity purest_threshold "
     "best_subset purest_subset",
     "target_search": "side_edge best_target_threshold best_mean_threshold best_window",

@@ -1,6 +1,6 @@
 """Exact sums per label, column and bin: int64 on a fixed grid, so that neither threads nor shards change a bit.
 
-codes of 8 bits come as words of four columns, codes[group, row]; codes of 16 bits as codes[column, row].
+codes of 8 bits come as words of four columns, codes[word, row]; wider codes as codes[column, row].
 """
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from electorate.kernels.compile import kernel
 
 ROWS_PICKED = 4096  # rows of a node at a time: their numbers stay in the cache for all columns
+CELLS_AT_ONCE = 1024  # of sums that are added up
 
 
 @kernel
@@ -29,15 +30,22 @@ def quantise(channel, times, scale, starts, grid, totals):
 
 
 @kernel
-def histogram8(codes, grid, low, high, sums):
+def histogram(codes, grid, low, high, sums):
     """sums[column, bin] += grid over rows low..high."""
-    byte = np.uint32(255)
     numbers = grid[low:high]  # indices that start at 0 cannot be negative: a sixth faster
+    if sums.shape[0] == codes.shape[0]:
+        for j in range(codes.shape[0]):
+            column = codes[j, low:high]
+            total = sums[j]
+            for i in range(numbers.shape[0]):
+                total[column[i]] += numbers[i]
+        return
+    byte = np.uint32(255)
     for g in range(codes.shape[0]):
         words = codes[g, low:high]
         first, second, third, fourth = sums[4 * g], sums[4 * g + 1], sums[4 * g + 2], sums[4 * g + 3]
         for i in range(numbers.shape[0]):
-            word = words[i]
+            word = np.uint32(words[i])
             q = numbers[i]
             first[word & byte] += q
             second[(word >> np.uint32(8)) & byte] += q
@@ -46,30 +54,26 @@ def histogram8(codes, grid, low, high, sums):
 
 
 @kernel
-def histogram16(codes, grid, low, high, sums):
-    """sums[column, bin] += grid over rows low..high."""
-    numbers = grid[low:high]
-    for j in range(codes.shape[0]):
-        column = codes[j, low:high]
-        total = sums[j]
-        for i in range(numbers.shape[0]):
-            total[column[i]] += numbers[i]
-
-
-@kernel
-def histogram8_of(codes, grid, order, low, high, sums):
-    """`histogram8` over the rows order[low:high]."""
+def histogram_of(codes, grid, order, low, high, sums):
+    """`histogram` over the rows order[low:high]."""
     byte = np.uint32(255)
     picked = np.empty(min(ROWS_PICKED, high - low), dtype=np.int64)
     for at in range(low, high, ROWS_PICKED):
         rows = order[at : min(at + ROWS_PICKED, high)]
         for k in range(rows.shape[0]):
             picked[k] = grid[rows[k]]
+        if sums.shape[0] == codes.shape[0]:
+            for j in range(codes.shape[0]):
+                column = codes[j]
+                total = sums[j]
+                for k in range(rows.shape[0]):
+                    total[column[rows[k]]] += picked[k]
+            continue
         for g in range(codes.shape[0]):
             words = codes[g]
             first, second, third, fourth = sums[4 * g], sums[4 * g + 1], sums[4 * g + 2], sums[4 * g + 3]
             for k in range(rows.shape[0]):
-                word = words[rows[k]]
+                word = np.uint32(words[rows[k]])
                 q = picked[k]
                 first[word & byte] += q
                 second[(word >> np.uint32(8)) & byte] += q
@@ -78,47 +82,50 @@ def histogram8_of(codes, grid, order, low, high, sums):
 
 
 @kernel
-def histogram16_of(codes, grid, order, low, high, sums):
-    """`histogram16` over the rows order[low:high]."""
-    picked = np.empty(min(ROWS_PICKED, high - low), dtype=np.int64)
-    for at in range(low, high, ROWS_PICKED):
-        rows = order[at : min(at + ROWS_PICKED, high)]
-        for k in range(rows.shape[0]):
-            picked[k] = grid[rows[k]]
-        for j in range(codes.shape[0]):
-            column = codes[j]
-            total = sums[j]
-            for k in range(rows.shape[0]):
-                total[column[rows[k]]] += picked[k]
-
-
-@kernel
-def histograms8(codes, grid, starts, sums):
-    """Set sums[label] to the `histogram8` of its rows, starts[label]..starts[label + 1]."""
-    for label in range(starts.shape[0] - 1):
-        sums[label] = 0  # just before it is used: large sums do not stay in the cache
+def label_histograms(codes, grid, starts, group, sums):
+    """Set sums[label] to the `histogram` of the rows of all labels of its group, label k: starts[k]..starts[k + 1]."""
+    cleared = np.int64(0)  # groups ascend with their first label
+    for label in range(group.shape[0]):
+        if group[label] >= cleared:
+            sums[cleared : group[label] + 1] = 0  # just before it is used: large sums do not stay in the cache
+            cleared = group[label] + 1
         if starts[label] < starts[label + 1]:
-            histogram8(codes, grid, starts[label], starts[label + 1], sums[label])
+            histogram(codes, grid, starts[label], starts[label + 1], sums[group[label]])
 
 
 @kernel
-def histograms8_of(codes, grid, order, low, starts, sums, whole):
-    """Set sums[label] to the `histogram8_of` of the rows of one node; grid: of all rows.
+def node_histograms(codes, grid, order, low, starts, group, sums):
+    """As `label_histograms`, for the rows order[low:] of one node; grid: of all rows."""
+    cleared = np.int64(0)
+    for label in range(group.shape[0]):
+        if group[label] >= cleared:
+            sums[cleared : group[label] + 1] = 0
+            cleared = group[label] + 1
+        if starts[label] < starts[label + 1]:
+            histogram_of(codes, grid, order, low + starts[label], low + starts[label + 1], sums[group[label]])
 
-    The sums are subtracted from `whole`, unless that is empty: the sums of the node's parent.
-    """
-    for label in range(starts.shape[0] - 1):
-        first = low + starts[label]
-        last = low + starts[label + 1]
-        sums[label] = 0
-        if first < last:
-            histogram8_of(codes, grid, order, first, last, sums[label])
-            if whole.shape[0] > 0:
-                for j in range(sums.shape[1]):
-                    mine = sums[label, j]
-                    rest = whole[label, j]
-                    for b in range(mine.shape[0]):
-                        rest[b] -= mine[b]
+
+@kernel
+def subtract(whole, part):
+    """whole -= part, of histograms [label, column, bin]."""
+    for label in range(whole.shape[0]):
+        for j in range(whole.shape[1]):
+            mine, rest = part[label, j], whole[label, j]
+            for b in range(mine.shape[0]):
+                rest[b] -= mine[b]
+
+
+@kernel
+def add_up(stack, out, low, high):
+    """out[low:high] = the sums over all shards of stack[shard, low:high]."""
+    for at in range(low, high, CELLS_AT_ONCE):
+        end = min(at + CELLS_AT_ONCE, high)
+        total = out[at:end]
+        total[:] = stack[0, at:end]
+        for shard in range(1, stack.shape[0]):
+            more = stack[shard, at:end]
+            for i in range(total.shape[0]):
+                total[i] += more[i]
 
 
 @kernel

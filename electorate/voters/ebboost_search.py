@@ -198,7 +198,7 @@ class _Costs:
         engine: Any = self.search.engine
         rows = family._rows(engine)
         voters = rows.once("columns", lambda: family.family._read(rows))
-        grids = (engine.shard.grid, engine.shard.second_grid)
+        grids = engine.shard.grids[:2]
         both = [
             (voters.correlate(rows.signs * grid) + sums.total) // 2
             for grid, sums in zip(grids, self.channels, strict=True)

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from electorate.data.bins import Bins, pad_edges
 from electorate.engines.bundles import Bundles, plans
+from electorate.engines.shard import Formulas, NodeArrays, RowArrays, SplitArrays
 from electorate.kernels import FILE_OF, FILES
+from electorate.kernels.formulas import EXPONENTIAL, LINE, PENALISED, SIGMOID, SOFTPLUS, SQUARE
 from electorate.model.masks import Masks
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
@@ -55,10 +57,9 @@ def some_starts(rng: np.random.Generator, n_rows: int, n_labels: int) -> np.ndar
 
 def kernels_in(file: str) -> list[str]:
     """The compiled functions of a file that other files may call."""
-    public = {
-        name: value for name, value in vars(import_module(f"electorate.kernels.{file}")).items() if name[0] != "_"
-    }
-    return [name for name, value in public.items() if hasattr(value, "py_func")]
+    module = f"electorate.kernels.{file}"
+    compiled = {name: value for name, value in vars(import_module(module)).items() if hasattr(value, "py_func")}
+    return [name for name, value in compiled.items() if name[0] != "_" and value.py_func.__module__ == module]
 
 
 def test_every_kernel_has_a_twin() -> None:
@@ -283,14 +284,14 @@ def test_quantise(rng: np.random.Generator, n: int, n_labels: int, repeated: boo
 
 @few_cases
 @given(rng=generators, n=row_counts, groups=st.integers(1, 3))
-def test_histogram8(rng: np.random.Generator, n: int, groups: int) -> None:
+def test_histogram_of_words(rng: np.random.Generator, n: int, groups: int) -> None:
     codes = rng.integers(0, 256, (groups, n, 4), dtype=np.uint8)
     grid = rng.integers(-(2**50), 2**50, n)
     low, high = np.sort(rng.integers(0, n + 1, 2)).tolist()
     before = rng.integers(-9, 9, (4 * groups, 256))
     sums = [before.copy(), before.copy()]
     for twin, total in zip(TWINS, sums, strict=True):
-        twin.histogram8(codes.view(np.uint32)[:, :, 0], grid, low, high, total)
+        twin.histogram(codes.view(np.uint32)[:, :, 0], grid, low, high, total)
     np.testing.assert_array_equal(*sums)
     for column in range(4 * groups):
         expected = before[column].copy()
@@ -300,7 +301,7 @@ def test_histogram8(rng: np.random.Generator, n: int, groups: int) -> None:
 
 @few_cases
 @given(rng=generators, n=row_counts, n_columns=st.integers(1, 3))
-def test_histogram16(rng: np.random.Generator, n: int, n_columns: int) -> None:
+def test_histogram_of_wide_codes(rng: np.random.Generator, n: int, n_columns: int) -> None:
     codes = rng.integers(0, 2000, (n_columns, n, 1), dtype=np.uint16)
     codes[:, : n // 2] = 1999
     grid = rng.integers(-(2**50), 2**50, n)
@@ -308,7 +309,7 @@ def test_histogram16(rng: np.random.Generator, n: int, n_columns: int) -> None:
     before = rng.integers(-9, 9, (n_columns, 2000))
     sums = [before.copy(), before.copy()]
     for twin, total in zip(TWINS, sums, strict=True):
-        twin.histogram16(codes[:, :, 0], grid, low, high, total)
+        twin.histogram(codes[:, :, 0], grid, low, high, total)
     np.testing.assert_array_equal(*sums)
 
 
@@ -364,23 +365,23 @@ def test_gather(rng: np.random.Generator, n: int) -> None:
 
 @few_cases
 @given(rng=generators, n=row_counts, groups=st.integers(1, 3))
-def test_histogram8_of(rng: np.random.Generator, n: int, groups: int) -> None:
+def test_histogram_of_some_rows_of_words(rng: np.random.Generator, n: int, groups: int) -> None:
     codes = rng.integers(0, 256, (groups, n, 4), dtype=np.uint8).view(np.uint32)[:, :, 0]
     grid, order = rng.integers(-(2**50), 2**50, n), rng.permutation(n).astype(np.uint32)
     low, high = np.sort(rng.integers(0, n + 1, 2)).tolist()
     before = rng.integers(-9, 9, (4 * groups, 256))
     sums = [before.copy(), before.copy(), before.copy()]
     for twin, total in zip(TWINS, sums, strict=False):
-        twin.histogram8_of(codes, grid, order, low, high, total)
+        twin.histogram_of(codes, grid, order, low, high, total)
     only_those = np.where(np.isin(np.arange(n), order[low:high]), grid, 0)
-    fast.histogram8(codes, only_those, 0, n, sums[2])
+    fast.histogram(codes, only_those, 0, n, sums[2])
     np.testing.assert_array_equal(sums[0], sums[1])
     np.testing.assert_array_equal(sums[0], sums[2])
 
 
 @few_cases
 @given(rng=generators, n=row_counts, n_columns=st.integers(1, 3))
-def test_histogram16_of(rng: np.random.Generator, n: int, n_columns: int) -> None:
+def test_histogram_of_some_rows_of_wide_codes(rng: np.random.Generator, n: int, n_columns: int) -> None:
     codes = rng.integers(0, 2000, (n_columns, n, 1), dtype=np.uint16)[:, :, 0]
     codes[:, : n // 2] = 1999
     grid, order = rng.integers(-(2**50), 2**50, n), rng.permutation(n).astype(np.uint32)
@@ -388,9 +389,9 @@ def test_histogram16_of(rng: np.random.Generator, n: int, n_columns: int) -> Non
     before = rng.integers(-9, 9, (n_columns, 2000))
     sums = [before.copy(), before.copy(), before.copy()]
     for twin, total in zip(TWINS, sums, strict=False):
-        twin.histogram16_of(codes, grid, order, low, high, total)
+        twin.histogram_of(codes, grid, order, low, high, total)
     only_those = np.where(np.isin(np.arange(n), order[low:high]), grid, 0)
-    fast.histogram16(codes, only_those, 0, n, sums[2])
+    fast.histogram(codes, only_those, 0, n, sums[2])
     np.testing.assert_array_equal(sums[0], sums[1])
     np.testing.assert_array_equal(sums[0], sums[2])
 
@@ -1324,25 +1325,120 @@ def test_best_mean_threshold(table: Sums, limit: int | None) -> None:
 # ---------------------------------------------------------------- all labels at once
 
 
+def some_groups(rng: np.random.Generator, n_labels: int) -> np.ndarray:
+    """The label of a booster for every label of the rows: all their own, or one against the rest."""
+    return (
+        np.arange(n_labels) if rng.random() < 0.5 else (np.arange(n_labels) == rng.integers(n_labels)).astype(np.int64)
+    )
+
+
 @few_cases
-@given(rng=generators, n=row_counts, groups=st.integers(1, 3), n_labels=st.integers(1, 6))
-def test_histograms8(rng: np.random.Generator, n: int, groups: int, n_labels: int) -> None:
-    codes, grid = rng.integers(0, 2**32, (groups, n), dtype=np.uint32), rng.integers(0, 2**40, n)
-    starts = some_starts(rng, n, n_labels)
-    order = rng.permutation(n).astype(np.uint32)
-    low = int(rng.integers(0, n + 1))
+@given(rng=generators, n=row_counts, words=st.integers(1, 3), n_labels=st.integers(1, 6))
+def test_histograms_by_label(rng: np.random.Generator, n: int, words: int, n_labels: int) -> None:
+    codes, grid = rng.integers(0, 2**32, (words, n), dtype=np.uint32), rng.integers(0, 2**40, n)
+    starts, group = some_starts(rng, n, n_labels), some_groups(rng, n_labels)
+    order, low = rng.permutation(n).astype(np.uint32), int(rng.integers(0, n + 1))
     inside = some_starts(rng, n - low, n_labels)
-    whole, part = (np.full((2, n_labels, 4 * groups, 256), 7, dtype=np.int64) for _ in range(2))
+    whole, part = (np.full((2, max(group) + 1, 4 * words, 256), 7, dtype=np.int64) for _ in range(2))
     for twin, sums, some in zip(TWINS, whole, part, strict=True):
-        twin.histograms8(codes, grid, starts, sums)
-        twin.histograms8_of(codes, grid, order, low, inside, some, sums[:0])
-        left = sums.copy()
-        twin.histograms8_of(codes, grid, order, low, inside, some, left)
-        np.testing.assert_array_equal(left, sums - some)
+        twin.label_histograms(codes, grid, starts, group, sums)
+        twin.node_histograms(codes, grid, order, low, inside, group, some)
+        rest = sums.copy()
+        twin.subtract(rest, some)
+        np.testing.assert_array_equal(rest, sums - some)
     np.testing.assert_array_equal(*whole)
     np.testing.assert_array_equal(*part)
     assert np.all(whole[0].sum(axis=(0, 2)) == grid.sum())
     assert np.all(part[0].sum(axis=(0, 2)) == grid[order[low:]].sum())
+
+
+@few_cases
+@given(rng=generators, n=st.integers(0, 5000), shards=st.integers(1, 5))
+def test_add_up(rng: np.random.Generator, n: int, shards: int) -> None:
+    stack = rng.integers(-(2**50), 2**50, (shards, n))
+    low, high = np.sort(rng.integers(0, n + 1, 2)).tolist()
+    sums = np.full((2, n), 7)
+    for twin, out in zip(TWINS, sums, strict=True):
+        twin.add_up(stack, out, low, high)
+    np.testing.assert_array_equal(*sums)
+    assert sums[0][low:high].tolist() == stack[:, low:high].sum(axis=0).tolist()
+
+
+@few_cases
+@given(rng=generators, n=row_counts, n_labels=st.integers(1, 4), places=st.integers(1, 6), keep=st.booleans())
+def test_split_nodes(rng: np.random.Generator, n: int, n_labels: int, places: int, keep: bool) -> None:
+    """Two levels of a tree: the root, then both of its children."""
+    codes, grids = rng.integers(0, 4, (2, n, 4), dtype=np.uint8), rng.integers(-(2**50), 2**50, (2, n))
+    starts, group = some_starts(rng, n, n_labels), some_groups(rng, n_labels)
+    levels = [([0], [1], [2]), ([1, 2], [3, 5], [4, 6])]
+    tests = [(rng.integers(0, 8, len(level[0])), rng.random((len(level[0]), 256)) < 0.5) for level in levels]
+    seen = []
+    for twin in TWINS:
+        nodes = NodeArrays(np.full(7, -1), np.zeros((7, n_labels + 1), dtype=np.int64), np.full(7, -1))
+        nodes.low[0], nodes.starts[0], nodes.slot[0] = 0, starts, 0
+        n_groups = max(group) + 1
+        stored = np.zeros((places, 2 * n_groups, 8, 256), dtype=np.int64)
+        packed = codes.view(np.uint32)[:, :, 0]
+        for g in range(2):
+            reference.label_histograms(packed, grids[g], starts, group, stored[0, g * n_groups : (g + 1) * n_groups])
+        before, order, n_stored, found = np.arange(n, dtype=np.uint32), np.zeros(n, dtype=np.uint32), 1, []
+        for level, (columns, on_left) in zip(levels, tests, strict=True):
+            splits = SplitArrays(*map(np.array, level), columns, on_left)
+            lefts = np.zeros((len(columns), *stored.shape[1:]), dtype=np.int64)
+            rows = (codes, packed, grids, group, before, order, np.zeros_like(order))
+            n_stored = twin.split_nodes(*rows, nodes, splits, stored, n_stored, lefts, keep)
+            before = order
+            found += [lefts.tolist(), n_stored]
+        seen.append((found, order.tolist(), *(array.tolist() for array in nodes), stored[:n_stored].tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(rng=generators, n=row_counts, n_labels=st.integers(2, 4), n_channels=st.integers(1, 2), stump=st.booleans())
+def test_advance(rng: np.random.Generator, n: int, n_labels: int, n_channels: int, stump: bool) -> None:
+    codes = rng.integers(0, 4, (2, n, 4), dtype=np.uint8)
+    starts, group = some_starts(rng, n, n_labels), some_groups(rng, n_labels)
+    real = rng.random(n) if rng.random() < 0.5 else np.empty(0)
+    times = rng.integers(1, 4, n) if rng.random() < 0.5 else np.empty(0, dtype=np.int64)
+    rows = RowArrays(starts, group, real, times, times, 2.0**30)
+    kinds = np.array([rng.choice([EXPONENTIAL, PENALISED, SIGMOID, LINE]), rng.choice([SQUARE, SOFTPLUS])][:n_channels])
+    numbers = np.array([[0.5, 0.25, 2.0], [0.25, 1.0, 0.0]])[:n_channels]
+    formulas = Formulas(kinds, np.zeros(n_channels, dtype=np.int64), numbers, 0, int(rng.choice([0, 1])))
+    state, leaf_of_bin = rng.normal(size=(1 + n_labels, n)), rng.integers(0, 2, 256).astype(np.uint8)
+    gains = rng.normal(size=(1 + n_labels, n_labels, 2))[: None if stump else 0]
+    middle, seen = int(rng.integers(0, n + 1)), []
+    for twin in TWINS:
+        mine, grids = state.copy(), np.zeros((n_channels, n), dtype=np.int64)
+        totals = np.zeros((n_channels, max(group) + 1), dtype=np.int64)
+        sums = np.full((1, max(group) + 1, 8, 256), 7)
+        voter = (codes.view(np.uint32)[:, :, 0], rows, codes[1, :, 2], leaf_of_bin, gains)
+        arrays = (*voter, formulas, mine, grids, totals, sums)
+        wrong = [int(twin.advance(*arrays, *part)) for part in ((0, middle), (middle, n))[: None if middle else 2]]
+        seen.append((wrong, mine.tolist(), grids.tolist(), totals.tolist(), sums.tolist()))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("formula", range(6))
+@few_cases
+@given(rng=generators, n=row_counts)
+def test_evaluate(formula: int, rng: np.random.Generator, n: int) -> None:
+    s, first = rng.normal(size=n) * rng.choice([1.0, 100.0, 1000.0]), np.exp(rng.uniform(-300, 300, n))
+    found = np.full((2, n), 7.0)
+    for twin, out in zip(TWINS, found, strict=True):
+        twin.evaluate(formula, s, first, 0.5, 0.25, 2.0, out)
+    np.testing.assert_array_equal(*found)
+    v = np.clip(0.25 - s, -700, 700)
+    expected = [
+        np.exp(np.clip(0.5 - s, -700, 700)),
+        None,
+        0.5 * np.minimum(first, 1e150) ** 2,
+        np.exp(0.5) / (1 + np.exp(-v)),
+        0.5 * np.logaddexp(0, v),
+        0.5 + 0.25 * s,
+    ][formula]
+    usual = np.abs(s) < 600
+    if expected is not None:
+        np.testing.assert_allclose(found[0][usual], expected[usual], rtol=1e-13)
 
 
 @few_cases

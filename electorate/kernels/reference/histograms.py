@@ -11,40 +11,34 @@ def quantise(channel, times, scale, starts, grid, totals):
     totals[:] = [grid[low:high].sum() for low, high in pairwise(starts)]
 
 
-def histogram8(codes, grid, low, high, sums):
-    for g, words in enumerate(codes):
-        for place in range(4):
-            histogram16((words >> 8 * place & 255)[None], grid, low, high, sums[4 * g + place, None])
-
-
-def histogram16(codes, grid, low, high, sums):
-    for column, total in zip(codes, sums, strict=False):
+def histogram(codes, grid, low, high, sums):
+    if len(sums) != len(codes):
+        codes = np.concatenate([[words >> 8 * place & 255 for place in range(4)] for words in codes.astype(np.uint32)])
+    for column, total in zip(codes, sums, strict=True):
         np.add.at(total, column[low:high], grid[low:high])
 
 
-def histogram8_of(codes, grid, order, low, high, sums):
+def histogram_of(codes, grid, order, low, high, sums):
     rows = order[low:high]
-    histogram8(codes[:, rows], grid[rows], 0, high - low, sums)
+    histogram(codes[:, rows], grid[rows], 0, high - low, sums)
 
 
-def histogram16_of(codes, grid, order, low, high, sums):
-    rows = order[low:high]
-    histogram16(codes[:, rows], grid[rows], 0, high - low, sums)
+def label_histograms(codes, grid, starts, group, sums):
+    node_histograms(codes, grid, np.arange(len(grid)), 0, starts, group, sums)
 
 
-def histograms8(codes, grid, starts, sums):
+def node_histograms(codes, grid, order, low, starts, group, sums):
     sums[:] = 0
-    for label in range(len(starts) - 1):
-        histogram8(codes, grid, starts[label], starts[label + 1], sums[label])
+    for label, mine in enumerate(group):
+        histogram_of(codes, grid, order, low + starts[label], low + starts[label + 1], sums[mine])
 
 
-def histograms8_of(codes, grid, order, low, starts, sums, whole):
-    sums[:] = 0
-    for label in range(len(starts) - 1):
-        first, last = low + starts[label], low + starts[label + 1]
-        histogram8_of(codes, grid, order, first, last, sums[label])
-    if len(whole):
-        whole -= sums
+def subtract(whole, part):
+    whole -= part
+
+
+def add_up(stack, out, low, high):
+    out[low:high] = stack[:, low:high].sum(axis=0)
 
 
 def spread(sums, place, used, cell, out):
