@@ -2,8 +2,6 @@
 
 The first use of a kernel imports its file, and with it Numba, so that `import electorate` stays light. With the
 environment variable ELECTORATE_KERNELS=reference the twins are used instead: slow, for debugging without a compiler.
-
-Kernels that call each other are in the same file: Numba's disk cache does not notice edits in other files.
 """
 
 import os
