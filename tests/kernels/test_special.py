@@ -6,6 +6,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from electorate import special
+
 fast = import_module("electorate.kernels.special")
 reference = import_module("electorate.kernels.reference.special")
 TWINS = [fast, reference]
@@ -121,3 +123,57 @@ def test_special_values() -> None:
         assert all(math.isnan(x) for x in (twin.exp(math.nan), twin.log(math.nan), twin.log(-1.0), twin.log(-math.inf)))
         assert twin.exp(-745.0) == 5e-324
         assert math.isclose(twin.log(5e-324), -744.4400719213812, rel_tol=1e-15)
+
+
+# ---------------------------------------------------------------- the functions of the package
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "log1p"])
+def test_numbers_and_arrays_get_the_same_bits(name: str) -> None:
+    function, x = getattr(special, name), np.random.default_rng(3).uniform(-1, 4, (40, 50))
+    x = np.abs(x) if name == "log" else x
+    found = function(x)
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    for same in (
+        np.array([[function(number) for number in row] for row in x.tolist()]),
+        function(x.T).T,
+        function(frozen),
+    ):
+        assert_same_bits(same, found)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="long double is no more precise here")
+@pytest.mark.parametrize("name", ["log1p", "expm1", "tanh", "atanh"])
+def test_relatives_are_near_the_true_values(name: str) -> None:
+    rng = np.random.default_rng(4)
+    x = np.concatenate(
+        [rng.uniform(-1, 1, 2000), 10.0 ** rng.uniform(-20, 0, 1000), -(10.0 ** rng.uniform(-20, 0, 1000))]
+    )
+    true = {"atanh": np.arctanh}.get(name, getattr(np, name))(x.astype(np.longdouble)).astype(np.float64)
+    found = np.array([getattr(special, name)(number) for number in x.tolist()])
+    assert np.max(np.abs(found - true) / np.spacing(np.abs(true))) <= 3
+
+
+def test_relatives_at_their_ends() -> None:
+    assert [special.tanh(x) for x in (0.0, 40.0, -1e300)] == [0, 1, -1]
+    assert special.log1p(-1.0) == special.log1p(np.array([-1.0]))[0] == -math.inf
+    assert special.expm1(-1e9) == -1
+    assert special.softplus(np.array([-np.inf, -1e4, 1e4, np.inf])).tolist() == [0, 0, 1e4, math.inf]
+    assert special.softplus(np.zeros(1))[0] == special.LOG2 == math.log(2)
+    assert special.log_sum_exp([-math.inf, -math.inf]) == -math.inf
+    assert special.log_sum_exp([3.0, math.inf]) == math.inf
+    assert math.isclose(special.log_sum_exp([1e4, 1e4 - 1, -math.inf]), 1e4 + math.log1p(math.exp(-1)), rel_tol=1e-15)
+    assert math.isclose(special.log(10**400), 400 * math.log(10), rel_tol=1e-15)
+
+
+def test_sums_in_order() -> None:
+    numbers = np.random.default_rng(5).normal(size=(7, 1000)) * 10.0 ** np.arange(-3, 4)[:, None]
+    in_order = [0.0] * 7
+    for row, column in np.ndindex(numbers.shape):
+        in_order[row] += numbers[row, column]
+    assert special.ordered_sum(numbers, axis=1).tolist() == in_order
+    assert special.ordered_sum(np.asfortranarray(numbers), axis=1).tolist() == in_order
+    assert special.ordered_sum(numbers[2]) == in_order[2]
+    assert special.ordered_sum(numbers[:, :0], axis=1).tolist() == [0] * 7
+    assert special.ordered_sum(numbers[:0]) == 0
