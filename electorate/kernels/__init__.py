@@ -10,8 +10,8 @@ from typing import Any
 
 FILES = {
     "values": "mix hash_values fold tally select cuts first_infinite",
-    "codes": "encode join lookup climb",
     "special": "exp log exp_of log_of",
+    "codes": "encode join lookup climb",
     "weights": "evaluate advance",
     "histograms": "quantise histogram histogram_of label_histograms node_histograms subtract add_up spread unpack",
     "partition": "split_rows split_nodes gather fill_rows sum_signs add_gains add_gains_of",

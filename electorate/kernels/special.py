@@ -37,8 +37,7 @@ def exp(x):
     rest = (k - (half - BIASED)) + BIASED
     value *= np.uint64(np.float64(half).view(np.uint64) << EXPONENT_BITS).view(np.float64)
     value *= np.uint64(np.float64(rest).view(np.uint64) << EXPONENT_BITS).view(np.float64)
-    value = 0.0 if x < LOWEST else value
-    return np.inf if x > HIGHEST else value
+    return 0.0 if x < LOWEST else np.inf if x > HIGHEST else value
 
 
 @kernel
@@ -57,9 +56,7 @@ def log(x):
     series = square * (low + eighth * (high + eighth * (2 / 19 + square * (2 / 21))))
     half = 0.5 * f * f
     value = k * LN2 - ((half - (s * (half + series) + k * LN2_REST)) - f)  # 2 s = f - s f, which is more exact
-    value = x if x == np.inf else value
-    value = -np.inf if x == 0.0 else value
-    return np.nan if x < 0.0 or x != x else value
+    return value if 0.0 < x < np.inf else -np.inf if x == 0.0 else x if x > 0.0 else np.nan
 
 
 @kernel
