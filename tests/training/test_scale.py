@@ -20,7 +20,7 @@ from electorate import (
 from electorate.algorithms.deepboost import LossSlope
 from electorate.algorithms.ebboost import SquaredWeight
 from electorate.algorithms.losses import Logistic, SquaredHinge
-from electorate.algorithms.protocol import Channel, Floors
+from electorate.algorithms.protocol import Channel, ExponentialWeight, Floors
 from electorate.algorithms.vadaboost import PenalisedWeight
 from electorate.training.scale import Scale, totals_of
 
@@ -34,7 +34,7 @@ MODELS = {
     "DeepBoost, logistic": DeepBoostClassifier(Stumps(), loss="logistic"),
     "DeepBoost, hinge": DeepBoostClassifier(Stumps(), loss=SquaredHinge()),
 }
-CHANNELS = [Channel(), SquaredWeight(), PenalisedWeight(lam=0.3), LossSlope(loss=Logistic())]
+CHANNELS = [ExponentialWeight(), SquaredWeight(), PenalisedWeight(lam=0.3), LossSlope(loss=Logistic())]
 
 
 def rows(seed: int = 0, n: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -86,7 +86,7 @@ def test_numbers_grow_no_more_than_declared(channel: Channel) -> None:
     state, floors = np.random.default_rng(0).normal(size=(1, 300)) * 5, Floors((0.5, 0.5))
 
     def logs(there: np.ndarray) -> np.ndarray:
-        return np.log(channel.values(there, floors, Channel().values(there, floors, None)))
+        return np.log(channel.values(there, floors, ExponentialWeight().values(there, floors, None)))
 
     for gain in (-3.0, -0.1, 0.0, 0.2, 2.5):
         assert np.all(logs(state + gain) - logs(state) <= channel.growth(gain) + 1e-9)
