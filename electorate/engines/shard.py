@@ -4,6 +4,7 @@ Rows are sorted by label, so that sums per label cost no more than plain ones. A
 it adds gains to the state, gets elementwise numbers from the booster's channels, and sums them on the grid.
 """
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -20,7 +21,8 @@ from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import StoredVotes
-from electorate.messages import ROOT, Change, Split, Sums
+from electorate.kernels.layouts import NodeRows
+from electorate.messages import ROOT, Change, Split, SplitArrays, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is noticed between two calls
 ROWS_AT_ONCE = 16_000  # of a booster's channels: sized so that temporaries fit in L2 and their buffer is reused
@@ -28,6 +30,7 @@ SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
 MOST_HISTOGRAMS = 16  # of a growing tree whose buffers are reused
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
 NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
+NO_SHARES = np.empty(0)
 EdgeGroup = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]  # padded edges, depths, columns
 
 
@@ -56,10 +59,23 @@ class Growth:
     nodes: dict[int, Node] = field(default_factory=dict)
     splits: dict[int, Split] = field(default_factory=dict)  # by node
 
-    def part_of(self, splits: list[Split]) -> bool:
-        """Whether all splits so far are among these: otherwise the rows are ordered by another tree."""
-        wanted = {split.node: split for split in splits}
-        return all(node in wanted and split.same_as(wanted[node]) for node, split in self.splits.items())
+    def known(self, tree: SplitArrays, goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[(first row, last row, where they go next in `tree`), node]: as far as both trees have the same splits.
+
+        goes_to[node of `tree`]: its split, or ~ its leaf.
+        """
+        found, waiting = [], [(ROOT, int(goes_to[ROOT]))]
+        while waiting:
+            number, at = waiting.pop()
+            split = self.splits.get(number)
+            if split is None:
+                node = self.nodes[number]
+                found.append((node.low, node.low + node.n_rows, at))
+            elif at >= 0 and split.column == tree.column[at] and np.array_equal(split.on_left, tree.on_left[at]):
+                waiting += [(split.left, int(goes_to[tree.left[at]])), (split.right, int(goes_to[tree.right[at]]))]
+            else:  # the rows are in the order of another tree
+                waiting += [(split.left, at), (split.right, at)]
+        return np.ascontiguousarray(np.array(found, dtype=np.int64).T)
 
 
 class Shard:
@@ -218,7 +234,6 @@ class Shard:
     def _add(self, change: Change, gains: NDArray[np.float64], state: NDArray[np.float64]) -> None:
         """gains[state, label, leaf]: by the bins of one column for a stump, else leaf by leaf."""
         all_gains = gains[:, self.group] if self.n_groups < len(self.group) else gains
-        self._forget_other(change.splits)
         if not change.splits:
             self.growth = None
         if self.growth is None and len(change.splits) <= 1:
@@ -226,23 +241,8 @@ class Shard:
                 codes, on_left = self.codes_of(split)
                 kernels.add_gains(codes, (~on_left).view(np.uint8), all_gains, self.starts, state)
             return
-        growth = self._growth()
-        number = {leaf: place for place, leaf in enumerate(change.leaves)}
-
-        def add(node: Node, split: Split, places: list[int]) -> None:
-            codes, on_left = self.codes_of(split)
-            sides = np.ascontiguousarray(all_gains[:, :, places])
-            kernels.add_gains_of(growth.order, node.low, node.starts, codes, on_left.view(np.uint8), sides, state)
-
-        for split in change.splits:
-            if split.left in growth.nodes:
-                continue
-            if split.left in number and split.right in number:  # the rows need not move any more
-                add(growth.nodes[split.node], split, [number.pop(split.right), number.pop(split.left)])
-            else:
-                self._partition(growth, split)
-        for leaf, place in number.items():
-            add(growth.nodes[leaf], self.no_split, [place, place])
+        leaf = self.leaf_of_rows(change.splits, change.leaves)
+        kernels.add_leaf_gains(leaf, np.ascontiguousarray(all_gains), self.starts, state)
         self.growth = None
 
     # ------------------------------------------------------------ growing a tree
@@ -252,7 +252,7 @@ class Shard:
 
         The child with fewer rows here is summed, the other is the difference; callers cannot tell which.
         """
-        growth = self._growth_for(splits)
+        growth = self._growth_for([split.node for split in splits])
         found = [self._split(growth, split) for split in splits]
         if self.bundles is None and self.packing is None:
             return np.stack(found)
@@ -265,13 +265,13 @@ class Shard:
 
         of_rows: count rows instead of summing weights.
         """
-        growth, grid = self._growth_for(splits), self.weights.rows if of_rows else self.grid
+        growth, grid = self._growth_for([split.node for split in splits]), self.weights.rows if of_rows else self.grid
         found = [self._histogram_of(*self._left_of(growth, split), grid) for split in splits]
         return self.by_column(np.stack(found) if len(found) > 1 else found[0][None])
 
-    def _growth_for(self, splits: list[Split]) -> Growth:
+    def _growth_for(self, nodes: list[int]) -> Growth:
         """The growing tree, or a new one where these nodes are split already."""
-        if self.growth is not None and any(split.node in self.growth.splits for split in splits):
+        if self.growth is not None and any(node in self.growth.splits for node in nodes):
             self.growth = None
         return self._growth()
 
@@ -290,36 +290,60 @@ class Shard:
         counts = [self._histogram_of(growth, growth.nodes[node], rows) for node in nodes]
         return self.by_column(np.stack(counts).sum(axis=1))
 
-    def leaf_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
-        """[leaf, label]: how many rows, of whatever weight."""
-        growth = self._grown(splits)
-        rows = np.zeros((len(leaves), self.n_groups), dtype=np.int64)
-        for number, leaf in enumerate(leaves):
-            np.add.at(rows[number], self.group, np.diff(growth.nodes[leaf].starts))
-        return rows
+    def node_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+        """[node]: how many rows there are here, each once."""
+        growth = self._growth()
+        return np.array([growth.nodes[node].n_rows for node in nodes], dtype=np.int64)
 
-    def leaf_of_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
-        """The leaf, by its place in `leaves`, of every row."""
-        growth = self._grown(splits)
-        found = np.empty(len(self.grid), dtype=np.int64)
-        for number, leaf in enumerate(leaves):
-            node = growth.nodes[leaf]
-            found[growth.order[node.low : node.low + node.n_rows]] = number
-        return found
-
-    def _grown(self, splits: list[Split]) -> Growth:
-        """The tree of all these splits."""
-        self._forget_other(splits)
+    def follow(self, splits: list[Split]) -> None:
+        """Partition the rows of some nodes, parents first; those that are parted already stay as they are."""
         growth = self._growth()
         for split in splits:
-            if split.left not in growth.nodes:
+            if split.node not in growth.splits:
                 self._partition(growth, split)
-        return growth
 
-    def _forget_other(self, splits: list[Split]) -> None:
-        """Families may try several trees and choose one that is not the last."""
-        if self.growth is not None and not self.growth.part_of(splits):
-            self.growth = None
+    def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
+        """The rows of some nodes. count_rows: how many each of them stands for, too."""
+        growth = self._growth_for(nodes)
+        found = [growth.nodes[node] for node in nodes]
+        rows = np.concatenate([growth.order[node.low : node.low + node.n_rows] for node in found])
+        by_label = np.diff([node.starts for node in found], axis=1)  # [node, label]
+        place = np.repeat(np.arange(len(nodes), dtype=np.int32), by_label.sum(axis=1))
+        label = np.repeat(np.tile(self.group.astype(np.int32), len(nodes)), by_label.ravel())
+        codes = np.empty((len(rows), len(self.packed)), dtype=self.packed.dtype)
+        kernels.collect_codes(self.packed, rows, codes)
+        if self.bundles is not None:
+            codes = self.bundles.part(codes.view(np.uint8)).view(np.uint32)
+        count = self.weights.rows[rows] if count_rows else ONCE
+        return NodeRows(place, codes, label, self.grid[rows], ONCE, NO_SHARES, count)
+
+    def map(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+        """As engines do it with their threads."""
+        return [task(item) for item in items]
+
+    def leaf_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int64]:
+        """[leaf, label]: how many rows, of whatever weight."""
+        leaf = self.leaf_of_rows(splits, leaves)
+        rows = np.zeros((len(leaves), self.n_groups), dtype=np.int64)
+        for low, high, label in self.spans:
+            rows[:, label] += np.bincount(leaf[low:high], minlength=len(leaves))
+        return rows
+
+    def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
+        """The leaf, by its place in `leaves`, of every row."""
+        tree, leaf = SplitArrays.of(splits), np.empty(len(self.grid), dtype=np.int32)
+        goes_to = np.zeros(2 * len(tree) + 1, dtype=np.int64)  # [node]: its split, or ~ its leaf
+        goes_to[leaves] = ~np.arange(len(leaves))
+        goes_to[tree.node] = np.arange(len(tree))
+        children = goes_to[np.stack([tree.left, tree.right], axis=1)]
+        column, on_left = tree.column, tree.on_left
+        if self.bundles is not None:
+            on_left = np.take_along_axis(on_left, self.bundles.bin_of[column].astype(np.int64), axis=1)
+            column = self.bundles.place[column]
+        places = np.divmod(column, self.codes.shape[2])
+        known = self._growth().known(tree, goes_to)
+        kernels.find_leaves(self.codes, self._growth().order, *known, *places, on_left, children, leaf)
+        return leaf
 
     def _growth(self) -> Growth:
         if self.growth is None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.weights import Weights
+from electorate.kernels.layouts import NodeRows
 from electorate.messages import Change, Split, Sums
 from electorate.threads import ThreadPool
 
@@ -27,6 +28,10 @@ def nothing(answers: list[Any]) -> None:
     return None
 
 
+def joined_rows(answers: list[NodeRows]) -> NodeRows:
+    return NodeRows(*(np.concatenate(parts) for parts in zip(*answers, strict=True)))
+
+
 VERBS: dict[str, Merge] = {
     "pack": nothing,
     "start": nothing,
@@ -36,6 +41,9 @@ VERBS: dict[str, Merge] = {
     "split": total,
     "look": total,
     "count_rows": total,
+    "node_rows": total,
+    "follow": nothing,
+    "collect": joined_rows,
     "leaf_rows": total,
     "both_left": total,
     "store": nothing,
@@ -56,8 +64,48 @@ class LocalShards:
         """One exchange: the merged answers of all shards."""
         return self.verbs[verb](self.pool.map(lambda shard: getattr(shard, verb)(*arguments), self.shards))
 
+    def map(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+        """Run tasks of the driver on the threads of the shards."""
+        return self.pool.map(task, items)
 
-class Engine:
+
+class Grower:
+    """What growing a tree needs of an engine, whatever its labels."""
+
+    def call(self, verb: str, *arguments: Any) -> Any:
+        raise NotImplementedError
+
+    def map(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+        """Run tasks of the driver."""
+        return [task(item) for item in items]
+
+    def split(self, splits: list[Split]) -> NDArray[np.int64]:
+        """Partition the rows of some nodes; histograms [split, label, column, bin] of the left children."""
+        return np.asarray(self.call("split", splits))
+
+    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
+        """Histograms [split, label, column, bin] of the left sides, of weights or of row counts; no rows move."""
+        return np.asarray(self.call("look", splits, of_rows))
+
+    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+        """[node, column, bin]: how many rows, in nodes of the growing tree."""
+        return np.asarray(self.call("count_rows", nodes))
+
+    def node_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+        """[node]: how many rows, each once."""
+        return np.asarray(self.call("node_rows", nodes))
+
+    def follow(self, splits: list[Split]) -> None:
+        """Partition the rows of some nodes, parents first, without sums."""
+        self.call("follow", splits)
+
+    def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
+        """The rows of some nodes, for the driver; count_rows: how many each of them stands for, too."""
+        rows: NodeRows = self.call("collect", nodes, count_rows)
+        return rows
+
+
+class Engine(Grower):
     """Labelled examples in shards, wherever those live: every method is one exchange with all of them."""
 
     n_labels: int
@@ -76,9 +124,6 @@ class Engine:
         self.n_counted = weights.n_counted
         self.given = weights.given
 
-    def call(self, verb: str, *arguments: Any) -> Any:
-        raise NotImplementedError
-
     def start(self, booster: Booster, group: NDArray[np.int64] | None = None) -> None:
         """Forget all voters. group[label]: labels that are one for the booster."""
         self.call("start", booster, group)
@@ -95,18 +140,6 @@ class Engine:
         """Apply a change, then sum the booster's channels. Without `search` the histograms stay empty."""
         sums: Sums = self.call("advance", booster, change, floors, search)
         return sums
-
-    def split(self, splits: list[Split]) -> NDArray[np.int64]:
-        """Partition the rows of some nodes; histograms [split, label, column, bin] of the left children."""
-        return np.asarray(self.call("split", splits))
-
-    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
-        """Histograms [split, label, column, bin] of the left sides, of weights or of row counts; no rows move."""
-        return np.asarray(self.call("look", splits, of_rows))
-
-    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
-        """[node, column, bin]: how many rows, in nodes of the growing tree."""
-        return np.asarray(self.call("count_rows", nodes))
 
     def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
         """[leaf, label]: how many rows are in the leaves of a voter."""

@@ -18,7 +18,9 @@ FILES = {
     "partition": "split_rows gather fill_rows sum_signs add_gains add_gains_of",
     "search": "best_threshold best_common_threshold cheapest_threshold cost_at_best send_left purity purest_threshold "
     "best_subset purest_subset",
-    "target_search": "side_edge best_target_threshold best_mean_threshold best_window",
+    "target_search": "side_edge best_target_threshold best_mean_threshold best_window best_windows leaf_medians",
+    "subtrees": "grow_subtrees",
+    "leaves": "collect_codes find_leaves add_leaf_gains",
     "votes": "walk walk_ordered cross_out vote tree_outputs",
     "median": "vote_quantiles place_quantiles insert_votes sorted_quantiles",
     "products": "correlate_signs count_differences correlate_reals inner_products squared_distances",

@@ -1,0 +1,43 @@
+"""Groups of arrays that kernels take as one argument; without Numba, so that callers can make them."""
+
+from typing import Any, NamedTuple
+
+
+class NodeRows(NamedTuple):
+    """Rows of some nodes of a growing tree. Vectors that a criterion does not need are empty."""
+
+    place: Any  # of its node, among those nodes
+    codes: Any  # [row, column]
+    label: Any
+    weight: Any  # on the grid
+    second: Any  # weight x target on the grid
+    share: Any  # the target, from 0 to 1
+    count: Any  # how many rows it stands for
+
+
+class ColumnLayout(NamedTuple):
+    """What a search needs of the bins. seen[column, bin]: sample weights."""
+
+    n_bins: Any
+    has_missing: Any
+    ordered: Any
+    seen: Any
+
+
+class SplitRule(NamedTuple):
+    """How splits are chosen: a criterion of kernels/subtrees.py, its numbers, and the fewest rows.
+
+    kind, reach, targets, away, rate, table, abstains: see kernels/target_search.py.
+    """
+
+    criterion: int
+    n_labels: int
+    min_samples_leaf: int
+    min_samples_split: int
+    kind: int
+    reach: Any
+    targets: Any
+    away: Any
+    rate: float
+    table: Any
+    abstains: bool
