@@ -7,7 +7,7 @@ class NodeRows(NamedTuple):
     """Rows of some nodes of a growing tree. Vectors that a criterion does not need are empty."""
 
     place: Any  # of its node, among those nodes
-    codes: Any  # [row, column]
+    codes: Any  # [row, word of four columns], or [row, column] of wider codes
     label: Any
     weight: Any  # on the grid
     second: Any  # weight x target on the grid
@@ -25,15 +25,17 @@ class ColumnLayout(NamedTuple):
 
 
 class SplitRule(NamedTuple):
-    """How splits are chosen: a criterion of kernels/subtrees.py, its numbers, and the fewest rows.
-
-    kind, reach, targets, away, rate, table, abstains: see kernels/target_search.py.
-    """
+    """How splits are chosen: a criterion of kernels/subtrees.py, and the fewest rows."""
 
     criterion: int
     n_labels: int
     min_samples_leaf: int
     min_samples_split: int
+
+
+class TargetRule(NamedTuple):
+    """What a side earns on bins of the target: see kernels/target_search.py."""
+
     kind: int
     reach: Any
     targets: Any

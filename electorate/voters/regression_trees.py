@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate import kernels
-from electorate.kernels.layouts import SplitRule
-from electorate.voters.splits import TARGET, Found, SplitFinder, SquaresFinder, by_mean, least_rows, plain_rule
+from electorate.kernels.layouts import TargetRule
+from electorate.voters.splits import TARGET, Found, SplitFinder, SquaresFinder, by_mean, least_rows
 from electorate.voters.trees import Limits, Search, Voter, grow_by
 
 Array = NDArray[np.float64]
@@ -104,18 +104,12 @@ class TargetFinder(SplitFinder):
     def value(self, totals: Ints) -> float:
         return self.earning.of_side(totals)
 
-    def rule(self, n_labels: int) -> SplitRule:
-        earning = self.earning
-        how = (
-            earning.kind,
-            earning.reach,
-            earning.targets,
-            earning.away,
-            earning.rate,
-            earning.table,
-            earning.abstains,
-        )
-        return SplitRule(*plain_rule(TARGET, n_labels, self.min_rows)[:4], *how)
+    criterion_number = TARGET
+
+    @property
+    def target_rule(self) -> TargetRule:
+        e = self.earning
+        return TargetRule(e.kind, e.reach, e.targets, e.away, e.rate, e.table, e.abstains)
 
     def final(self, nodes: Any, engine: Any) -> list[bool]:
         """Whether a node earns all it can."""

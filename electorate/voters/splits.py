@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.bins import Bins
-from electorate.kernels.layouts import SplitRule
+from electorate.kernels.layouts import TargetRule
 
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
 TARGET, SQUARES = 3, 4  # the others of kernels/subtrees.py
 MOST_ROWS = 2**62
+NO_TARGET_RULE = TargetRule(0, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), 0.0, np.empty((0, 0)), False)
 ANY_ROWS = np.zeros((0, 0), dtype=np.int64)
 Ints = NDArray[np.int64]
 
@@ -41,6 +42,16 @@ class SplitFinder:
     bins: Bins
     counts: Ints
     min_rows: int = 1
+
+    @property
+    def criterion_number(self) -> int | None:
+        """Of kernels/subtrees.py; None: it does not have this criterion."""
+        return None
+
+    @property
+    def target_rule(self) -> TargetRule | None:
+        """What kernels/subtrees.py needs for numeric targets."""
+        return None
 
     def threshold(self, histogram: Ints, column: int, cut: int, missing_left: int) -> Found:
         """The split x <= cut. Where training had no missing values, those that come later go to the heavier side."""
@@ -93,10 +104,6 @@ class SplitFinder:
         """The best split of each node by a finer criterion, or None where no split separates anything."""
         return [None] * len(nodes)
 
-    def rule(self, n_labels: int) -> SplitRule | None:
-        """How `grow_subtrees` chooses the same splits; None: it cannot."""
-        return None
-
     def final(self, nodes: Any, engine: Any) -> list[bool]:
         """Whether each node stays a leaf without a search: nothing can gain, or it is not balanced."""
         raise NotImplementedError
@@ -105,14 +112,6 @@ class SplitFinder:
         """The split of a node with the least squared error; sums[weight or target, column, bin]."""
         found = SquaresFinder(self.bins, self.counts, self.min_rows).best(sums, sums[:, 0].sum(axis=1), node.rows)
         return None if found is None else replace(found, sums=sides_of(node.histogram, found.column, found.on_left))
-
-
-def plain_rule(criterion: int, n_labels: int, min_rows: int) -> SplitRule:
-    """A rule without what only regression by the edge needs."""
-    none = np.empty(0)
-    return SplitRule(
-        criterion, n_labels, min_rows, 2, 0, none.astype(np.int64), none, none, 0.0, np.zeros((0, 0)), False
-    )
 
 
 def sides_of(histogram: Ints, column: int, on_left: NDArray[np.bool_]) -> Ints:
@@ -138,8 +137,9 @@ class Finder(SplitFinder):
             return self._most_right(histogram, histogram, totals, rows)
         return self._purest(histogram, totals, rows, self.criterion)
 
-    def rule(self, n_labels: int) -> SplitRule | None:
-        return None if self.signed else plain_rule(CRITERIA[self.criterion], n_labels, self.min_rows)
+    @property
+    def criterion_number(self) -> int | None:
+        return None if self.signed else CRITERIA[self.criterion]
 
     def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
         """By Gini where the criterion is the edge; residuals by squares."""
@@ -209,14 +209,14 @@ def lifted(histogram: Ints) -> tuple[Ints, Ints]:
 class SquaresFinder(SplitFinder):
     """Finds the split with the least squared error, from sums[weight or target, column, bin]."""
 
+    criterion_number = SQUARES
+    target_rule = NO_TARGET_RULE
+
     def score_threshold(self, histogram: Ints, totals: Ints, *limits: Any) -> float:
         return float(kernels.best_mean_threshold(histogram, totals, *limits))
 
     def order(self, sums: Ints) -> Ints:
         return by_mean(sums[0], sums[1])
-
-    def rule(self, n_labels: int) -> SplitRule:
-        return plain_rule(SQUARES, n_labels, self.min_rows)
 
     def value(self, totals: Ints) -> float:
         """The part of the squares that a leaf explains by its mean."""

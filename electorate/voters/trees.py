@@ -194,15 +194,15 @@ def _by_level(splits: SplitBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
     """A tree, level by level; neither the order in which nodes are split nor where they are grown changes it."""
     grown, engine, histogram = Grown(search.sums.totals), search.engine, search.sums.histogram
-    rule = finder.rule(len(histogram))
-    few = 0 if rule is None else FEW_ROWS_PER_LABEL * len(histogram)
+    few = FEW_ROWS_PER_LABEL * len(histogram) if finder.criterion_number is not None else 0
+    few = few if search.bins.width == 256 else 0
     root_rows = int(engine.node_rows([ROOT])[0]) if few and mixed(search.sums.totals) else MANY_ROWS
     waiting = [OpenNode(ROOT, 0, histogram, rows=root_rows)]
     at_once = max(1, BYTES_AT_ONCE // max(1, histogram.nbytes))
     while waiting:
         batch, waiting = waiting[:at_once], waiting[at_once:]
         small, large = ([node for node in batch if (node.rows <= few) is is_small] for is_small in (True, False))
-        opened = grow_small(small, search, rule, limits, grown) if small else []
+        opened = grow_small(small, search, finder, limits, grown) if small else []
         opened += _split(large, search, finder, limits, grown) if large else []
         waiting = opened + waiting  # depth first by parts: what waits stays small
     return grown.voter()
@@ -263,9 +263,12 @@ def _both_sides(sent: list[tuple[OpenNode, Split]], engine: Any) -> list[tuple[N
 # ---------------------------------------------------------------- small nodes
 
 
-def grow_small(nodes: list[OpenNode], search: Search, rule: SplitRule, limits: Limits, grown: Grown) -> list[OpenNode]:
+def grow_small(
+    nodes: list[OpenNode], search: Search, finder: SplitFinder, limits: Limits, grown: Grown
+) -> list[OpenNode]:
     """Grow the trees below nodes of few rows; returns the nodes where only looking ahead decides."""
-    rule = rule._replace(min_samples_split=limits.min_samples_split)
+    n_labels = len(search.sums.histogram)
+    rule = SplitRule(finder.criterion_number, n_labels, limits.min_samples_leaf, limits.min_samples_split)
     rows = search.engine.collect([node.number for node in nodes], limits.count_rows)
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows.place, minlength=len(nodes)))])
     order = np.argsort(rows.place, kind="stable").astype(np.uint32)
@@ -278,7 +281,7 @@ def grow_small(nodes: list[OpenNode], search: Search, rule: SplitRule, limits: L
         levels = np.array([limits.levels(node.depth) for node in nodes[mine]])
         tied = np.array([node.tied for node in nodes[mine]])
         tree = (order[low : ends[part[1]]], ends[part[0] : part[1] + 1] - low, totals, levels, tied)
-        return nodes[mine], kernels.grow_subtrees(rows, layout, rule, *tree), tree[0]
+        return nodes[mine], kernels.grow_subtrees(rows, layout, rule, finder.target_rule, *tree), tree[0]
 
     cuts = np.searchsorted(ends, np.arange(0, ends[-1] + ROWS_PER_TASK, ROWS_PER_TASK))
     parts = np.unique(np.minimum(cuts, len(nodes)))
