@@ -29,8 +29,8 @@ from electorate.voters.splits import ANY_ROWS, Finder, Found, SplitFinder, least
 
 MANY_LEVELS = 2**31
 MANY_ROWS = 2**62
-FEW_ROWS_PER_LABEL = 128  # nodes of so few rows are grown from these, not from histograms
-ROWS_PER_TASK = 2048  # of a thread
+FEW_ROWS_PER_LABEL = 1024  # nodes of so few rows are grown from these, not from histograms
+ROWS_PER_TASK = 2**14  # of a thread
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
 Groups = list[tuple[int, float]]  # sums of examples that gain the same, with what they gain
 
