@@ -1,7 +1,8 @@
 """Messages between the driver and the shards: splits and changes one way, exact sums the other."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,28 +29,68 @@ class Split:
         )
 
 
-@dataclass
-class Level:
-    """Splits of several nodes of a growing tree, also as arrays over them."""
+@dataclass(frozen=True, eq=False)
+class SplitArrays(Sequence[Split]):
+    """The splits of a voter, parents first, as arrays: a deep tree has thousands, and few callers need each of them."""
 
-    splits: list[Split]
     node: NDArray[np.int64]
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     column: NDArray[np.int64]
+    cut: NDArray[np.int64]
     on_left: NDArray[np.bool_]  # [split, bin]
 
     @classmethod
-    def of(cls, splits: list[Split]) -> "Level":
-        numbers = np.array([(split.node, split.left, split.right, split.column) for split in splits]).T.copy()
-        return cls(splits, *numbers, np.stack([split.on_left for split in splits]))
+    def of(cls, splits: Sequence[Split]) -> "SplitArrays":
+        if isinstance(splits, cls):
+            return splits
+        numbers = np.array([(s.node, s.left, s.right, s.column, s.cut) for s in splits], dtype=np.int64).reshape(-1, 5)
+        on_left = np.stack([split.on_left for split in splits]) if splits else np.zeros((0, 0), dtype=np.bool_)
+        return cls(*np.ascontiguousarray(numbers.T), on_left)
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    @overload
+    def __getitem__(self, place: int) -> Split: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Split]: ...
+
+    def __getitem__(self, place: int | slice) -> Split | Sequence[Split]:
+        if isinstance(place, slice):
+            return [self[k] for k in range(len(self))[place]]
+        numbers = (self.node, self.left, self.right, self.column, self.cut)
+        return Split(*(int(each[place]) for each in numbers), self.on_left[place])
+
+    def __iter__(self) -> Iterator[Split]:
+        numbers = zip(
+            *(each.tolist() for each in (self.node, self.left, self.right, self.column, self.cut)), strict=True
+        )
+        return (Split(*each, on_left) for each, on_left in zip(numbers, self.on_left, strict=True))
+
+    def same_as(self, other: "SplitArrays") -> bool:
+        """Whether all rows go the same ways."""
+        mine, others = ((each.node, each.left, each.right, each.column, each.on_left) for each in (self, other))
+        return self is other or all(np.array_equal(*pair) for pair in zip(mine, others, strict=True))
+
+
+@dataclass
+class LeftSides:
+    """Of several splits, the histograms of the left children, and [split, side]: how many rows."""
+
+    histograms: Any  # [split, label, column, bin], perhaps packed
+    rows: NDArray[np.int64]
+
+    def __add__(self, other: "LeftSides") -> "LeftSides":
+        return LeftSides(self.histograms + other.histograms, self.rows + other.rows)
 
 
 @dataclass
 class Change:
-    """One more voter: its questions, parents first, its leaves, and what a leaf adds to the state of an example."""
+    """One more voter: its splits, parents first, its leaves, and what a leaf adds to the state of an example."""
 
-    splits: list[Split]
+    splits: Sequence[Split]
     leaves: list[int]
     gains: NDArray[np.float64]  # [state, label, leaf]
     outside: Any = None  # a voter that was fitted elsewhere, with its step: evaluated row by row
@@ -110,7 +151,7 @@ class WorkerLostError(RuntimeError):
 class AppliedVoter:
     """A regressor as shards apply it: splits, leaves and [leaf, (value, confidence)], or its predictions."""
 
-    splits: list[Split]
+    splits: Sequence[Split]
     leaves: list[int]
     outputs: NDArray[np.float64]
     predictions: NDArray[np.float64] | None = None  # of all rows, by a voter that was fitted to them

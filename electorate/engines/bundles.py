@@ -68,6 +68,13 @@ class Bundles:
                 self.bin_of[column, :n_codes] = np.where(digit == size - 1, self.missing, digit)
                 codes = step[codes] // size
 
+    def part(self, stored: Codes) -> Codes:
+        """[row, column] of the table, from [row, stored column]; a multiple of four columns."""
+        out = np.zeros((len(stored), PER_GROUP * groups_of(len(self.place))), dtype=np.uint8)
+        for column, place in enumerate(self.place.tolist()):
+            out[:, column] = self.bin_of[column][stored[:, place]]
+        return out
+
     @property
     def cells(self) -> NDArray[np.uint32]:
         """[column, code]: the cell of a histogram [column, bin]."""

@@ -15,10 +15,20 @@ from electorate.data.distinct_rows import group_rows, keys_of, keys_of_table, ma
 from electorate.data.weights import Weights
 from electorate.engines.rows import Rows
 from electorate.engines.shard import NOTHING, Examples, Shard, build_plain_shard, counts_of
+from electorate.engines.verbs import LocalShards
 from electorate.messages import Change, Sums
+from electorate.threads import ThreadPool
 
 GRID = 2.0**44  # units of all weights together
 Floats = NDArray[np.float64]
+
+
+class OneShard(LocalShards):
+    """An engine for searches."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.pool, self.shards = ThreadPool(1), [shard]
+        self.share_answers()
 
 
 class DistinctBins:
@@ -35,6 +45,7 @@ class DistinctBins:
         weights = Weights(rows, None, shard.weights.bits, shard.weights.given)
         self.shard = Shard(np.ascontiguousarray(shard.codes[:, first]), starts, weights, bins.width)
         self.shard.counts = _add(counts if len(counts) else np.ones(len(place), dtype=np.int64), place, len(first))
+        self.engine = OneShard(self.shard)
         self.n_counted = shard.weights.n_counted
         self.mass = mass_of(self.shard.counts, shard.weights.given)
         self.counts = self.shard.count().sum(axis=0)
@@ -48,7 +59,8 @@ class DistinctBins:
         """Exact sums of these weights of the examples, and what a growing tree starts from."""
         shard = self.shard
         shard.grid[:] = on_weight_grid(weights)
-        return Sums(shard.by_column(shard.start_tree()), group_totals(shard), 0)
+        shard.growth = None
+        return Sums(shard.by_column(shard.histogram(shard.grid)), group_totals(shard), 0)
 
     def outputs(self, voter: Any, outputs: Floats) -> Floats:
         """The output for every example of a voter with these outputs[leaf, 1]."""

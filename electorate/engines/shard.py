@@ -4,11 +4,11 @@ Rows are sorted by label, so that sums per label cost no more than plain ones. A
 it adds gains to the state, gets elementwise numbers from the booster's channels, and sums them on the grid.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,48 +21,18 @@ from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import StoredVotes
-from electorate.messages import ROOT, Change, Level, Split, Sums
+from electorate.kernels.layouts import Formulas, LevelArrays, NodeArrays, NodeRows, RowArrays
+from electorate.messages import ROOT, Change, Split, SplitArrays, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is noticed between two calls
 ROWS_AT_ONCE = 16_000  # of a booster's channels: sized so that temporaries fit in L2 and their buffer is reused
 SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
-MOST_HISTOGRAM_BYTES = 2**27  # of the nodes of a growing tree that a shard stores
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
 NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
 NO_LEAVES = np.empty(0, dtype=np.uint8)
 NO_GAINS = np.empty((0, 0, 0))
+NO_SHARES = np.empty(0)
 EdgeGroup = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]  # padded edges, depths, columns
-
-
-class RowArrays(NamedTuple):
-    """What a round needs to know of the rows; see kernels/weights.py."""
-
-    starts: NDArray[np.int64]
-    group: NDArray[np.int64]
-    real: NDArray[np.float64]
-    times: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    scale: float
-
-
-class SplitArrays(NamedTuple):
-    """Splits over stored columns, as kernels take them."""
-
-    node: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    column: NDArray[np.int64]
-    on_left: NDArray[np.bool_]
-
-
-class Formulas(NamedTuple):
-    """What a booster sums, as kernels take it; see kernels/weights.py."""
-
-    kinds: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    numbers: NDArray[np.float64]
-    margin_row: int
-    votes_row: int
 
 
 def formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
@@ -89,64 +59,55 @@ class Node:
         return int(self.starts[-1])
 
 
-class NodeArrays(NamedTuple):
-    """The nodes of a growing tree by number, as kernels take them; slot: the place of a node's histogram, or -1."""
-
-    low: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    slot: NDArray[np.int64]
-
-
 class Nodes:
     """The nodes of a growing tree, by number."""
 
     def __init__(self, starts: NDArray[np.int64]) -> None:
         """With the root alone."""
-        self.arrays = NodeArrays(np.full(1, -1), starts[None].copy(), np.full(1, -1))
-        self.arrays.low[ROOT] = 0
+        self.arrays = NodeArrays(np.zeros(1, dtype=np.int64), starts[None].copy())
 
     def reserve(self, most: int) -> NodeArrays:
         """The arrays, with a place for all numbers up to `most`."""
         size = len(self.arrays.low)
         if most >= size:
             more = max(most + 1, 2 * size) - size
-            low, starts, slot = self.arrays
+            low, starts = self.arrays
             empty = np.zeros((more, starts.shape[1]), dtype=np.int64)
-            grown = (
-                np.append(low, np.full(more, -1)),
-                np.concatenate([starts, empty]),
-                np.append(slot, np.full(more, -1)),
-            )
-            self.arrays = NodeArrays(*grown)
+            self.arrays = NodeArrays(np.append(low, np.full(more, -1)), np.concatenate([starts, empty]))
         return self.arrays
-
-    def __contains__(self, number: int) -> bool:
-        return number < len(self.arrays.low) and bool(self.arrays.low[number] >= 0)
 
     def __getitem__(self, number: int) -> Node:
         return Node(int(self.arrays.low[number]), self.arrays.starts[number])
-
-    def __setitem__(self, number: int, node: Node) -> None:
-        arrays = self.reserve(number)
-        arrays.low[number], arrays.starts[number], arrays.slot[number] = node.low, node.starts, -1
 
 
 @dataclass
 class Growth:
     """The tree that is being grown: where its nodes' rows are. Rows move only inside their node's range.
 
-    order: all rows in their own order, until the first of them move. n_stored: places of histograms that are taken.
+    order: all rows in their own order, until the first of them move.
     """
 
     order: NDArray[np.uint32]
     nodes: Nodes
-    n_stored: int = 0
     splits: dict[int, Split] = field(default_factory=dict)  # by node
 
-    def part_of(self, splits: list[Split]) -> bool:
-        """Whether all splits so far are among these: otherwise the rows are ordered by another tree."""
-        wanted = {split.node: split for split in splits}
-        return all(node in wanted and split.same_as(wanted[node]) for node, split in self.splits.items())
+    def known(self, tree: SplitArrays, goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[(first row, last row, where they go next in `tree`), node]: as far as both trees have the same splits.
+
+        goes_to[node of `tree`]: its split, or ~ its leaf.
+        """
+        found, waiting = [], [(ROOT, int(goes_to[ROOT]))]
+        while waiting:
+            number, at = waiting.pop()
+            split = self.splits.get(number)
+            if split is None:
+                node = self.nodes[number]
+                found.append((node.low, node.low + node.n_rows, at))
+            elif at >= 0 and split.column == tree.column[at] and np.array_equal(split.on_left, tree.on_left[at]):
+                waiting += [(split.left, int(goes_to[tree.left[at]])), (split.right, int(goes_to[tree.right[at]]))]
+            else:  # the rows are in the order of another tree
+                waiting += [(split.left, at), (split.right, at)]
+        return np.ascontiguousarray(np.array(found, dtype=np.int64).T)
 
 
 class Shard:
@@ -179,8 +140,6 @@ class Shard:
         self.grids = np.empty((1, codes.shape[1]), dtype=np.int64)  # of every channel
         self.state = np.empty((0, codes.shape[1]))
         self.buffers: dict[str, NDArray[Any]] = {}
-        self.stored = np.empty((0, 0, 0, 0), dtype=np.int64)  # [slot, label, column, bin]: those of a growing tree
-        self.n_roots = 0  # histograms of the root among them: of every channel that is searched
         self.answer: Callable[[tuple[int, ...]], NDArray[np.int64]] = new_answer
         self.growth: Growth | None = None
         self.votes: StoredVotes | None = None
@@ -201,7 +160,6 @@ class Shard:
         self.n_groups = int(group.max(initial=0)) + 1
         real = np.empty(0) if self.real is None else self.real
         self.rows = RowArrays(self.starts, group, real, self.times, self.counts, self.scale)
-        self.stored = np.empty((0, self.n_groups, self.n_columns, self.width), dtype=np.int64)
         ends = pairwise(self.starts.tolist())
         self.spans = [(low, high, label) for (low, high), label in zip(ends, group.tolist(), strict=True)]
         self.blocks = [
@@ -226,17 +184,18 @@ class Shard:
         channels = booster.channels
         if len(self.grids) < len(channels):
             self.grids = np.empty((len(channels), self.grids.shape[1]), dtype=np.int64)
-        self.n_roots = (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
-        roots, totals = self._reserve(self.n_roots)[: self.n_roots], np.zeros((len(channels), self.n_groups), np.int64)
+        n_searched = (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
+        roots = self.new_histograms(n_searched)
+        totals = np.zeros((len(channels), self.n_groups), dtype=np.int64)
         formulas = formulas_of(booster, floors)
         if formulas is None:
             wrong = self._advance_in_numpy(booster, change, floors, totals, roots)
         else:
             wrong = self._advance(booster, change, formulas, totals, roots)
-        found: Any = [NOTHING, NOTHING]
-        if search:
-            found = self.by_column(roots) if self.packing is None else [self.by_column(root) for root in roots]
-        more = Sums(found[1] if self.n_roots != 1 else NOTHING, totals[1], 0) if len(channels) > 1 else None
+        found = self.by_column(roots) if search else NOTHING[None]
+        more = None
+        if len(channels) > 1:
+            more = Sums(found[1] if n_searched == 2 else NOTHING, totals[1], 0)
         return Sums(found[0], totals[0], wrong, more)
 
     def _advance(
@@ -350,7 +309,6 @@ class Shard:
     def _add(self, change: Change, gains: NDArray[np.float64], state: NDArray[np.float64]) -> None:
         """gains[state, label, leaf]: by the bins of one column for a stump, else leaf by leaf."""
         all_gains = self._gains_by_label(gains)
-        self._forget_other(change.splits)
         if not change.splits:
             self.growth = None
         if self.growth is None and len(change.splits) <= 1:
@@ -358,95 +316,67 @@ class Shard:
                 codes, on_left = self.codes_of(split)
                 kernels.add_gains(codes, (~on_left).view(np.uint8), all_gains, self.starts, state)
             return
-        growth = self._growth()
-        number = {leaf: place for place, leaf in enumerate(change.leaves)}
-
-        def add(node: Node, split: Split, places: list[int]) -> None:
-            codes, on_left = self.codes_of(split)
-            sides = np.ascontiguousarray(all_gains[:, :, places])
-            kernels.add_gains_of(growth.order, node.low, node.starts, codes, on_left.view(np.uint8), sides, state)
-
-        for split in change.splits:
-            if split.left in growth.nodes:
-                continue
-            if split.left in number and split.right in number:  # the rows need not move any more
-                add(growth.nodes[split.node], split, [number.pop(split.right), number.pop(split.left)])
-            else:
-                self._partition(growth, split)
-        for leaf, place in number.items():
-            add(growth.nodes[leaf], self.no_split, [place, place])
+        leaf = self.leaf_of_rows(change.splits, change.leaves)
+        kernels.add_leaf_gains(leaf, np.ascontiguousarray(all_gains), self.starts, state)
         self.growth = None
 
     # ------------------------------------------------------------ growing a tree
 
-    def split(self, level: Level) -> Any:
-        """Partition the rows of some nodes; the histograms [split, label, column, bin] of their left children.
+    def n_rows(self) -> int:
+        return self.grids.shape[1]
 
-        The child with fewer rows here is summed, the other is the difference; callers cannot tell which.
-        """
-        shape = (len(level.splits), *self.stored.shape[1:])
-        as_stored = self.bundles is None and self.packing is None
-        lefts = self.answer(shape) if as_stored else self._lefts(shape)
-        self._split_nodes(self._growth_for(level.splits), level, lefts, True)
-        return lefts if as_stored else self.by_column(lefts)
+    def partition(self, tree: SplitArrays) -> NDArray[np.int64]:
+        """Part the rows of some nodes; [split, side]: how many there are."""
+        growth = self._growth_for(tree.node.tolist())
+        nodes = growth.nodes.reserve(int(tree.right.max()))
+        columns, on_left = self._stored_columns(tree)
+        level = LevelArrays(tree.node, tree.left, tree.right, columns, on_left)
+        order, rows = self._buffer("order"), np.empty((len(tree), 2), dtype=np.int64)
+        if len(tree) > 1 and growth.order is not order:  # a split may be below another one
+            order[:] = growth.order
+            growth.order = order
+        kernels.partition_nodes(self.codes, growth.order, order, self._buffer("spare"), nodes, level, rows)
+        growth.order = order
+        growth.splits.update(zip(tree.node.tolist(), tree, strict=True))
+        return rows
 
-    def _split_nodes(self, growth: Growth, level: Level, lefts: NDArray[np.int64], keep: bool) -> None:
-        """One compiled call. keep: the histogram of the root."""
-        stored = self._reserve(growth.n_stored + len(level.splits) + 1)
-        nodes = growth.nodes.reserve(max(level.right.tolist()))
-        columns, on_left = self._stored_columns(level)
-        splits = SplitArrays(level.node, level.left, level.right, columns, on_left)
-        rows = (self.codes, self.packed, self._summed, self.group, growth.order, *self._orders())
-        growth.n_stored = kernels.split_nodes(*rows, nodes, splits, stored, growth.n_stored, lefts, keep)
-        growth.order = self.buffers["order"]
-        growth.splits.update((split.node, split) for split in level.splits)
-
-    def _orders(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """Buffers for row numbers: those of the growing tree, and spare ones."""
-        return self._buffer("order"), self._buffer("spare")
+    def sum_nodes(self, numbers: NDArray[np.int64]) -> Any:
+        """Histograms [node, label, column, bin] of nodes of the growing tree."""
+        growth, sums = self._growth(), self.new_histograms(len(numbers))
+        kernels.sum_nodes(self.packed, self._summed, growth.order, growth.nodes.arrays, numbers, self.group, sums)
+        return self.by_column(sums)
 
     @property
     def _summed(self) -> NDArray[np.int64]:
         """The grids of which nodes have histograms."""
         return self.grids[:1]
 
-    def _reserve(self, n: int) -> NDArray[np.int64]:
-        """The histograms of the growing tree, with places for n of them as far as memory allows."""
-        per_slot = self.stored[:1].nbytes or 8 * int(np.prod(self.stored.shape[1:]))
-        n = min(n, max(4, MOST_HISTOGRAM_BYTES // max(1, per_slot)))
-        if n > len(self.stored):
-            grown = np.empty((max(n, 2 * len(self.stored)), *self.stored.shape[1:]), dtype=np.int64)
-            grown[: len(self.stored)] = self.stored
-            self.stored = grown
-        return self.stored
+    def new_histograms(self, n: int) -> NDArray[np.int64]:
+        """[n, label, stored column, code], whatever it holds: the answer itself, unless it is yet to be converted."""
+        shape = (n, len(self._summed) * self.n_groups, self.n_columns, self.width)
+        if self.bundles is None and self.packing is None:
+            return self.answer(shape)
+        return reused(self.buffers, "histograms", shape)
 
-    def _lefts(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """A buffer for histograms of stored columns, which are not yet those of the table."""
-        size = int(np.prod(shape))
-        found = self.buffers.get("lefts")
-        if found is None or len(found) < size:
-            found = self.buffers["lefts"] = np.empty(size, dtype=np.int64)
-        return found[:size].reshape(shape)
-
-    def _stored_columns(self, level: Level) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _stored_columns(self, tree: SplitArrays) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The stored column of each split, and which of its codes go left."""
         if self.bundles is None:
-            return level.column, level.on_left
-        bins = self.bundles.bin_of[level.column]
-        return self.bundles.place[level.column], np.take_along_axis(level.on_left, bins.astype(np.int64), axis=1)
+            return tree.column, tree.on_left
+        bins = self.bundles.bin_of[tree.column].astype(np.int64)
+        return self.bundles.place[tree.column], np.take_along_axis(tree.on_left, bins, axis=1)
 
     def look(self, splits: list[Split], of_rows: bool = False) -> Any:
         """Histograms [split, label, column, bin] of the left sides of candidate splits; no rows move.
 
         of_rows: count rows instead of summing weights.
         """
-        growth, grid = self._growth_for(splits), self.weights.rows if of_rows else self.grid
+        growth, grid = self._growth_for([split.node for split in splits]), self.weights.rows if of_rows else self.grid
         found = [self._histogram_of(*self._left_of(growth, split), grid) for split in splits]
         return self.by_column(np.stack(found) if len(found) > 1 else found[0][None])
 
-    def _growth_for(self, splits: list[Split]) -> Growth:
+    def _growth_for(self, nodes: list[int]) -> Growth:
         """The growing tree, or a new one where these nodes are split already."""
-        if self.growth is not None and any(split.node in self.growth.splits for split in splits):
+        if self.growth is not None and any(node in self.growth.splits for node in nodes):
             self.growth = None
         return self._growth()
 
@@ -465,62 +395,48 @@ class Shard:
         counts = [self._histogram_of(growth.order, growth.nodes[node], rows) for node in nodes]
         return self.by_column(np.stack(counts).sum(axis=1))
 
-    def leaf_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
+    def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
+        """The rows of some nodes. count_rows: how many each of them stands for, too."""
+        growth = self._growth_for(nodes)
+        found = [growth.nodes[node] for node in nodes]
+        rows = np.concatenate([growth.order[node.low : node.low + node.n_rows] for node in found])
+        by_label = np.diff([node.starts for node in found], axis=1)  # [node, label]
+        place = np.repeat(np.arange(len(nodes), dtype=np.int32), by_label.sum(axis=1))
+        label = np.repeat(np.tile(self.group.astype(np.int32), len(nodes)), by_label.ravel())
+        codes = np.empty((len(rows), len(self.packed)), dtype=self.packed.dtype)
+        kernels.collect_codes(self.packed, rows, codes)
+        if self.bundles is not None:
+            codes = self.bundles.part(codes.view(np.uint8)).view(np.uint32)
+        count = self.weights.rows[rows] if count_rows else ONCE
+        return NodeRows(place, codes, label, self.grid[rows], ONCE, NO_SHARES, count)
+
+    def leaf_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int64]:
         """[leaf, label]: how many rows, of whatever weight."""
-        growth = self._grown(splits)
+        leaf = self.leaf_of_rows(splits, leaves)
         rows = np.zeros((len(leaves), self.n_groups), dtype=np.int64)
-        for number, leaf in enumerate(leaves):
-            np.add.at(rows[number], self.group, np.diff(growth.nodes[leaf].starts))
+        for low, high, label in self.spans:
+            rows[:, label] += np.bincount(leaf[low:high], minlength=len(leaves))
         return rows
 
-    def leaf_of_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
+    def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
         """The leaf, by its place in `leaves`, of every row."""
-        growth = self._grown(splits)
-        found = np.empty(len(self.grid), dtype=np.int64)
-        for number, leaf in enumerate(leaves):
-            node = growth.nodes[leaf]
-            found[growth.order[node.low : node.low + node.n_rows]] = number
-        return found
-
-    def _grown(self, splits: list[Split]) -> Growth:
-        """The tree of all these splits."""
-        self._forget_other(splits)
-        growth = self._growth()
-        for split in splits:
-            if split.left not in growth.nodes:
-                self._partition(growth, split)
-        return growth
-
-    def _forget_other(self, splits: list[Split]) -> None:
-        """Families may try several trees and choose one that is not the last."""
-        if self.growth is not None and not self.growth.part_of(splits):
-            self.growth = None
-
-    def start_tree(self) -> NDArray[np.int64]:
-        """Sum what is on the grid, for a new tree; the histogram of its root."""
-        self.growth, self.n_roots = None, 1
-        root = self._reserve(1)[0]
-        root[:] = self.histogram(self.grid)
-        return root
+        tree, leaf = SplitArrays.of(splits), np.empty(len(self.grid), dtype=np.int32)
+        goes_to = np.zeros(2 * len(tree) + 1, dtype=np.int64)  # [node]: its split, or ~ its leaf
+        goes_to[leaves] = ~np.arange(len(leaves))
+        goes_to[tree.node] = np.arange(len(tree))
+        children = goes_to[np.stack([tree.left, tree.right], axis=1)]
+        column, on_left = self._stored_columns(tree)
+        places = np.divmod(column, self.codes.shape[2])
+        known = self._growth().known(tree, goes_to)
+        kernels.find_leaves(self.codes, self._growth().order, *known, *places, on_left, children, leaf)
+        return leaf
 
     def _growth(self) -> Growth:
         if self.growth is None:
             if "rows" not in self.buffers:
                 self.buffers["rows"] = np.arange(self.grids.shape[1], dtype=np.uint32)
-            self.growth = Growth(self.buffers["rows"], Nodes(self.starts), self.n_roots)
-            self.growth.nodes.arrays.slot[ROOT] = 0 if self.n_roots else -1
+            self.growth = Growth(self.buffers["rows"], Nodes(self.starts))
         return self.growth
-
-    def _partition(self, growth: Growth, split: Split) -> None:
-        """Move the rows of a node to its left and right child, without summing them."""
-        node, starts = growth.nodes[split.node], np.empty(len(self.starts), dtype=np.int64)
-        growth.splits[split.node] = split
-        codes, on_left = self.codes_of(split)
-        order, spare = self._orders()
-        n_left = kernels.split_rows(growth.order, node.low, node.starts, codes, on_left, order, spare, starts)
-        growth.order = order
-        growth.nodes[split.left] = Node(node.low, starts)
-        growth.nodes[split.right] = Node(node.low + n_left, node.starts - starts)
 
     def _histogram_of(self, order: NDArray[np.uint32], node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
         sums = np.empty((self.n_groups, self.n_columns, self.width), dtype=np.int64)
@@ -545,18 +461,11 @@ class Shard:
 
     def by_column(self, histogram: NDArray[np.int64]) -> Any:
         """[..., column, bin], without bundles; packed, if it is to be sent."""
-        if self.bundles is None and self.packing is None:
-            if self.answer is new_answer:
-                return histogram
-            out = self.answer(histogram.shape)
-            out[:] = histogram
-            return out
         if self.bundles is None:
-            assert self.packing is not None
-            return self.packing.pack(histogram)
+            return histogram if self.packing is None else self.packing.pack(histogram)
         columns = PER_GROUP * groups_of(len(self.bundles.place))
         n_cells = columns * self.width if self.packing is None else len(self.packing.used)
-        out = self.answer((*histogram.shape[:-2], n_cells))
+        out = (self.answer if self.packing is None else new_answer)((*histogram.shape[:-2], n_cells))
         out.fill(0)
         stored = histogram.reshape(-1, *histogram.shape[-2:])
         kernels.spread(stored, self.bundles.place, self.bundles.used, self.cells, out.reshape(-1, n_cells))
@@ -582,6 +491,14 @@ class Shard:
         """Which rows go left."""
         codes, on_left = self.codes_of(split)
         return np.asarray(on_left[codes])
+
+
+def reused(buffers: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """A buffer of this shape: new pages from the system cost as much as the work itself."""
+    size = int(np.prod(shape))
+    if name not in buffers or len(buffers[name]) < size:
+        buffers[name] = np.empty(size, dtype=np.int64)
+    return buffers[name][:size].reshape(shape)
 
 
 def new_answer(shape: tuple[int, ...]) -> NDArray[np.int64]:

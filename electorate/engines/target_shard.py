@@ -3,9 +3,10 @@
 Rows are sorted by target, so they are sorted by bin of the target too, and so are the rows of every leaf.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,34 @@ from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.densest_interval import Fetched, Held
-from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Growth, Shard, encode_rows
-from electorate.messages import AppliedVoter, Level, Moments, Split, Sums
+from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Shard, encode_rows
+from electorate.kernels.layouts import NodeRows
+from electorate.messages import AppliedVoter, Moments, Split, SplitArrays, Sums
 
 Array = NDArray[np.float64]
-Sides = tuple[NDArray[np.int64], NDArray[np.int64]]  # histograms of the left and the right child
 Rewarding = Callable[[Array, Array], Array]  # awards, from predictions and targets
-Leaf = tuple[Array, NDArray[np.int64]]  # sorted targets, and their weights on the grid
+
+
+class LeafTargets(NamedTuple):
+    """The rows of the leaves of a tree, leaf by leaf: targets in order, and their weights on the grid."""
+
+    targets: Array
+    weights: NDArray[np.int64]
+    n_rows: NDArray[np.int64]  # [leaf]
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Leaf i has the rows ends[i]..ends[i + 1]."""
+        return np.concatenate([[0], np.cumsum(self.n_rows)])
+
+    def leaves(self) -> Iterator[tuple[Array, NDArray[np.int64]]]:
+        """Targets and weights of each leaf."""
+        for low, high in pairwise(self.ends.tolist()):
+            yield self.targets[low:high], self.weights[low:high]
+
+    def total(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[leaf]: the sum of a number per row."""
+        return np.diff(np.concatenate([[0], np.cumsum(numbers)])[self.ends])
 
 
 @dataclass(frozen=True)
@@ -75,7 +97,7 @@ class TargetShard(Shard):
         self.confidence: Array | float = 1.0
         self.award = np.zeros(n)
         self.unit = False  # whether awards are -1, 0 or 1
-        self.leaf_cache: tuple[Growth, list[Held]] | None = None
+        self.leaf_cache: tuple[SplitArrays, list[Held]] | None = None
         self.fresh: float | None = None  # the floor for which the grid holds the weights
 
     def want_targets(self, low: float, high: float) -> None:
@@ -87,7 +109,6 @@ class TargetShard(Shard):
         self.share = share
         if len(self.grids) < 2:
             self.grids = np.empty((2, len(self.y)), dtype=np.int64)
-            self.stored = np.empty((0, 2, self.n_columns, self.width), dtype=np.int64)
 
     def mass(self) -> int:
         """How much counts."""
@@ -115,12 +136,11 @@ class TargetShard(Shard):
             self.grids[1] = self._on_grid(self.channel * self.share)
             totals = np.array([totals.sum(), self.grids[1].sum()])
         self.growth = self.leaf_cache = None
-        self.n_roots = int(search)
-        return Sums(self.by_column(self._root()) if search else NOTHING, totals, 0)
+        return Sums(self._root() if search else NOTHING, totals, 0)
 
     def _root(self) -> NDArray[np.int64]:
         """[label, column, bin]; where sums of the target are wanted, [weight or target, column, bin]."""
-        root, at_once = self._reserve(1)[0], self.grids.shape[1] * self.n_columns <= CELLS_PER_HISTOGRAM
+        root, at_once = self.new_histograms(1)[0], self.grids.shape[1] * self.n_columns <= CELLS_PER_HISTOGRAM
         for sums, grid in zip(root.reshape(len(self._summed), -1, *root.shape[1:]), self._summed, strict=True):
             if at_once:
                 kernels.label_histograms(self.packed, grid, self.starts, self.group, sums)
@@ -159,55 +179,42 @@ class TargetShard(Shard):
             found[place] = mine.min(initial=np.inf), mine.max(initial=-np.inf)
         return found
 
-    def both_sides(self, level: Level) -> list[Sides]:
-        """Part the rows of some nodes; the histograms of both children. Those of the nodes are overwritten."""
-        growth = self._growth()
-        self._split_nodes(growth, level, np.empty((0, *self.stored.shape[1:]), dtype=np.int64), False)
-        return [(self._sums_of(growth, split.left), self._sums_of(growth, split.right)) for split in level.splits]
-
-    def _sums_of(self, growth: Growth, number: int) -> NDArray[np.int64]:
-        """The histogram of a node: summed, where there was no place to store it."""
-        slot = int(growth.nodes.arrays.slot[number])
-        if slot >= 0:
-            return self.stored[slot]
-        return np.concatenate([self._histogram_of(growth.order, growth.nodes[number], grid) for grid in self._summed])
-
     # ------------------------------------------------------------ one voter
 
-    def leaf_targets(self, splits: list[Split], leaves: list[int]) -> list[Leaf]:
+    def leaf_targets(self, splits: Sequence[Split], leaves: list[int]) -> LeafTargets:
         """Of every leaf, the targets in order and their weights."""
-        growth = self._grown(splits)
-        found = []
-        for leaf in leaves:
-            node = growth.nodes[leaf]
-            end = node.low + node.n_rows
-            targets, weights = np.empty(node.n_rows), np.empty(node.n_rows, dtype=np.int64)
-            kernels.gather(self.y, growth.order, node.low, end, targets)
-            kernels.gather(self.grid, growth.order, node.low, end, weights)
-            found.append((targets, weights))
-        return found
+        leaf = self.leaf_of_rows(splits, leaves)
+        order = np.argsort(leaf.astype(np.uint16) if len(leaves) <= 2**16 else leaf, kind="stable")
+        return LeafTargets(self.y[order], self.grid[order], np.bincount(leaf, minlength=len(leaves)))
 
-    def leaf_mass(self, splits: list[Split], leaves: list[int], points: list[Array]) -> list[NDArray[np.int64]]:
+    def leaf_mass(self, splits: Sequence[Split], leaves: list[int], points: list[Array]) -> list[NDArray[np.int64]]:
         """Of every leaf, [weight or distinct targets, point] up to each of its points."""
         return [held.mass(mine) for held, mine in zip(self._held(splits, leaves), points, strict=True)]
 
-    def leaf_between(self, splits: list[Split], leaves: list[int], ranges: list[Array]) -> list[Fetched]:
+    def leaf_between(self, splits: Sequence[Split], leaves: list[int], ranges: list[Array]) -> list[Fetched]:
         """Of every leaf, what lies in its ranges."""
         return [held.between(mine) for held, mine in zip(self._held(splits, leaves), ranges, strict=True)]
 
-    def _held(self, splits: list[Split], leaves: list[int]) -> list[Held]:
+    def _held(self, splits: Sequence[Split], leaves: list[int]) -> list[Held]:
         """Distinct targets of the leaves; kept for the next question about the same tree."""
-        self._forget_other(splits)
-        if self.leaf_cache is None or self.leaf_cache[0] is not self._growth():
-            rows = self.leaf_targets(splits, leaves)
-            self.leaf_cache = self._growth(), [Held.of(*leaf) for leaf in rows]
+        tree = SplitArrays.of(splits)
+        if self.leaf_cache is None or not self.leaf_cache[0].same_as(tree):
+            self.leaf_cache = tree, [Held.of(*leaf) for leaf in self.leaf_targets(tree, leaves).leaves()]
         return self.leaf_cache[1]
 
-    def leaf_near(self, splits: list[Split], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
+    def leaf_near(self, splits: Sequence[Split], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
         """[leaf, (weight within eps of its value, all weight)]."""
         found = self.leaf_targets(splits, leaves)
-        near = [weights[np.abs(y - value) <= eps].sum() for (y, weights), value in zip(found, values, strict=True)]
-        return np.array([near, [weights.sum() for _, weights in found]], dtype=np.int64).T
+        near = np.abs(found.targets - np.repeat(values, found.n_rows)) <= eps
+        return np.stack([found.total(np.where(near, found.weights, 0)), found.total(found.weights)], axis=1)
+
+    def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
+        rows = super().collect(nodes, count_rows)
+        if self.share is None:
+            return rows
+        growth = self._growth()
+        mine = np.concatenate([growth.order[at.low : at.low + at.n_rows] for at in map(growth.nodes.get, nodes)])
+        return rows._replace(second=self.tally[mine], share=self.share[mine])
 
     # ------------------------------------------------------------ finite sets of voters
 
@@ -269,15 +276,9 @@ class TargetShard(Shard):
         return float(np.abs(self.predicted - self.y).max(initial=0.0))
 
     def _predict_by_leaf(self, voter: AppliedVoter) -> None:
-        growth = self._grown(voter.splits)
-        doubts = bool(np.any(voter.outputs[:, 1] != 1))
-        confidence = np.ones(len(self.y)) if doubts else None
-        for leaf, (value, share) in zip(voter.leaves, voter.outputs.tolist(), strict=True):
-            node = growth.nodes[leaf]
-            kernels.fill_rows(growth.order, node.low, node.low + node.n_rows, value, self.predicted)
-            if confidence is not None:
-                kernels.fill_rows(growth.order, node.low, node.low + node.n_rows, share, confidence)
-        self.confidence = 1.0 if confidence is None else confidence
+        leaf, (value, share) = self.leaf_of_rows(voter.splits, voter.leaves), voter.outputs.T
+        self.predicted = value[leaf]
+        self.confidence = 1.0 if np.all(share == 1) else share[leaf]
         self.growth = None
 
     def reward(self, rewarding: Rewarding, unit: bool) -> tuple[float, float]:

@@ -4,6 +4,7 @@ A verb is a method of `TargetShard`. Sums are integers on the grid, maxima and m
 number of shards.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -16,16 +17,15 @@ from electorate.data.bins import Bins
 from electorate.engines.densest_interval import Fetched, Window, hunt, medians, together
 from electorate.engines.target_shard import (
     Array,
-    Leaf,
+    LeafTargets,
     Rewarding,
-    Sides,
     Targets,
     TargetShard,
     ValueSums,
     build_targets,
 )
-from electorate.engines.verbs import LocalShards, Merge, nothing, total
-from electorate.messages import AppliedVoter, Level, Moments, Split, Sums
+from electorate.engines.verbs import GROWING, Grower, LocalShards, Merge, nothing, total
+from electorate.messages import AppliedVoter, Moments, Split, Sums
 from electorate.threads import ThreadPool
 
 # ---------------------------------------------------------------- how the answers of shards become one
@@ -49,23 +49,14 @@ def spans(parts: list[Array]) -> Array:
     return np.stack([every[:, :, 0].min(axis=0), every[:, :, 1].max(axis=0)], axis=1)
 
 
-def sides(parts: list[list[Sides]]) -> list[Sides]:
-    """Of every split, the sums over shards of the left and of the right child."""
+def merged_leaves(parts: list[LeafTargets]) -> LeafTargets:
+    """The rows of all shards, leaf by leaf, sorted by target."""
     if len(parts) == 1:
         return parts[0]
-    return [(total(list(left)), total(list(right))) for left, right in (zip(*each) for each in zip(*parts))]  # noqa: B905
-
-
-def merged_leaves(parts: list[list[Leaf]]) -> list[Leaf]:
-    """Of every leaf, the sorted runs of all shards as one; a stable sort of runs is a merge."""
-    if len(parts) == 1:
-        return parts[0]
-    found = []
-    for runs in zip(*parts, strict=True):
-        y = np.concatenate([run[0] for run in runs])
-        order = np.argsort(y, kind="stable")
-        found.append((y[order], np.concatenate([run[1] for run in runs])[order]))
-    return found
+    targets, weights = (np.concatenate([part[k] for part in parts]) for k in range(2))
+    leaf = np.concatenate([np.repeat(np.arange(len(part.n_rows)), part.n_rows) for part in parts])
+    order = np.lexsort((targets, leaf))
+    return LeafTargets(targets[order], weights[order], total([part.n_rows for part in parts]))
 
 
 def each_total(parts: list[list[Any]]) -> list[Any]:
@@ -77,6 +68,7 @@ def each_together(parts: list[list[Fetched]]) -> list[Fetched]:
 
 
 TARGET_VERBS: dict[str, Merge] = {
+    **GROWING,
     "forget": nothing,
     "begin": nothing,
     "want_targets": nothing,
@@ -84,11 +76,7 @@ TARGET_VERBS: dict[str, Merge] = {
     "mass": total,
     "lightest": lowest,
     "weigh": total,
-    "split": total,
-    "both_sides": sides,
-    "look": total,
     "share_spans": spans,
-    "count_rows": total,
     "leaf_targets": merged_leaves,
     "leaf_mass": each_total,
     "leaf_between": each_together,
@@ -110,7 +98,7 @@ TARGET_VERBS: dict[str, Merge] = {
 }
 
 
-class TargetEngine:
+class TargetEngine(Grower):
     """Examples with targets in shards, wherever those live: every method is at most a few exchanges with all of them.
 
     n_kappas: candidates for the confidence of a voter. least: the lowest number of the state; floor: of the grid.
@@ -120,9 +108,6 @@ class TargetEngine:
     n_kappas = 1
     least = floor = 0.0
     _range: tuple[float, float] | None = None
-
-    def call(self, verb: str, *arguments: Any) -> Any:
-        raise NotImplementedError
 
     def start(self) -> None:
         """Forget all voters."""
@@ -147,33 +132,22 @@ class TargetEngine:
         found: Sums = self.call("weigh", self.floor, kappa, search)
         return found
 
-    def split(self, splits: list[Split]) -> NDArray[np.int64]:
-        """Histograms [split, label, column, bin] of the left children."""
-        return np.asarray(self.call("split", Level.of(splits)))
-
-    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
-        """Histograms [split, label, column, bin] of the left sides; no rows move."""
-        return np.asarray(self.call("look", splits, of_rows))
-
     def share_spans(self, nodes: list[int]) -> Array:
         """[node, (low, high)] of the targets, as shares."""
         return np.asarray(self.call("share_spans", nodes))
 
-    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
-        return np.asarray(self.call("count_rows", nodes))
-
     # ------------------------------------------------------------ leaves of a tree
 
-    def leaf_targets(self, splits: list[Split], leaves: list[int]) -> list[Leaf]:
+    def leaf_targets(self, splits: Sequence[Split], leaves: list[int]) -> LeafTargets:
         """Of every leaf, the targets in order and their weights."""
-        found: list[Leaf] = self.call("leaf_targets", splits, leaves)
+        found: LeafTargets = self.call("leaf_targets", splits, leaves)
         return found
 
-    def leaf_windows(self, splits: list[Split], leaves: list[int], eps: float) -> list[Window | None]:
+    def leaf_windows(self, splits: Sequence[Split], leaves: list[int], eps: float) -> list[Window | None]:
         """Of every leaf the first and the last target of the window with the most weight; few rows travel."""
         return hunt(len(leaves), eps, *self._span(), *self._leaf_calls(splits, leaves))
 
-    def leaf_medians(self, splits: list[Split], leaves: list[int]) -> list[float | None]:
+    def leaf_medians(self, splits: Sequence[Split], leaves: list[int]) -> list[float | None]:
         """Of every leaf the weighted median of its targets, of two the lower; few rows travel."""
         return medians(len(leaves), *self._span(), *self._leaf_calls(splits, leaves))
 
@@ -183,10 +157,10 @@ class TargetEngine:
             self._range = self.call("span")
         return self._range
 
-    def _leaf_calls(self, splits: list[Split], leaves: list[int]) -> tuple[Any, Any]:
+    def _leaf_calls(self, splits: Sequence[Split], leaves: list[int]) -> tuple[Any, Any]:
         return tuple(partial(self.call, verb, splits, leaves) for verb in ("leaf_mass", "leaf_between"))  # type: ignore[return-value]
 
-    def leaf_near(self, splits: list[Split], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
+    def leaf_near(self, splits: Sequence[Split], leaves: list[int], values: Array, eps: float) -> NDArray[np.int64]:
         """[leaf, (weight within eps of its value, all weight)]."""
         return np.asarray(self.call("leaf_near", splits, leaves, values, eps))
 
@@ -275,24 +249,19 @@ class LocalTargets(LocalShards, TargetEngine):
         total = weights.sum()
         return weights / total if total > 0 else weights
 
-    def both_sides(self, splits: list[Split]) -> list[Sides]:
-        """Histograms [label, column, bin] of both children of each split; those of the nodes are overwritten."""
-        found: list[Sides] = self.call("both_sides", Level.of(splits))
-        return found
+    def leaf_windows(self, splits: Sequence[Split], leaves: list[int], eps: float) -> list[Window | None]:
+        found = self.leaf_targets(splits, leaves)
+        ends = np.empty((len(leaves), 2), dtype=np.float64)
+        kernels.best_windows(found.targets, found.weights, found.ends, eps, ends)
+        return [
+            (first, last) if n else None for n, (first, last) in zip(found.n_rows.tolist(), ends.tolist(), strict=True)
+        ]
 
-    def leaf_windows(self, splits: list[Split], leaves: list[int], eps: float) -> list[Window | None]:
-        windows: list[Window | None] = []
-        for targets, weights in self.leaf_targets(splits, leaves):
-            first, last = kernels.best_window(targets, weights, eps)
-            windows.append((float(targets[first]), float(targets[last])) if len(targets) else None)
-        return windows
-
-    def leaf_medians(self, splits: list[Split], leaves: list[int]) -> list[float | None]:
-        found: list[float | None] = []
-        for targets, weights in self.leaf_targets(splits, leaves):
-            so_far = np.cumsum(weights)
-            found.append(float(targets[np.searchsorted(so_far, so_far[-1] / 2)]) if len(targets) else None)
-        return found
+    def leaf_medians(self, splits: Sequence[Split], leaves: list[int]) -> list[float | None]:
+        found = self.leaf_targets(splits, leaves)
+        medians = np.empty(len(leaves))
+        kernels.leaf_medians(found.targets, found.weights, found.ends, medians)
+        return [median if n else None for n, median in zip(found.n_rows.tolist(), medians.tolist(), strict=True)]
 
 
 class RemoteTargets(TargetEngine):

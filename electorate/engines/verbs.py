@@ -4,8 +4,8 @@ A verb is a method of a shard. An engine calls it on all of its shards, one task
 """
 
 import threading
-from collections.abc import Callable
-from functools import partial, reduce
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial, reduce
 from itertools import pairwise
 from operator import add
 from typing import Any, ClassVar
@@ -16,10 +16,14 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.weights import Weights
-from electorate.messages import Change, Level, Split, Sums
+from electorate.engines.packing import Packed
+from electorate.kernels.layouts import NodeRows
+from electorate.messages import ROOT, Change, LeftSides, Split, SplitArrays, Sums
 from electorate.threads import ThreadPool
 
 Merge = Callable[[list[Any]], Any]
+Histogram = NDArray[np.int64]  # [label, column, bin]
+Sides = tuple[Histogram, Histogram]  # of the left and the right child
 CELLS_PER_TASK = 2**16  # added up by one thread: about 20 microseconds
 
 
@@ -31,15 +35,26 @@ def nothing(answers: list[Any]) -> None:
     return None
 
 
+def joined_rows(answers: list[NodeRows]) -> NodeRows:
+    return NodeRows(*(np.concatenate(parts) for parts in zip(*answers, strict=True)))
+
+
+GROWING: dict[str, Merge] = {
+    "n_rows": total,
+    "partition": total,
+    "sum_nodes": total,
+    "split": total,
+    "look": total,
+    "count_rows": total,
+    "collect": joined_rows,
+}
 VERBS: dict[str, Merge] = {
+    **GROWING,
     "pack": nothing,
     "start": nothing,
     "count": total,
     "replay": min,
     "advance": total,
-    "split": total,
-    "look": total,
-    "count_rows": total,
     "leaf_rows": total,
     "both_left": total,
     "store": nothing,
@@ -49,7 +64,53 @@ VERBS: dict[str, Merge] = {
 }
 
 
-class LocalShards:
+class Grower:
+    """What growing a tree needs of an engine, whatever its labels."""
+
+    def call(self, verb: str, *arguments: Any) -> Any:
+        raise NotImplementedError
+
+    def map(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+        """Run tasks of the driver."""
+        return [task(item) for item in items]
+
+    @cached_property
+    def n_rows(self) -> int:
+        """How many rows there are, each once, without those of weight 0."""
+        return int(self.call("n_rows"))
+
+    def both_sides(self, splits: Sequence[Split], wholes: list[Histogram]) -> tuple[list[Sides], NDArray[np.int64]]:
+        """Part the rows of some nodes; the histograms of their children, and [split, side]: how many rows.
+
+        wholes: those of the nodes, which are overwritten, except that of the root.
+        """
+        tree = SplitArrays.of(splits)
+        found: LeftSides = self.call("split", tree)
+        rest = [
+            np.subtract(whole, left, out=None if node == ROOT else whole)
+            for node, whole, left in zip(tree.node.tolist(), wholes, found.histograms, strict=True)
+        ]
+        return list(zip(found.histograms, rest, strict=True)), found.rows
+
+    def partition(self, splits: Sequence[Split]) -> None:
+        """Part the rows of some nodes, parents first."""
+        self.call("partition", SplitArrays.of(splits))
+
+    def look(self, splits: list[Split], of_rows: bool = False) -> Histogram:
+        """Histograms [split, label, column, bin] of the left sides, of weights or of row counts; no rows move."""
+        return np.asarray(self.call("look", splits, of_rows))
+
+    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
+        """[node, column, bin]: how many rows, in nodes of the growing tree."""
+        return np.asarray(self.call("count_rows", nodes))
+
+    def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
+        """The rows of some nodes, for the driver; count_rows: how many each of them stands for, too."""
+        rows: NodeRows = self.call("collect", nodes, count_rows)
+        return rows
+
+
+class LocalShards(Grower):
     """Shards in the memory of this process. Sums are integers: the number of shards and threads does not matter."""
 
     verbs: ClassVar[dict[str, Merge]] = VERBS
@@ -59,6 +120,8 @@ class LocalShards:
 
     def share_answers(self) -> None:
         """Give the shards places for their histograms, to be added up by all threads."""
+        self.root: Any = None  # the histogram that the driver got last
+        self.grown: dict[int, Histogram] = {}  # those of a tree that is grown from another process
         if len(self.shards) > 1:
             self.stack = Stack(len(self.shards))
             for number, shard in enumerate(self.shards):
@@ -66,11 +129,38 @@ class LocalShards:
 
     def call(self, verb: str, *arguments: Any) -> Any:
         """One exchange: the merged answers of all shards."""
-        answers = self.pool.map(lambda shard: getattr(shard, verb)(*arguments), self.shards)
-        merge = self.verbs[verb]
-        if self.stack is not None and merge is total:
-            return self.stack.total(answers, self.pool)
-        return merge(answers)
+        if verb == "split":
+            return self.split(*arguments)
+        answers, merge = self.pool.map(lambda shard: getattr(shard, verb)(*arguments), self.shards), self.verbs[verb]
+        found = self.stack.total(answers, self.pool) if self.stack is not None and merge is total else merge(answers)
+        if isinstance(found, Sums):
+            self.root = found.histogram
+            self.grown = {ROOT: cells_of(self.root)}
+        return found
+
+    def map(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+        return self.pool.map(task, items)
+
+    def both_sides(self, splits: Sequence[Split], wholes: list[Histogram]) -> tuple[list[Sides], NDArray[np.int64]]:
+        tree = SplitArrays.of(splits)
+        rows = self.call("partition", tree)
+        left_is_less = rows[:, 0] <= rows[:, 1]
+        less = cells_of(self.call("sum_nodes", np.where(left_is_less, tree.left, tree.right)))
+        keep = (tree.node == ROOT).tolist()
+
+        def rest(m: int) -> Histogram:
+            return np.subtract(wholes[m], less[m], out=None if keep[m] else wholes[m])
+
+        pairs = zip(less, self.pool.map(rest, range(len(keep))), left_is_less.tolist(), strict=True)
+        return [(one, other) if is_left else (other, one) for one, other, is_left in pairs], rows
+
+    def split(self, tree: SplitArrays) -> LeftSides:
+        """The left sides of nodes whose histograms have been returned before."""
+        sides, rows = self.both_sides(tree, [self.grown[node] for node in tree.node.tolist()])
+        for left, right, (of_left, of_right) in zip(tree.left.tolist(), tree.right.tolist(), sides, strict=True):
+            self.grown[left], self.grown[right] = of_left, of_right
+        lefts = np.stack([left for left, _ in sides])
+        return LeftSides(Packed(lefts, self.root.columns) if isinstance(self.root, Packed) else lefts, rows)
 
 
 class Stack:
@@ -105,12 +195,17 @@ class Stack:
         return out.reshape(first.shape)
 
 
+def cells_of(histogram: Any) -> Histogram:
+    """The numbers of a histogram, packed or not."""
+    return histogram.cells if isinstance(histogram, Packed) else histogram
+
+
 def address(array: NDArray[np.int64]) -> int:
     found: int = array.__array_interface__["data"][0]
     return found
 
 
-class Engine:
+class Engine(Grower):
     """Labelled examples in shards, wherever those live: every method is one exchange with all of them."""
 
     n_labels: int
@@ -129,9 +224,6 @@ class Engine:
         self.n_counted = weights.n_counted
         self.given = weights.given
 
-    def call(self, verb: str, *arguments: Any) -> Any:
-        raise NotImplementedError
-
     def start(self, booster: Booster, group: NDArray[np.int64] | None = None) -> None:
         """Forget all voters. group[label]: labels that are one for the booster."""
         self.call("start", booster, group)
@@ -148,18 +240,6 @@ class Engine:
         """Apply a change, then sum the booster's channels. Without `search` the histograms stay empty."""
         sums: Sums = self.call("advance", booster, change, floors, search)
         return sums
-
-    def split(self, splits: list[Split]) -> NDArray[np.int64]:
-        """Partition the rows of some nodes; histograms [split, label, column, bin] of the left children."""
-        return np.asarray(self.call("split", Level.of(splits)))
-
-    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
-        """Histograms [split, label, column, bin] of the left sides, of weights or of row counts; no rows move."""
-        return np.asarray(self.call("look", splits, of_rows))
-
-    def count_rows(self, nodes: list[int]) -> NDArray[np.int64]:
-        """[node, column, bin]: how many rows, in nodes of the growing tree."""
-        return np.asarray(self.call("count_rows", nodes))
 
     def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
         """[leaf, label]: how many rows are in the leaves of a voter."""

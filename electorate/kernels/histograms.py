@@ -106,16 +106,6 @@ def node_histograms(codes, grid, order, low, starts, group, sums):
 
 
 @kernel
-def subtract(whole, part):
-    """whole -= part, of histograms [label, column, bin]."""
-    for label in range(whole.shape[0]):
-        for j in range(whole.shape[1]):
-            mine, rest = part[label, j], whole[label, j]
-            for b in range(mine.shape[0]):
-                rest[b] -= mine[b]
-
-
-@kernel
 def add_up(stack, out, low, high):
     """out[low:high] = the sums over all shards of stack[shard, low:high]."""
     for at in range(low, high, CELLS_AT_ONCE):

@@ -6,7 +6,7 @@ order: row numbers, unsigned, which halves the time: a signed index might count 
 import numpy as np
 
 from electorate.kernels.compile import kernel
-from electorate.kernels.histograms import node_histograms, subtract
+from electorate.kernels.histograms import node_histograms
 
 
 @kernel
@@ -37,17 +37,11 @@ def split_rows(before, low, starts, column, on_left, order, spare, left_starts):
 
 
 @kernel
-def split_nodes(codes, packed, grids, group, before, order, spare, nodes, splits, stored, n_stored, lefts, keep):
-    """Part the rows of several nodes, and sum their children: the one with fewer rows, of which the other is the rest.
+def partition_nodes(codes, before, order, spare, nodes, splits, rows):
+    """`split_rows` of several nodes. nodes: low[number] and starts[number, label]; those of the children are written.
 
-    nodes: low[number], starts[number, label] and slot[number], the place of a node's histogram in stored[slot, label,
-    column, bin], or -1; those of the children are written. splits: node, left, right (numbers), column and
-    on_left[split, code]. The larger child takes the place of its parent, unless that is the root and `keep`. Where
-    there is no histogram of the parent, or no place for those of the children, only the left child is summed, for
-    lefts[split]. That gets the histograms of the left children, the labels of one grid after those of another, unless
-    it is empty. Returns n_stored, how many places are taken.
+    splits: node, left and right (numbers), column, and on_left[split, code]. rows[split, side]: how many rows.
     """
-    n_groups = stored.shape[1] // grids.shape[0]
     per_word = codes.shape[2]
     for m in range(splits.node.shape[0]):
         node, left, right = splits.node[m], splits.left[m], splits.right[m]
@@ -56,34 +50,18 @@ def split_nodes(codes, packed, grids, group, before, order, spare, nodes, splits
         n_left = split_rows(before, low, starts, column, splits.on_left[m], order, spare, left_starts)
         nodes.starts[right] = starts - left_starts
         nodes.low[left], nodes.low[right] = low, low + n_left
-        smaller = left if 2 * n_left <= starts[-1] else right
-        whole = nodes.slot[node]
-        nodes.slot[node], nodes.slot[left], nodes.slot[right] = -1, -1, -1
-        if whole < 0 or n_stored + 1 >= stored.shape[0]:
-            if lefts.shape[0] > 0:
-                _sum_node(packed, grids, order, nodes, left, group, n_groups, lefts[m])
-            continue
-        larger_slot = whole
-        if node == 0 and keep:
-            larger_slot = n_stored
-            n_stored += 1
-            stored[larger_slot] = stored[whole]
-            nodes.slot[node] = whole
-        nodes.slot[left + right - smaller] = larger_slot
-        nodes.slot[smaller] = n_stored
-        _sum_node(packed, grids, order, nodes, smaller, group, n_groups, stored[n_stored])
-        subtract(stored[larger_slot], stored[n_stored])
-        if lefts.shape[0] > 0:
-            lefts[m] = stored[nodes.slot[left]]
-        n_stored += 1
-    return n_stored
+        rows[m, 0], rows[m, 1] = n_left, starts[-1] - n_left
 
 
 @kernel
-def _sum_node(packed, grids, order, nodes, node, group, n_groups, sums):
-    for g in range(grids.shape[0]):
-        mine = sums[g * n_groups : (g + 1) * n_groups]
-        node_histograms(packed, grids[g], order, nodes.low[node], nodes.starts[node], group, mine)
+def sum_nodes(codes, grids, order, nodes, numbers, group, sums):
+    """sums[node, label, column, bin] = the histograms of some nodes: the labels of one grid after those of another."""
+    n_groups = sums.shape[1] // grids.shape[0]
+    for m in range(numbers.shape[0]):
+        low, starts = nodes.low[numbers[m]], nodes.starts[numbers[m]]
+        for g in range(grids.shape[0]):
+            mine = sums[m, g * n_groups : (g + 1) * n_groups]
+            node_histograms(codes, grids[g], order, low, starts, group, mine)
 
 
 @kernel

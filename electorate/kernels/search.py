@@ -243,32 +243,71 @@ def _purity_of_two(criterion, here, there, also_here, also_there):
 @kernel
 def purest_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, criterion, found):
     """As best_threshold, for the largest `purity`; -inf if there is no threshold."""
-    labels = sums.shape[0]
-    if labels == 2:
-        return _purest_threshold_of_two(sums, totals, n_bins, has_missing, ordered, rows, min_rows, criterion, found)
-    miss = sums.shape[2] - 1
-    left = np.empty(labels, dtype=np.int64)
-    here = np.empty(labels, dtype=np.int64)
+    limits = (rows, min_rows, criterion, found)
+    if sums.shape[0] == 2:
+        return _purest_threshold_of_two(sums, totals, n_bins, has_missing, ordered, *limits)
+    return _purest_threshold_of_many(sums, totals, n_bins, has_missing, ordered, *limits)
+
+
+@kernel
+def _purest_threshold_of_many(sums, totals, n_bins, has_missing, ordered, rows, min_rows, criterion, found):
+    """`purest_threshold` for any number of labels: all cuts of a column at once, label by label."""
+    labels, miss = sums.shape[0], sums.shape[2] - 1
+    weights = np.empty((2, labels, miss + 1), dtype=np.float64)  # [side, label, cut]
+    parts = np.empty((2, 2, miss + 1), dtype=np.float64)  # [weight or score, side, cut]
+    scores = np.empty((2, miss + 1), dtype=np.float64)  # [missing on the right, cut]
+    moved = np.empty(miss + 1, dtype=np.int64)
     most = -np.inf
     for j in range(n_bins.shape[0]):
-        if not ordered[j]:
+        cuts = n_bins[j] if has_missing[j] else n_bins[j] - 1
+        if not ordered[j] or cuts <= 0:
             continue
-        left[:] = 0
-        for cut in range(n_bins[j] if has_missing[j] else n_bins[j] - 1):
-            moved = False
-            for k in range(labels):
-                left[k] += sums[k, j, cut]
-                moved |= sums[k, j, cut] != 0
-            if not moved:  # an empty bin of this node: the cut before it is the same split, and came first
+        moved[:cuts] = 0
+        for k in range(labels):
+            one = sums[k, j]
+            for cut in range(cuts):
+                moved[cut] |= one[cut]
+        for side in range(0 if has_missing[j] else 1, 2):
+            _score_cuts_of_many(criterion, sums[:, j], cuts, side == 0, totals, weights, parts, scores[side])
+        for cut in range(cuts):
+            if moved[cut] == 0:  # an empty bin of this node: the cut before it is the same split, and came first
                 continue
             for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
-                for k in range(labels):
-                    here[k] = left[k] + (sums[k, j, miss] if side == 0 else 0)
-                score = purity(criterion, here, totals)
-                if score > most and _enough_rows(rows, j, cut, side, min_rows):
-                    most = score
+                if scores[side, cut] > most and _enough_rows(rows, j, cut, side, min_rows):
+                    most = scores[side, cut]
                     found[0], found[1], found[2] = j, cut, 1 - side
     return most
+
+
+@kernel
+def _score_cuts_of_many(criterion, sums, cuts, missing_left, totals, weights, parts, scores):
+    """scores[cut] = `purity` with the bins up to cut on the left, by the same operations; sums[label, bin]."""
+    parts[:, :, :cuts] = 0.0
+    all_left, all_right, score_left, score_right = parts[0, 0], parts[0, 1], parts[1, 0], parts[1, 1]
+    for k in range(sums.shape[0]):
+        one, here, there, every = sums[k], weights[0, k], weights[1, k], totals[k]
+        left = one[one.shape[0] - 1] if missing_left else np.int64(0)
+        for cut in range(cuts):
+            left += one[cut]
+            here[cut], there[cut] = np.float64(left), np.float64(every - left)
+        for cut in range(cuts):
+            all_left[cut] += here[cut]
+            all_right[cut] += there[cut]
+    if criterion == 1:
+        for cut in range(cuts):  # a side without weight scores 0; any other has at least 1
+            all_left[cut], all_right[cut] = max(all_left[cut], 1.0), max(all_right[cut], 1.0)
+    for k in range(sums.shape[0]):
+        here, there = weights[0, k], weights[1, k]
+        if criterion == 1:
+            for cut in range(cuts):
+                score_left[cut] += here[cut] * here[cut] / all_left[cut]
+                score_right[cut] += there[cut] * there[cut] / all_right[cut]
+        else:
+            for cut in range(cuts):
+                score_left[cut] -= np.sqrt(here[cut] * max(all_left[cut] - here[cut], 0.0))
+                score_right[cut] -= np.sqrt(there[cut] * max(all_right[cut] - there[cut], 0.0))
+    for cut in range(cuts):
+        scores[cut] = score_left[cut] + score_right[cut]
 
 
 @kernel

@@ -101,14 +101,13 @@ def _sides_edge(totals, left, right, weight, total, moment, all_moment, kind, re
 
 @inlined
 def _best_by_cuts(
-    sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, rate, table, abstains, found
+    sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, away, rate, table, abstains, found
 ):
     """`best_target_threshold` of kind 1 or 2, compiled once for each: a constant kind is a fifth faster.
 
     For kind 1 the sums of weight x target are carried along, so that a side takes one pass over its labels.
     """
     labels, miss = sums.shape[0], sums.shape[2] - 1
-    away = targets - targets[labels // 2]  # sums of these lose no digits where all targets are far from 0
     total, all_moment = totals.sum(), _moment(totals, away)
     by_bin = np.empty((sums.shape[2], labels), dtype=np.int64)
     left = np.empty(labels, dtype=np.int64)
@@ -166,10 +165,11 @@ def _best_by_cuts(
 
 @kernel
 def best_target_threshold(
-    sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, rate, table, abstains, found
+    sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, away, rate, table, abstains, found
 ):
     """Find the threshold with the largest edge, where each side predicts what earns it the most; see `side_edge`.
 
+    away: the targets less one of them; sums of these lose no digits where all targets are far from 0.
     abstains: a side that would lose does not predict. A threshold that leaves one side without weight is left out.
     Ties: first column, first cut, missing on the left. found: column, cut, missing left. Returns the edge, or -inf.
     """
@@ -177,10 +177,38 @@ def best_target_threshold(
         return _best_by_windows(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found)
     if kind == 1:
         return _best_by_cuts(
-            sums, totals, n_bins, has_missing, ordered, rows, min_rows, 1, reach, targets, rate, table, abstains, found
+            sums,
+            totals,
+            n_bins,
+            has_missing,
+            ordered,
+            rows,
+            min_rows,
+            1,
+            reach,
+            targets,
+            away,
+            rate,
+            table,
+            abstains,
+            found,
         )
     return _best_by_cuts(
-        sums, totals, n_bins, has_missing, ordered, rows, min_rows, 2, reach, targets, rate, table, abstains, found
+        sums,
+        totals,
+        n_bins,
+        has_missing,
+        ordered,
+        rows,
+        min_rows,
+        2,
+        reach,
+        targets,
+        away,
+        rate,
+        table,
+        abstains,
+        found,
     )
 
 
@@ -343,6 +371,30 @@ def best_window(targets, weights, eps):
         if turn < 0:
             most, enough = np.int64(-1), most
     return best_first, best_last
+
+
+@kernel
+def best_windows(targets, weights, ends, eps, found):
+    """found[leaf, (first, last)]: the targets at both ends of the `best_window` of each leaf that has rows."""
+    for leaf in range(ends.shape[0] - 1):
+        mine = targets[ends[leaf] : ends[leaf + 1]]
+        if mine.shape[0] > 0:
+            first, last = best_window(mine, weights[ends[leaf] : ends[leaf + 1]], eps)
+            found[leaf, 0], found[leaf, 1] = mine[first], mine[last]
+
+
+@kernel
+def leaf_medians(targets, weights, ends, found):
+    """found[leaf]: the weighted median of the sorted targets of each leaf that has rows, of two the lower."""
+    for leaf in range(ends.shape[0] - 1):
+        low, high = ends[leaf], ends[leaf + 1]
+        half = np.float64(weights[low:high].sum()) / 2
+        so_far = np.int64(0)
+        for i in range(low, high):
+            so_far += weights[i]
+            if np.float64(so_far) >= half:
+                found[leaf] = targets[i]
+                break
 
 
 @kernel

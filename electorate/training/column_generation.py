@@ -72,7 +72,7 @@ class WeightedSearch:
     def _search(self, weights: Floats) -> Search:
         engine = self.engine
         if isinstance(engine, DistinctBins):
-            return Search(engine.sums(weights), self.bins, engine.counts, engine.shard)
+            return Search(engine.sums(weights), self.bins, engine.counts, engine.engine)
         return Search(engine.sums(weights), self.bins, NO_COUNTS, engine)
 
     def _candidate(self, voter: Voter) -> Candidate:

@@ -36,7 +36,7 @@ class _Tree:
         self.search = search
         self.limits = limits
         self.finder = Finder(search.bins, search.counts, limits.min_samples_leaf)
-        self.grown = Grown({ROOT: search.sums.totals})
+        self.grown = Grown(search.sums.totals)
         self.open = [OpenNode(ROOT, 0, search.sums.histogram)]
 
     def offers(self, levels: int) -> list[_Offer]:
@@ -48,7 +48,7 @@ class _Tree:
         rows = engine.count_rows([node.number for node in self.open]) if self.limits.count_rows else None
         offers, stuck = [], {}
         for place, node in enumerate(self.open):
-            here, totals = ANY_ROWS if rows is None else rows[place], self.grown.leaves[node.number]
+            here, totals = ANY_ROWS if rows is None else rows[place], self.grown.totals[node.number]
             if rows is not None and here[0].sum() < self.limits.min_samples_split:
                 continue
             found = self.finder.best(node.histogram, totals, here)
@@ -68,7 +68,7 @@ class _Tree:
 
     def add(self, taken: list[_Offer], more: bool) -> None:
         """Add one more layer; with the histograms of its leaves if there may be `more`."""
-        leaves, sent = self.grown.leaves, []
+        leaves, sent = self.grown.totals, []
         for offer in sorted(taken, key=lambda offer: offer.place):
             node = self.open[offer.place]
             split = self.grown.add(node.number, offer.found)
@@ -78,8 +78,9 @@ class _Tree:
         self.open = []
         if not more or not sent:
             return
-        for (split, node), left in zip(sent, self.search.engine.split([split for split, _ in sent]), strict=True):
-            for number, histogram in ((split.left, left), (split.right, node.histogram - left)):
+        every, _ = self.search.engine.both_sides([split for split, _ in sent], [node.histogram for _, node in sent])
+        for (split, node), sides in zip(sent, every, strict=True):
+            for number, histogram in zip((split.left, split.right), sides, strict=True):
                 if mixed(leaves[number]):
                     self.open.append(OpenNode(number, node.depth + 1, histogram))
 
@@ -90,12 +91,12 @@ def priced_trees(search: Search, limits: Limits, price: Price) -> list[Voter]:
     deepest = limits.max_depth if limits.max_depth is not None else MANY_LEVELS
     while tree.open and depth < deepest:
         offers = tree.offers(deepest - depth)
-        taken = offers[:1] if depth == 0 else _worth(offers, len(tree.grown.splits), search.sums.total, price)
+        taken = offers[:1] if depth == 0 else _worth(offers, tree.grown.n_splits, search.sums.total, price)
         if not taken:
             break
         depth += 1
         tree.add(taken, depth < deepest)
-        voter = tree.grown.voter(search.sums.totals)  # without splits that gain nothing so far
+        voter = tree.grown.voter()  # without splits that gain nothing so far
         if len(voter.splits) > len(voters[-1].splits):
             voters.append(voter)
     return voters[1:] or voters

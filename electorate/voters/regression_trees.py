@@ -5,6 +5,7 @@ then predict what is best for their rows exactly, not for the bins of their targ
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -14,7 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate import kernels
-from electorate.voters.splits import Found, SplitFinder, SquaresFinder, by_mean, least_rows
+from electorate.kernels.layouts import TargetRule
+from electorate.voters.splits import TARGET, Found, SplitFinder, SquaresFinder, by_mean, least_rows
 from electorate.voters.trees import Limits, Search, Voter, grow_by
 
 Array = NDArray[np.float64]
@@ -37,6 +39,11 @@ class Earning:
     rate: float
     table: Array
     abstains: bool
+
+    @cached_property
+    def away(self) -> Array:
+        """The targets less the middle one: sums of these lose no digits where all targets are far from 0."""
+        return np.asarray(self.targets - self.targets[len(self.targets) // 2])
 
     def of_side(self, weights: Ints) -> float:
         edge = float(kernels.side_edge(self.kind, weights, self.reach, self.targets, self.rate, self.table))
@@ -74,7 +81,15 @@ class TargetFinder(SplitFinder):
 
     def score_threshold(self, histogram: Ints, totals: Ints, *limits: Any) -> float:
         earning, (*limits_but_found, found) = self.earning, limits
-        how = (earning.kind, earning.reach, earning.targets, earning.rate, earning.table, earning.abstains)
+        how = (
+            earning.kind,
+            earning.reach,
+            earning.targets,
+            earning.away,
+            earning.rate,
+            earning.table,
+            earning.abstains,
+        )
         return float(kernels.best_target_threshold(histogram, totals, *limits_but_found, *how, found))
 
     def order(self, sums: Ints) -> Ints:
@@ -88,6 +103,13 @@ class TargetFinder(SplitFinder):
 
     def value(self, totals: Ints) -> float:
         return self.earning.of_side(totals)
+
+    criterion_number = TARGET
+
+    @property
+    def target_rule(self) -> TargetRule:
+        e = self.earning
+        return TargetRule(e.kind, e.reach, e.targets, e.away, e.rate, e.table, e.abstains)
 
     def final(self, nodes: Any, engine: Any) -> list[bool]:
         """Whether a node earns all it can."""
@@ -153,7 +175,7 @@ class EdgeTrees:
         elif earning.kind == DISTANCE and not earning.abstains:
             outputs[:, 0] = [1.0 if median is None else median for median in engine.leaf_medians(*tree)]
         else:
-            for number, (targets, weights) in enumerate(engine.leaf_targets(*tree)):
+            for number, (targets, weights) in enumerate(engine.leaf_targets(*tree).leaves()):
                 outputs[number, 0], earns = earning.value(targets, weights, voter.sums[number])
                 outputs[number, 1] = earns or not earning.abstains
         return voter, outputs

@@ -106,16 +106,15 @@ class Rules(BinFamily):
 
     def best(self, search: Search) -> Voter:
         terms = Terms(search)
-        path, inside = _Path(), search.sums.histogram[:, : len(search.bins.n_bins)]
-        term = terms.next(ROOT, inside, self.max_terms)
+        path, inside, n_columns = _Path(), search.sums.histogram, len(search.bins.n_bins)
+        term = terms.next(ROOT, inside[:, :n_columns], self.max_terms)
         if term is None:
             return constant(search)
         split = path.add(term.found)
         for n_terms in range(1, self.max_terms):
-            left = search.engine.split([split])[0][:, : len(search.bins.n_bins)]
-            sides = [left, inside - left]
+            (sides,), _ = search.engine.both_sides([split], [inside])
             children = zip((split.left, split.right), sides, strict=True)
-            tried = [terms.next(node, part, self.max_terms - n_terms) for node, part in children]
+            tried = [terms.next(node, part[:, :n_columns], self.max_terms - n_terms) for node, part in children]
             if n_terms > 1:  # after the first term both sides are open
                 tried[1 - term.side] = None
             more = max((found for found in tried if found is not None), key=lambda found: found.score, default=None)

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.bins import Bins
+from electorate.kernels.layouts import TargetRule
 
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
+TARGET, SQUARES = 3, 4  # the others of kernels/subtrees.py
 MOST_ROWS = 2**62
+NO_TARGET_RULE = TargetRule(0, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), 0.0, np.empty((0, 0)), False)
 ANY_ROWS = np.zeros((0, 0), dtype=np.int64)
 Ints = NDArray[np.int64]
 
@@ -39,6 +42,16 @@ class SplitFinder:
     bins: Bins
     counts: Ints
     min_rows: int = 1
+
+    @property
+    def criterion_number(self) -> int | None:
+        """Of kernels/subtrees.py; None: it does not have this criterion."""
+        return None
+
+    @property
+    def target_rule(self) -> TargetRule | None:
+        """What kernels/subtrees.py needs for numeric targets."""
+        return None
 
     def threshold(self, histogram: Ints, column: int, cut: int, missing_left: int) -> Found:
         """The split x <= cut. Where training had no missing values, those that come later go to the heavier side."""
@@ -124,6 +137,10 @@ class Finder(SplitFinder):
             return self._most_right(histogram, histogram, totals, rows)
         return self._purest(histogram, totals, rows, self.criterion)
 
+    @property
+    def criterion_number(self) -> int | None:
+        return None if self.signed else CRITERIA[self.criterion]
+
     def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
         """By Gini where the criterion is the edge; residuals by squares."""
         if not nodes or not (self.signed or self.criterion == "edge"):
@@ -191,6 +208,9 @@ def lifted(histogram: Ints) -> tuple[Ints, Ints]:
 
 class SquaresFinder(SplitFinder):
     """Finds the split with the least squared error, from sums[weight or target, column, bin]."""
+
+    criterion_number = SQUARES
+    target_rule = NO_TARGET_RULE
 
     def score_threshold(self, histogram: Ints, totals: Ints, *limits: Any) -> float:
         return float(kernels.best_mean_threshold(histogram, totals, *limits))

@@ -1,22 +1,26 @@
 """Trees, and stumps, their smallest case: grown from exact sums, all open nodes of a level in one exchange.
 
 The driver finds the split of every open node from its histogram; the shards part their rows and return the
-histograms of the left children; the right ones are what is left of the parents'.
+histograms of the left children; the right ones are what is left of the parents'. Nodes of few rows are grown to their
+leaves on the driver, from these rows.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from electorate import kernels
 from electorate.algorithms.protocol import Mean, Step
 from electorate.data.bins import Bins
-from electorate.messages import ROOT, Split, Sums
+from electorate.kernels.layouts import ColumnLayout, NodeRows, SplitRule
+from electorate.messages import ROOT, Split, SplitArrays, Sums
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import leaf_outputs
@@ -24,6 +28,9 @@ from electorate.voters.lookahead import Stuck, ties
 from electorate.voters.splits import ANY_ROWS, Finder, Found, SplitFinder, least_rows
 
 MANY_LEVELS = 2**31
+MANY_ROWS = 2**62
+FEW_ROWS_PER_LABEL = 1024  # nodes of so few rows are grown from these, not from histograms
+ROWS_PER_TASK = 2**14  # of a thread
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
 Groups = list[tuple[int, float]]  # sums of examples that gain the same, with what they gain
 
@@ -50,7 +57,7 @@ class Voter:
     do not decide.
     """
 
-    splits: list[Split]
+    splits: Sequence[Split]
     leaves: list[int]
     sums: NDArray[np.int64]  # [leaf, label]
     fitted: Any = None
@@ -63,11 +70,20 @@ class Voter:
 class Splitter(Protocol):
     """The engine verbs that families use."""
 
-    def split(self, splits: list[Split]) -> NDArray[np.int64]: ...
+    @property
+    def n_rows(self) -> int: ...
+
+    def both_sides(self, splits: Sequence[Split], wholes: list[Any]) -> tuple[list[Any], NDArray[np.int64]]: ...
+
+    def partition(self, splits: Sequence[Split]) -> None: ...
 
     def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]: ...
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
+
+    def collect(self, nodes: list[int], count_rows: bool) -> NodeRows: ...
+
+    def map(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]: ...
 
 
 @dataclass
@@ -107,50 +123,90 @@ class OpenNode:
     depth: int
     histogram: NDArray[np.int64]
     tied: bool = False  # below a split that gains nothing by itself
+    rows: int = MANY_ROWS  # over all shards
 
 
-@dataclass
+class SplitBlock(NamedTuple):
+    """Some splits of a growing tree, in the order they were added."""
+
+    node: NDArray[np.int64]
+    column: NDArray[np.int64]
+    cut: NDArray[np.int64]
+    on_left: NDArray[np.bool_]  # [split, bin]
+    sums: NDArray[np.int64]  # [split, side, label]
+    gains: NDArray[np.bool_]
+
+
 class Grown:
-    """A growing tree: its splits in the order they were added, and the label weights of the nodes without one."""
+    """A growing tree. The children of its split number s are the nodes 2 s + 1 and 2 s + 2."""
 
-    leaves: dict[int, NDArray[np.int64]]
-    splits: list[Split] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    def __init__(self, totals: NDArray[np.int64]) -> None:
+        self.totals = {ROOT: totals}  # label weights of the nodes that were added one by one
+        self.blocks: list[SplitBlock] = []
+        self.n_splits = 0
 
     def add(self, node: int, found: Found) -> Split:
-        left = 2 * len(self.splits) + 1
-        split = Split(node, left, left + 1, found.column, found.cut, found.on_left)
-        self.splits.append(split)
-        self.found.append(found)
-        del self.leaves[node]
-        self.leaves[left], self.leaves[left + 1] = found.sums
-        return split
+        left = 2 * self.n_splits + 1
+        numbers = (np.array([number]) for number in (node, found.column, found.cut))
+        self.graft(SplitBlock(*numbers, found.on_left[None], found.sums[None], np.array([found.gains])))
+        self.totals[left], self.totals[left + 1] = found.sums
+        return Split(node, left, left + 1, found.column, found.cut, found.on_left)
 
-    def voter(self, root: NDArray[np.int64]) -> Voter:
-        """The tree without the splits that gain nothing and have none below them that does. root: its sums."""
-        paid: set[int] = set()
-        for split, found in zip(reversed(self.splits), reversed(self.found), strict=True):
-            if found.gains or split.left in paid or split.right in paid:
-                paid.add(split.node)
-        pruned, number = self, {ROOT: ROOT}
-        if len(paid) < len(self.splits):
-            pruned = Grown({ROOT: root})
-            for split, found in zip(self.splits, self.found, strict=True):
-                if split.node in paid:
-                    added = pruned.add(number[split.node], found)
-                    number[split.left], number[split.right] = added.left, added.right
-        return Voter(list(pruned.splits), list(pruned.leaves), np.array(list(pruned.leaves.values())))
+    def graft(self, block: SplitBlock) -> None:
+        """Add many splits."""
+        self.blocks.append(block)
+        self.n_splits += len(block.node)
+
+    def voter(self) -> Voter:
+        """The tree, its nodes numbered level by level, without splits that gain nothing and have none below that do."""
+        if not self.blocks:
+            return Voter([], [ROOT], self.totals[ROOT][None])
+        all_splits = SplitBlock(*(np.concatenate(parts) for parts in zip(*self.blocks, strict=True)))
+        order, number = _by_level(all_splits)
+        if not len(order):
+            return Voter([], [ROOT], self.totals[ROOT][None])
+        node, column, cut, on_left, sums, _ = (each[order] for each in all_splits)
+        left, is_leaf = 2 * np.arange(len(order)) + 1, np.ones(2 * len(order) + 1, dtype=np.bool_)
+        is_leaf[number[node]] = False
+        leaves = np.flatnonzero(is_leaf)
+        splits = SplitArrays(number[node], left, left + 1, column, cut, on_left)
+        return Voter(splits, leaves.tolist(), sums.reshape(-1, sums.shape[2])[leaves - 1])
+
+
+def _by_level(splits: SplitBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The splits level by level, without those that gain nothing and have none below that do; [node]: its number."""
+    n = len(splits.node)
+    split_of = np.full(2 * n + 1, -1)
+    split_of[splits.node] = np.arange(n)
+    if not splits.gains.all():
+        for s in reversed(range(n)):  # children first
+            if not splits.gains[s] and split_of[2 * s + 1] < 0 and split_of[2 * s + 2] < 0:
+                split_of[splits.node[s]] = -1
+    levels, here = [], split_of[[ROOT]]
+    while len(here := here[here >= 0]):
+        levels.append(here)
+        here = split_of[(2 * here[:, None] + [1, 2]).ravel()]
+    order, number = np.concatenate([*levels, here]), np.zeros(2 * n + 1, dtype=np.int64)
+    for side in (1, 2):
+        number[2 * order + side] = 2 * np.arange(len(order)) + side
+    return order, number
 
 
 def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
-    """A tree, level by level; the order in which nodes are split does not change it."""
-    grown = Grown({ROOT: search.sums.totals})
-    waiting = [OpenNode(ROOT, 0, search.sums.histogram)]
-    at_once = max(1, BYTES_AT_ONCE // max(1, search.sums.histogram.nbytes))
+    """A tree, level by level; neither the order in which nodes are split nor where they are grown changes it."""
+    grown, engine, histogram = Grown(search.sums.totals), search.engine, search.sums.histogram
+    few = FEW_ROWS_PER_LABEL * len(histogram) if finder.criterion_number is not None else 0
+    few = few if search.bins.width == 256 else 0
+    root_rows = engine.n_rows if few and mixed(search.sums.totals) else MANY_ROWS
+    waiting = [OpenNode(ROOT, 0, histogram, rows=root_rows)]
+    at_once = max(1, BYTES_AT_ONCE // max(1, histogram.nbytes))
     while waiting:
         batch, waiting = waiting[:at_once], waiting[at_once:]
-        waiting = _split(batch, search, finder, limits, grown) + waiting  # depth first by parts: what waits stays small
-    return grown.voter(search.sums.totals)
+        small, large = ([node for node in batch if (node.rows <= few) is is_small] for is_small in (True, False))
+        opened = grow_small(small, search, finder, limits, grown) if small else []
+        opened += _split(large, search, finder, limits, grown) if large else []
+        waiting = opened + waiting  # depth first by parts: what waits stays small
+    return grown.voter()
 
 
 def _split(batch: list[OpenNode], search: Search, finder: SplitFinder, limits: Limits, grown: Grown) -> list[OpenNode]:
@@ -164,11 +220,13 @@ def _split(batch: list[OpenNode], search: Search, finder: SplitFinder, limits: L
                 sent.append((node, split))
     if not sent:
         return []
+    every, rows = search.engine.both_sides([split for _, split in sent], [node.histogram for node, _ in sent])
     children = []
-    for (node, split), sides in zip(sent, _both_sides(sent, search.engine), strict=True):
-        for number, histogram in zip((split.left, split.right), sides, strict=True):
-            children.append(OpenNode(number, node.depth + 1, histogram, node.tied))
-    return [child for child in children if mixed(grown.leaves[child.number])]
+    for (node, split), sides, n_rows in zip(sent, every, rows.tolist(), strict=True):
+        for number, histogram, n in zip((split.left, split.right), sides, n_rows, strict=True):
+            if mixed(grown.totals[number]):
+                children.append(OpenNode(number, node.depth + 1, histogram, node.tied, n))
+    return children
 
 
 def _best_splits(
@@ -179,7 +237,7 @@ def _best_splits(
     found: list[Found | None] = [None] * len(batch)
     stuck: dict[int, Stuck] = {}
     for place, node in enumerate(batch):
-        here, totals = rows[place] if rows is not None else ANY_ROWS, grown.leaves[node.number]
+        here, totals = rows[place] if rows is not None else ANY_ROWS, grown.totals[node.number]
         if rows is not None and here[0].sum() < limits.min_samples_split:
             continue
         found[place] = finder.best(node.histogram, totals, here)
@@ -190,16 +248,74 @@ def _best_splits(
     return found
 
 
-def _both_sides(sent: list[tuple[OpenNode, Split]], engine: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The histograms of the children; an engine with large ones returns both, and overwrites those of the nodes."""
-    splits = [split for _, split in sent]
-    if hasattr(engine, "both_sides"):
-        return list(engine.both_sides(splits))
-    sides = []
-    for (node, _), left in zip(sent, engine.split(splits), strict=True):
-        buffer = None if node.number == ROOT else node.histogram  # the root's histogram is not ours
-        sides.append((left, np.subtract(node.histogram, left, out=buffer)))
-    return sides
+# ---------------------------------------------------------------- small nodes
+
+
+def grow_small(
+    nodes: list[OpenNode], search: Search, finder: SplitFinder, limits: Limits, grown: Grown
+) -> list[OpenNode]:
+    """Grow the trees below nodes of few rows; returns the nodes where only looking ahead decides."""
+    n_labels = len(search.sums.histogram)
+    rule = SplitRule(finder.criterion_number, n_labels, limits.min_samples_leaf, limits.min_samples_split)
+    rows = search.engine.collect([node.number for node in nodes], limits.count_rows)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows.place, minlength=len(nodes)))])
+    order = np.argsort(rows.place, kind="stable").astype(np.uint32)
+    bins = search.bins
+    layout = ColumnLayout(*map(np.array, (bins.n_bins, bins.has_missing, bins.ordered, search.counts)))
+
+    def grow(part: tuple[int, int]) -> Any:
+        mine, low = slice(*part), ends[part[0]]
+        totals = np.stack([grown.totals[node.number] for node in nodes[mine]])
+        levels = np.array([limits.levels(node.depth) for node in nodes[mine]])
+        tied = np.array([node.tied for node in nodes[mine]])
+        tree = (order[low : ends[part[1]]], ends[part[0] : part[1] + 1] - low, totals, levels, tied)
+        return nodes[mine], kernels.grow_subtrees(rows, layout, rule, finder.target_rule, *tree), tree[0]
+
+    cuts = np.searchsorted(ends, np.arange(0, ends[-1] + ROWS_PER_TASK, ROWS_PER_TASK))
+    parts = np.unique(np.minimum(cuts, len(nodes)))
+    found = search.engine.map(grow, list(pairwise(parts.tolist())))
+    opened = [_graft(grown, search, rows, *each) for each in found]
+    return [node for part in opened for node in part]
+
+
+def _graft(
+    grown: Grown, search: Search, rows: NodeRows, nodes: list[OpenNode], found: Any, order: NDArray[np.uint32]
+) -> list[OpenNode]:
+    """Add the subtrees below some nodes; returns the nodes that are still open, which the shards then know."""
+    splits, on_left, sums, still_open = found
+    number = np.concatenate([[node.number for node in nodes], 2 * grown.n_splits + 1 + np.arange(2 * len(splits))])
+    parents = number[splits[:, 0]]
+    grown.graft(SplitBlock(parents, splits[:, 1], splits[:, 2], on_left, sums, np.ones(len(splits), dtype=np.bool_)))
+    opened, path = [], {}
+    for place, low, high in still_open.tolist():
+        node, depth = place, 0
+        while node >= len(nodes):
+            split, depth = (node - len(nodes)) // 2, depth + 1
+            left = int(number[len(nodes) + 2 * split])
+            path[split] = Split(int(parents[split]), left, left + 1, *splits[split, 1:].tolist(), on_left[split])
+            node = splits[split, 0]
+        root, histogram = nodes[node], _histogram(rows, order[low:high], search)
+        opened.append(OpenNode(int(number[place]), root.depth + depth, histogram, root.tied))
+        if depth:
+            grown.totals[opened[-1].number] = sums.reshape(-1, sums.shape[2])[place - len(nodes)]
+    if path:
+        search.engine.partition([path[split] for split in sorted(path)])
+    return opened
+
+
+def _histogram(rows: NodeRows, mine: NDArray[np.uint32], search: Search) -> NDArray[np.int64]:
+    """The full histogram of some rows."""
+    histogram = np.zeros_like(search.sums.histogram)
+    codes = rows.codes[mine].view(np.uint8 if rows.codes.dtype == np.uint32 else rows.codes.dtype)
+    columns = np.arange(histogram.shape[1])
+    squares = len(rows.second) > 0
+    for number, channel in enumerate((rows.weight, rows.second) if squares else (rows.weight,)):
+        label = np.full(len(mine), number) if squares else rows.label[mine]
+        np.add.at(histogram, (label[:, None], columns, codes), channel[mine, None])
+    return histogram
+
+
+# ---------------------------------------------------------------- families
 
 
 def mixed(weights: NDArray[np.int64]) -> bool:

@@ -33,10 +33,6 @@ def node_histograms(codes, grid, order, low, starts, group, sums):
         histogram_of(codes, grid, order, low + starts[label], low + starts[label + 1], sums[mine])
 
 
-def subtract(whole, part):
-    whole -= part
-
-
 def add_up(stack, out, low, high):
     out[low:high] = stack[:, low:high].sum(axis=0)
 

@@ -18,35 +18,20 @@ def split_rows(before, low, starts, column, on_left, order, spare, left_starts):
     return np.count_nonzero(left)
 
 
-def split_nodes(codes, packed, grids, group, before, order, spare, nodes, splits, stored, n_stored, lefts, keep):
+def partition_nodes(codes, before, order, spare, nodes, splits, rows):
     for m, (node, left, right) in enumerate(zip(splits.node, splits.left, splits.right, strict=True)):
         word, place = divmod(splits.column[m], codes.shape[2])
         low, starts, column = nodes.low[node], nodes.starts[node], codes[word, :, place]
         n_left = split_rows(before, low, starts, column, splits.on_left[m], order, spare, nodes.starts[left])
         nodes.starts[right] = starts - nodes.starts[left]
         nodes.low[left], nodes.low[right] = low, low + n_left
-        whole, nodes.slot[[node, left, right]] = nodes.slot[node], -1
-        sums = [
-            np.concatenate([_sums_of(packed, grid, order, nodes, child, group, stored) for grid in grids])
-            for child in (left, right)
-        ]
-        if len(lefts):
-            lefts[m] = sums[0]
-        if whole < 0 or n_stored + 1 >= len(stored):
-            continue
-        if node == 0 and keep:
-            nodes.slot[node], whole, n_stored = whole, n_stored, n_stored + 1
-        smaller, larger = (left, right) if 2 * n_left <= starts[-1] else (right, left)
-        nodes.slot[smaller], nodes.slot[larger] = n_stored, whole
-        stored[nodes.slot[left]], stored[nodes.slot[right]] = sums
-        n_stored += 1
-    return n_stored
+        rows[m] = n_left, starts[-1] - n_left
 
 
-def _sums_of(packed, grid, order, nodes, node, group, stored):
-    sums = np.empty((max(group) + 1, *stored.shape[2:]), dtype=np.int64)
-    node_histograms(packed, grid, order, nodes.low[node], nodes.starts[node], group, sums)
-    return sums
+def sum_nodes(codes, grids, order, nodes, numbers, group, sums):
+    for number, mine in zip(numbers, sums, strict=True):
+        for grid, part in zip(grids, mine.reshape(len(grids), -1, *mine.shape[1:]), strict=True):
+            node_histograms(codes, grid, order, nodes.low[number], nodes.starts[number], group, part)
 
 
 def gather(grid, order, low, high, picked):

@@ -1,0 +1,86 @@
+"""Groups of arrays that kernels take as one argument; without Numba, so that callers can make them."""
+
+from typing import Any, NamedTuple
+
+
+class RowArrays(NamedTuple):
+    """The rows of a shard. Label k has the rows starts[k]..starts[k + 1], and is group[k] for the booster.
+
+    A row counts times[i] times, each time real[i]; counts: whole numbers in proportion. All of them may be empty: 1.
+    """
+
+    starts: Any
+    group: Any
+    real: Any
+    times: Any
+    counts: Any
+    scale: float  # grid units of 1
+
+
+class Formulas(NamedTuple):
+    """What a booster sums: by channel the kind, the row of the state and the numbers a, b and c; see formulas.py."""
+
+    kinds: Any
+    rows: Any
+    numbers: Any
+    margin_row: int
+    votes_row: int
+
+
+class NodeArrays(NamedTuple):
+    """Nodes of a growing tree, by number: rows order[low:], label k at starts[k]..starts[k+1] after that."""
+
+    low: Any  # -1: there is no such node
+    starts: Any
+
+
+class LevelArrays(NamedTuple):
+    """Splits of several nodes, by stored column. on_left[split, code]."""
+
+    node: Any
+    left: Any
+    right: Any
+    column: Any
+    on_left: Any
+
+
+class NodeRows(NamedTuple):
+    """Rows of some nodes of a growing tree. Vectors that a criterion does not need are empty."""
+
+    place: Any  # of its node, among those nodes
+    codes: Any  # [row, word of four columns], or [row, column] of wider codes
+    label: Any
+    weight: Any  # on the grid
+    second: Any  # weight x target on the grid
+    share: Any  # the target, from 0 to 1
+    count: Any  # how many rows it stands for
+
+
+class ColumnLayout(NamedTuple):
+    """What a search needs of the bins. seen[column, bin]: sample weights."""
+
+    n_bins: Any
+    has_missing: Any
+    ordered: Any
+    seen: Any
+
+
+class SplitRule(NamedTuple):
+    """How splits are chosen: a criterion of kernels/subtrees.py, and the fewest rows."""
+
+    criterion: int
+    n_labels: int
+    min_samples_leaf: int
+    min_samples_split: int
+
+
+class TargetRule(NamedTuple):
+    """What a side earns on bins of the target: see kernels/target_search.py."""
+
+    kind: int
+    reach: Any
+    targets: Any
+    away: Any
+    rate: float
+    table: Any
+    abstains: bool

@@ -1,0 +1,39 @@
+"""The rows of a grown tree: their codes for the driver, the leaf of each, and what the leaves add to their state."""
+
+from electorate.kernels.compile import kernel
+
+
+@kernel
+def collect_codes(codes, rows, out):
+    """out[i, word] = codes[word, rows[i]]."""
+    for i in range(rows.shape[0]):
+        for g in range(codes.shape[0]):
+            out[i, g] = codes[g, rows[i]]
+
+
+@kernel
+def find_leaves(codes, order, lows, highs, starts, group, lane, on_left, children, leaf):
+    """leaf[row] = the leaf of every row of some nodes, which have the rows order[lows[i]:highs[i]].
+
+    Split s sends a row to children[s, 0] if on_left[s, codes[group[s], row, lane[s]]], else to children[s, 1]: another
+    split, or ~leaf. starts[i]: the same of node i.
+    """
+    for i in range(lows.shape[0]):
+        rows = order[lows[i] : highs[i]]
+        for k in range(rows.shape[0]):
+            row = rows[k]
+            at = starts[i]
+            while at >= 0:
+                at = children[at, 0 if on_left[at, codes[group[at], row, lane[at]]] else 1]
+            leaf[row] = ~at
+
+
+@kernel
+def add_leaf_gains(leaf, gains, starts, state):
+    """state[s, row] += gains[s, label, leaf of the row]; label k has the rows starts[k]..starts[k + 1]."""
+    for s in range(state.shape[0]):
+        numbers = state[s]
+        for label in range(starts.shape[0] - 1):
+            table = gains[s, label]
+            for i in range(starts[label], starts[label + 1]):
+                numbers[i] += table[leaf[i]]
