@@ -41,11 +41,14 @@ class SplitArrays(Sequence[Split]):
     on_left: NDArray[np.bool_]  # [split, bin]
 
     @classmethod
-    def of(cls, splits: Sequence[Split]) -> "SplitArrays":
+    def of(cls, splits: Sequence[Split], width: int = 0) -> "SplitArrays":
+        """The same splits; width: how many bins there are, where there may be no split."""
         if isinstance(splits, cls):
             return splits
         numbers = np.array([(s.node, s.left, s.right, s.column, s.cut) for s in splits], dtype=np.int64).reshape(-1, 5)
-        on_left = np.stack([split.on_left for split in splits]) if splits else np.zeros((0, 0), dtype=np.bool_)
+        on_left = np.array([split.on_left for split in splits], dtype=np.bool_).reshape(
+            len(splits), -1 if splits else width
+        )
         return cls(*np.ascontiguousarray(numbers.T), on_left)
 
     def __len__(self) -> int:
@@ -60,14 +63,16 @@ class SplitArrays(Sequence[Split]):
     def __getitem__(self, place: int | slice) -> Split | Sequence[Split]:
         if isinstance(place, slice):
             return [self[k] for k in range(len(self))[place]]
-        numbers = (self.node, self.left, self.right, self.column, self.cut)
-        return Split(*(int(each[place]) for each in numbers), self.on_left[place])
+        node, left, right, column, cut = (int(each[place]) for each in self._numbers())
+        return Split(node, left, right, column, cut, self.on_left[place])
 
     def __iter__(self) -> Iterator[Split]:
-        numbers = zip(
-            *(each.tolist() for each in (self.node, self.left, self.right, self.column, self.cut)), strict=True
-        )
-        return (Split(*each, on_left) for each, on_left in zip(numbers, self.on_left, strict=True))
+        numbers = zip(*(each.tolist() for each in self._numbers()), strict=True)
+        for (node, left, right, column, cut), on_left in zip(numbers, self.on_left, strict=True):
+            yield Split(node, left, right, column, cut, on_left)
+
+    def _numbers(self) -> tuple[NDArray[np.int64], ...]:
+        return self.node, self.left, self.right, self.column, self.cut
 
     def same_as(self, other: "SplitArrays") -> bool:
         """Whether all rows go the same ways."""

@@ -14,7 +14,7 @@ FILES = {
     "codes": "encode join lookup climb",
     "weights": "evaluate advance",
     "histograms": "quantise histogram histogram_of label_histograms node_histograms add_up spread unpack",
-    "partition": "split_rows partition_nodes sum_nodes gather fill_rows sum_signs add_gains add_gains_of",
+    "partition": "split_rows partition_nodes sum_nodes sum_signs add_gains",
     "search": "best_threshold best_common_threshold cheapest_threshold cost_at_best send_left purity purest_threshold "
     "best_subset purest_subset",
     "target_search": "side_edge best_target_threshold best_mean_threshold best_window best_windows leaf_medians",

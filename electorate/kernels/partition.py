@@ -65,22 +65,6 @@ def sum_nodes(codes, grids, order, nodes, numbers, group, sums):
 
 
 @kernel
-def gather(grid, order, low, high, picked):
-    """picked[k] = grid of the k-th of the rows order[low:high]."""
-    rows = order[low:high]
-    for k in range(rows.shape[0]):
-        picked[k] = grid[rows[k]]
-
-
-@kernel
-def fill_rows(order, low, high, value, out):
-    """out = value for the rows order[low:high]."""
-    rows = order[low:high]
-    for k in range(rows.shape[0]):
-        out[rows[k]] = value
-
-
-@kernel
 def sum_signs(grid, award):
     """The sums of the grid where the award is positive, and where it is negative."""
     right = np.int64(0)
@@ -102,17 +86,3 @@ def add_gains(column, leaf_of_bin, gains, starts, state):
                 table[b] = gains[s, label, leaf_of_bin[b]]
             for i in range(starts[label], starts[label + 1]):
                 numbers[i] += table[column[i]]
-
-
-@kernel
-def add_gains_of(order, low, starts, column, side, gains, state):
-    """state[s, row] += gains[s, label, side of its bin] for the rows of one node."""
-    table = np.empty(side.shape[0], dtype=np.float64)
-    for s in range(state.shape[0]):
-        numbers = state[s]
-        for label in range(starts.shape[0] - 1):
-            for b in range(table.shape[0]):
-                table[b] = gains[s, label, side[b]]
-            rows = order[low + starts[label] : low + starts[label + 1]]
-            for k in range(rows.shape[0]):
-                numbers[rows[k]] += table[column[rows[k]]]

@@ -4,7 +4,6 @@ Several runs are one per label, against the rest.
 """
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
 from electorate.data.bins import Bins
-from electorate.messages import Split
+from electorate.messages import Split, SplitArrays
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
 from electorate.model.outcome import Cast
 from electorate.model.trace import Row
@@ -44,24 +43,37 @@ def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
 
 def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[str, NDArray[Any]]:
     """The splits of all voters, at their nodes; a voter's nodes are numbered as in training."""
-    inner = [(low + q.node, q) for low, cast in zip(offsets.tolist(), casts, strict=False) for q in cast.voter.splits]
-    inner.sort(key=itemgetter(0))
-    at = [node for node, _ in inner]
-    by_category = [node for node, q in inner if q.cut < 0]
-    n, missing = int(offsets[-1]), bins.missing
+    one_by_one, parts = [], []
+    for low, cast in zip(offsets.tolist(), casts, strict=False):
+        if isinstance(cast.voter.splits, SplitArrays):
+            parts.append((low, cast.voter.splits))
+        else:
+            one_by_one += [(low, split) for split in cast.voter.splits]
+    lows = np.array([low for low, _ in one_by_one], dtype=np.int64)
+    parts = [(lows, SplitArrays.of([split for _, split in one_by_one], bins.width)), *parts]
+    trees = [tree for _, tree in parts]
+    at = np.concatenate([low + tree.node for low, tree in parts])
+    column, cut, left, right = (
+        np.concatenate([getattr(tree, name) for tree in trees]) for name in ("column", "cut", "left", "right")
+    )
+    sets = np.concatenate([tree.on_left[tree.cut < 0, :SET_WIDTH] for tree in trees])
+    n, by_node = int(offsets[-1]), np.argsort(at[cut < 0])
+    first = np.cumsum([0, *map(len, bins.edges)])
+    edges = np.concatenate([*bins.edges, [np.inf]])
+    inside = (cut >= 0) & (cut < np.diff(first)[column])
     tests: dict[str, NDArray[Any]] = {
         "column": np.full(n, LEAF, dtype=np.int32),
         "threshold": np.zeros(n),
         "members": np.full(n, -1, dtype=np.int32),
         "missing_left": np.zeros(n, dtype=np.bool_),
         "children": np.full((n, 2), -1, dtype=np.int32),
-        "sets": np.array([q.on_left[:SET_WIDTH] for _, q in inner if q.cut < 0], dtype=np.bool_).reshape(-1, SET_WIDTH),
+        "sets": sets[by_node],
     }
-    tests["column"][at] = [q.column for _, q in inner]
-    tests["threshold"][at] = [bins.threshold(q.column, q.cut) if q.cut >= 0 else 0.0 for _, q in inner]
-    tests["members"][by_category] = np.arange(len(by_category))
-    tests["missing_left"][at] = [q.on_left[missing] for _, q in inner]
-    tests["children"][at] = np.array([(q.left, q.right) for _, q in inner], dtype=np.int32).reshape(-1, 2)
+    tests["column"][at] = column
+    tests["threshold"][at] = np.where(cut < 0, 0.0, edges[np.where(inside, first[column] + cut, -1)])
+    tests["members"][at[cut < 0][by_node]] = np.arange(len(sets))
+    tests["missing_left"][at] = np.concatenate([tree.on_left[:, bins.missing] for tree in trees])
+    tests["children"][at] = np.stack([left, right], axis=1)
     return tests
 
 

@@ -34,22 +34,9 @@ def sum_nodes(codes, grids, order, nodes, numbers, group, sums):
             node_histograms(codes, grid, order, nodes.low[number], nodes.starts[number], group, part)
 
 
-def gather(grid, order, low, high, picked):
-    picked[: high - low] = grid[order[low:high]]
-
-
-def fill_rows(order, low, high, value, out):
-    out[order[low:high]] = value
-
-
 def sum_signs(grid, award):
     return grid[award > 0].sum(), grid[award < 0].sum()
 
 
 def add_gains(column, leaf_of_bin, gains, starts, state):
     state += gains[:, _labels_of(starts), leaf_of_bin[column]]
-
-
-def add_gains_of(order, low, starts, column, side, gains, state):
-    rows = order[low : low + starts[-1]]
-    state[:, rows] += gains[:, _labels_of(starts), side[column[rows]]]

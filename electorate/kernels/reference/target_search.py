@@ -1,5 +1,7 @@
 """The best split of a node for a numeric target: the twins of kernels/target_search.py, in plain NumPy."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from electorate.kernels.reference.search import enough_rows, left_of, thresholds
@@ -17,7 +19,7 @@ def side_edge(kind, weights, reach, targets, rate, table):
 
 
 def best_target_threshold(
-    sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, rate, table, abstains, found
+    sums, totals, n_bins, has_missing, ordered, rows, min_rows, kind, reach, targets, away, rate, table, abstains, found
 ):
     most = -np.inf
     for test in thresholds(n_bins, has_missing, ordered):
@@ -60,3 +62,17 @@ def best_window(targets, weights, eps):
         if weights[first : last + 1].sum() > most:
             best, most = (first, last), weights[first : last + 1].sum()
     return best
+
+
+def best_windows(targets, weights, ends, eps, found):
+    for leaf, (low, high) in enumerate(pairwise(ends)):
+        if low < high:
+            first, last = best_window(targets[low:high], weights[low:high], eps)
+            found[leaf] = targets[low + first], targets[low + last]
+
+
+def leaf_medians(targets, weights, ends, found):
+    for leaf, (low, high) in enumerate(pairwise(ends)):
+        if low < high:
+            so_far = np.cumsum(weights[low:high])
+            found[leaf] = targets[low + np.searchsorted(so_far, so_far[-1] / 2)]
