@@ -3,7 +3,7 @@
 A verb is a method of a shard. An engine calls it on all of its shards, one task per shard, and merges what they return.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, ClassVar
@@ -83,7 +83,7 @@ class Grower:
         """Partition the rows of some nodes; histograms [split, label, column, bin] of the left children."""
         return np.asarray(self.call("split", splits))
 
-    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]:
+    def look(self, splits: Sequence[Split], of_rows: bool = False) -> NDArray[np.int64]:
         """Histograms [split, label, column, bin] of the left sides, of weights or of row counts; no rows move."""
         return np.asarray(self.call("look", splits, of_rows))
 

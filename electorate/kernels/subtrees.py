@@ -123,7 +123,7 @@ def _list_bins(met, n_bins, every, first_too, place):
         met[0] = 1
     for code in range(n_bins):
         place[bins] = code
-        bins += np.int64(met[code])
+        bins += int(met[code])
         met[code] = 0
     met[MISSING] = 0
     return bins
