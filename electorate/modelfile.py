@@ -44,6 +44,7 @@ _HASH_LENGTH = hashlib.sha256().digest_size
 _NESTING = re.compile(rb'"[^"]*"|[\[\]{}]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN_LENGTH = 60
+_MESSAGE_LENGTH = 300
 
 _T = TypeVar("_T")
 
@@ -66,7 +67,8 @@ class Contents:
 # ---------------------------------------------------------------- files
 
 
-def expect(holds: bool, otherwise: str) -> None:
+def expect(holds: Any, otherwise: str) -> None:
+    """Raise ValueError with this message unless the condition holds."""
     if not holds:
         raise ValueError(otherwise)
 
@@ -97,7 +99,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
         raise ModelFormatError(f"model file {name!r}: not a regular file")
     with open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        with _blaming(name):  # a large file of another kind is refused before it is read
+        with blaming(name):  # a large file of another kind is refused before it is read
             _check_prefix(file.read(_PREFIX.size), size)
         file.seek(0)
         return read_bytes(file.read(size), name)
@@ -123,7 +125,11 @@ def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[An
         # A flat view, not tobytes(): the only copy of the arrays is the one made by join.
         blocks += [bytes(offset - end), array.reshape(-1).view(np.uint8).data]
         end = offset + array.nbytes
-    header = _encoded_header(kind, meta, table)
+    expect(isinstance(kind, str), f"kind must be str, not {type(kind).__name__}")
+    expect(isinstance(meta, dict), f"meta must be a dict, not {type(meta).__name__}")
+    contents = {"arrays": table, "kind": kind, "meta": meta}
+    check_json(contents, "header")
+    header = json.dumps(contents, sort_keys=True, allow_nan=False, separators=(",", ":")).encode("ascii")
     start = _aligned(_PREFIX.size + len(header))
     total = start + end + _HASH_LENGTH
     _check_cost(header, total)
@@ -147,14 +153,6 @@ def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return stored
 
 
-def _encoded_header(kind: str, meta: dict[str, Any], table: list[dict[str, Any]]) -> bytes:
-    expect(isinstance(kind, str), f"kind must be str, not {type(kind).__name__}")
-    expect(isinstance(meta, dict), f"meta must be a dict, not {type(meta).__name__}")
-    header = {"arrays": table, "kind": kind, "meta": meta}
-    _check_json(header, "header", 0)
-    return json.dumps(header, sort_keys=True, allow_nan=False, separators=(",", ":")).encode("ascii")
-
-
 # ---------------------------------------------------------------- reading
 
 
@@ -165,10 +163,10 @@ def read_bytes(data: bytes, name: str) -> Contents:
     """
     if not isinstance(data, bytes):
         raise TypeError(f"expected bytes, not {type(data).__name__}")
-    with _blaming(name):
+    with blaming(name):
         version, header_length = _check_prefix(data[: _PREFIX.size], len(data))
-        same = hashlib.sha256(memoryview(data)[:-_HASH_LENGTH]).digest() == data[-_HASH_LENGTH:]
-        expect(same, "its hash does not agree with its bytes: the file is damaged")
+        found = hashlib.sha256(memoryview(data)[:-_HASH_LENGTH]).digest()
+        expect(found == data[-_HASH_LENGTH:], "its hash is not that of its bytes: the file is damaged")
         end = _PREFIX.size + header_length
         header = _decoded_header(data[_PREFIX.size : end], len(data))
         kind = _typed(header, "kind", str, "header")
@@ -178,15 +176,19 @@ def read_bytes(data: bytes, name: str) -> Contents:
 
 
 @contextlib.contextmanager
-def _blaming(name: str) -> Iterator[None]:
-    """Turn what went wrong inside into a ModelFormatError that names the file.
+def blaming(name: str) -> Iterator[None]:
+    """Turn an error that a file causes into a ModelFormatError that names the file.
 
     Without the cause: JSON's errors carry the whole header, which may be large.
     """
     try:
         yield
-    except ValueError as error:
-        raise ModelFormatError(f"model file {name!r}: {error}") from None
+    except ModelFormatError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+        text = f"{type(error).__name__}, {error}" if isinstance(error, KeyError) else str(error)
+        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_MESSAGE_LENGTH])
+        raise ModelFormatError(f"model file {name!r}: {shown}") from None
 
 
 def _check_prefix(prefix: bytes, size: int) -> tuple[tuple[int, int], int]:
@@ -202,8 +204,8 @@ def _check_prefix(prefix: bytes, size: int) -> tuple[tuple[int, int], int]:
     expect(major >= 1, f"unknown format version {major}.{minor}")
     expect(total <= size, f"cut short: it has {size} of {total} bytes")
     expect(total == size, f"{size - total} bytes follow its end")
-    inside = _aligned(_PREFIX.size + header_length) <= size - _HASH_LENGTH
-    expect(inside, f"a header of {header_length} bytes does not fit into {size} bytes")
+    end = _aligned(_PREFIX.size + header_length) + _HASH_LENGTH
+    expect(end <= size, f"a header of {header_length} bytes does not fit into {size} bytes")
     return (major, minor), header_length
 
 
@@ -222,7 +224,7 @@ def _decoded_header(raw: bytes, size: int) -> dict[str, Any]:
         )
     except json.JSONDecodeError as error:
         raise ValueError(f"the header is not JSON: {error.msg} (byte {error.pos})") from None
-    _check_json(header, "header", 0)
+    check_json(header, "header")
     expect(isinstance(header, dict), "the header is not a JSON object")
     return dict(header)
 
@@ -338,11 +340,10 @@ def _check_cost(header: bytes, size: int) -> None:
     """
     prices = {b"{": 200, b":": 200, b"[": 96, b",": 64}
     cost = 9 * len(header) + sum(price * header.count(mark) for mark, price in prices.items())
-    fits = cost <= size + ALLOWANCE
-    expect(fits, f"a header of {len(header)} bytes is too large; long lists belong into arrays")
+    expect(cost <= size + ALLOWANCE, f"a header of {len(header)} bytes is too large; long lists belong into arrays")
 
 
-def _check_json(value: Any, where: str, depth: int) -> None:
+def check_json(value: Any, where: str, depth: int = 0) -> None:
     """What every JSON reader can represent; `where` is the nearest key, for the message.
 
     `depth` counts the containers around the value.
@@ -356,10 +357,10 @@ def _check_json(value: Any, where: str, depth: int) -> None:
             if not isinstance(key, str):
                 raise ValueError(f"{_shown(where)} has a key that is not str: {key!r}")
             _check_text(key, where)
-            _check_json(item, key, depth + 1)
+            check_json(item, key, depth + 1)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            _check_json(item, where, depth + 1)
+            check_json(item, where, depth + 1)
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{_shown(where)} is not a finite number")
@@ -370,13 +371,9 @@ def _check_json(value: Any, where: str, depth: int) -> None:
         raise ValueError(f"{_shown(where)} is a {type(value).__name__}, which cannot be stored")
 
 
-def is_text(text: str) -> bool:
-    """Return whether a string is text that every JSON reader can represent: no half of a surrogate pair."""
-    return text.isascii() or not _SURROGATE.search(text)
-
-
 def _check_text(text: str, where: str) -> None:
-    if not is_text(text):
+    """Text that every JSON reader can represent."""
+    if not text.isascii() and _SURROGATE.search(text):
         raise ValueError(f"{_shown(where)} holds half a surrogate pair, which is not text")
 
 
@@ -384,8 +381,7 @@ def _typed(mapping: dict[str, Any], key: str, type_: type[_T], where: str) -> _T
     """The value under a key, of exactly this type: to JSON a bool is not a number."""
     expect(key in mapping, f"{where} lacks {_shown(key)}")
     value: _T = mapping[key]
-    right = type(value) is type_
-    expect(right, f"{where}: {_shown(key)} must be {type_.__name__}, not {type(value).__name__}")
+    expect(type(value) is type_, f"{where}: {_shown(key)} must be {type_.__name__}, not {type(value).__name__}")
     return value
 
 
@@ -399,14 +395,13 @@ def _shown(text: str) -> str:
 
 def require(contents: Contents, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """The array of this name if it has this dtype and shape (None: any size), or an error."""
-    with _blaming(contents.source):
+    with blaming(contents.source):
         expect(name in contents.arrays, f"array {_shown(name)} is missing")
         array = contents.arrays[name]
         wanted = np.dtype(dtype).newbyteorder("<")
-        right = array.dtype == wanted
-        expect(right, f"array {_shown(name)} must have dtype {wanted.str}, not {array.dtype.str}")
-        pairs = list(zip(shape, array.shape, strict=False))
-        fits = array.ndim == len(shape) and all(size is None or size == actual for size, actual in pairs)
+        expect(array.dtype == wanted, f"array {_shown(name)} must have dtype {wanted.str}, not {array.dtype.str}")
+        same = all(size in (None, actual) for size, actual in zip(shape, array.shape, strict=False))
+        fits = array.ndim == len(shape) and same
         text = ", ".join("any" if size is None else str(size) for size in shape)
         expect(fits, f"array {_shown(name)} must have shape ({text}), not {list(array.shape)}")
     return array
@@ -414,5 +409,5 @@ def require(contents: Contents, name: str, dtype: DTypeLike, shape: tuple[int | 
 
 def meta_value(contents: Contents, key: str, type_: type[_T]) -> _T:
     """The value of `meta` under this key if it has exactly this type, or an error."""
-    with _blaming(contents.source):
+    with blaming(contents.source):
         return _typed(contents.meta, key, type_, "meta")

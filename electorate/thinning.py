@@ -31,7 +31,7 @@ from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
 from electorate.grid import on_grid
 from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
-from electorate.model.voter_outputs import Picks, count_rows, rows_of, voter_outputs_of
+from electorate.model.voter_outputs import Picks, VoterOutputs, count_rows, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
 from electorate.threads import ThreadPool
@@ -392,7 +392,7 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
 
     def _weigh(self, model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
         """Weigh the voters of a fitted model by these rows, and keep few: sets the fitted attributes."""
-        voters, rows = voter_outputs_of(model), rows_of(model, X)
+        voters, rows = VoterOutputs(model), rows_of(model, X)
         if len(model.classes_) == 1:
             raise ValueError("The ensemble was fitted to one class only: there is nothing to weigh.")
         if self.max_voters is not None and self.max_voters < voters.n_runs:

@@ -26,7 +26,7 @@ from electorate.inspection.training_bounds import training_bounds
 from electorate.inspection.vote_parts import Parts, parts_of
 from electorate.model.ensemble import Ensemble
 from electorate.model.row_ensemble import RowEnsemble
-from electorate.model.voter_outputs import rows_of
+from electorate.model.voter_outputs import count_rows, rows_of
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound
 from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Floats, Loss, Terms
@@ -139,10 +139,8 @@ class LabelledRows:
         X, y = given[0], given[1]
         if is_dask(X):
             raise ValueError(f"{name} is a Dask collection: a certificate needs its rows here, call compute() first")
-        reader = reader_of(model)
-        table = reader._check_rows(X, reset=False) if hasattr(reader, "_check_rows") else rows_of(reader, X)
-        n_rows = table.n_rows if hasattr(table, "n_rows") else table.shape[0]
-        labels = np.asarray(inputs.to_array(y)).ravel()
+        table = rows_of(reader_of(model), X)
+        n_rows, labels = count_rows(table), np.asarray(inputs.to_array(y)).ravel()
         if len(labels) != n_rows:
             raise ValueError(f"{name}: X has {n_rows} rows and y {len(labels)}")
         if hasattr(model, "classes_") and not np.any(np.isin(labels, model.classes_)):
@@ -262,31 +260,32 @@ class BinaryVote:
 
 def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int) -> list[Bound]:
     """The bounds on a weighted vote; for several classes fitted one against the rest, their sums."""
-    losses = list(dict.fromkeys((HINGE, model._guarantees.loss)))
+    # but for the root of the norm other losses are never smaller than the hinge loss at once or twice the norm
+    kinds: list[tuple[str, str, Callable[[BinaryVote, float], Terms], bool]] = [
+        (f"vote, {loss.name} loss", QUADBOOST, partial(BinaryVote.vote_bound, loss=loss), loss is HINGE)
+        for loss in dict.fromkeys((HINGE, model._guarantees.loss))
+    ]
+    kinds += [("margins", DEEPBOOST, BinaryVote.deep_bound, True)]
+    kinds += [("variance", BERNSTEIN, BinaryVote.bernstein_bound, True)]
     try:
         _refuse_conditions(model, rows)
         votes = _binary_votes(model, rows, draws)
     except ValueError as why:
-        names = [*((f"vote, {loss.name} loss", QUADBOOST) for loss in losses)]
-        names += [("margins", DEEPBOOST), ("variance", BERNSTEIN)]
-        return [refused(name, source, str(why)) for name, source in names]
+        return [refused(name, source, str(why)) for name, source, *_ in kinds]
     assumed = [IID]
     if getattr(model, "seen_", None) is None:
         assumed.append("the rows of the fit had no weights (the model has no record of them)")
     if isinstance(model.ensemble_, RowEnsemble):
         assumed.append("the columns are the voters' own, fixed before the rows were drawn")
-    found = []
-    for loss in losses:
-        # but for the root of the norm the others are never smaller than the hinge loss at once or twice the norm
-        at = _summed(votes, partial(BinaryVote.vote_bound, loss=loss))
-        found.append(proved(f"vote, {loss.name} loss", QUADBOOST, at, delta, tuple(assumed), loss is HINGE))
-    found.append(proved("margins", DEEPBOOST, _summed(votes, BinaryVote.deep_bound), delta, tuple(assumed)))
+    no_variance = f"it needs {bounds.FEWEST} rows" if len(rows.y) < bounds.FEWEST else ""
     if any(vote.log_any is None for vote in votes):
-        no_count = "M(n) counts labelings of any 2 n rows, and the number of categories or kernels has no bound"
-        return [*found, refused("variance", BERNSTEIN, no_count)]
-    if len(rows.y) < bounds.FEWEST:
-        return [*found, refused("variance", BERNSTEIN, f"it needs {bounds.FEWEST} rows")]
-    return [*found, proved("variance", BERNSTEIN, _summed(votes, BinaryVote.bernstein_bound), delta, tuple(assumed))]
+        no_variance = "M(n) counts labelings of any 2 n rows, and the number of categories or kernels has no bound"
+    return [
+        refused(name, source, no_variance)
+        if no_variance and source == BERNSTEIN
+        else proved(name, source, _summed(votes, at), delta, tuple(assumed), offered)
+        for name, source, at, offered in kinds
+    ]
 
 
 def _summed(votes: list[BinaryVote], at: Callable[[BinaryVote, float], Terms]) -> Callable[[float], Terms]:

@@ -64,7 +64,7 @@ class Crossing:
 
     def __init__(self, ensemble: Ensemble, masks: Masks, bins: Bins) -> None:
         self.leaves = masks.leaves.tolist()
-        self.units = np.ascontiguousarray(ensemble.units[masks.nodes].T)  # [output, leaf]
+        self.units = ensemble.leaf_units
         n_codes = bins.n_bins[ensemble.cells.columns].tolist()
         splits = [_byte_split(masks.tests, number, n_codes) for number in range(len(masks.tests.place))]
         self.voters = [splits[first:last] for first, last in pairwise(masks.offsets.tolist())]

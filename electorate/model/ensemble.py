@@ -21,8 +21,21 @@ from electorate.threads import ThreadPool
 
 LEAF = -1
 NODE_ARRAYS = ("column", "threshold", "members", "missing_left", "children", "value")
-ARRAYS = ("offsets", *NODE_ARRAYS, "steps", "rounds", "about", "sets")
 SET_WIDTH = 256  # category codes; the last one stands for missing and is not used
+ArrayType = tuple[str, tuple[int | None, ...]]  # dtype and shape in a file
+ARRAY_TYPES: dict[str, ArrayType] = {
+    "offsets": ("<i8", (None,)),
+    "column": ("<i4", (None,)),
+    "threshold": ("<f8", (None,)),
+    "members": ("<i4", (None,)),
+    "missing_left": ("|b1", (None,)),
+    "children": ("<i4", (None, 2)),
+    "value": ("<f8", (None, None)),
+    "steps": ("<f8", (None,)),
+    "rounds": ("<i4", (None,)),
+    "about": ("<i4", (None,)),
+    "sets": ("|b1", (None, SET_WIDTH)),
+}
 CLIMBED = 48  # edges up to which comparing with all of them beats a search
 MOST_TABLE = 1 << 22  # entries of tables by column, beyond a few times what the nodes themselves hold
 VOTERS_AT_ONCE = 64  # walked over a block in one kernel call: stays far under 0.2 s
@@ -63,13 +76,9 @@ class Ensemble:
         return np.rint(steps[:, None] * self.value * UNITS).astype(np.int64)
 
     @cached_property
-    def parents(self) -> NDArray[np.int64]:
-        """[node]: its parent, counted from the voter's root; LEAF at a root."""
-        parents = np.full(len(self.column), LEAF, dtype=np.int64)
-        first = np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        inner = np.flatnonzero(self.column != LEAF)
-        parents[first[inner, None] + self.children[inner]] = (inner - first[inner])[:, None]
-        return parents
+    def child_nodes(self) -> NDArray[np.int64]:
+        """[node, left and right], counted from the first node of all; of no use at leaves."""
+        return np.repeat(self.offsets[:-1], np.diff(self.offsets))[:, None] + self.children
 
     @cached_property
     def constant(self) -> NDArray[np.int64]:
@@ -185,7 +194,7 @@ class Ensemble:
         return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, name) for name in ARRAYS}
+        return {name: getattr(self, name) for name in ARRAY_TYPES}
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # not the tables derived from them
@@ -251,9 +260,7 @@ class Ladder:
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Ladder":
         inner = ensemble.column != LEAF
-        roots = np.repeat(ensemble.offsets[:-1], np.diff(ensemble.offsets))
-        itself = np.arange(len(inner))
-        kids = np.where(inner[:, None], roots[:, None] + ensemble.children[:, ::-1], itself[:, None])
+        kids = np.where(inner[:, None], ensemble.child_nodes[:, ::-1], np.arange(len(inner))[:, None])
         depth = np.zeros(len(inner), dtype=np.int32)
         for node in np.flatnonzero(inner)[::-1]:  # children come after their parent
             depth[node] = 1 + depth[kids[node]].max()

@@ -148,12 +148,11 @@ class SklearnEnsemble(ForeignEnsemble):
 
 
 class OneVsRestView(ForeignEnsemble):
-    """Some voters of an ensemble with other steps, each for one class against the rest, one voter per round."""
+    """The voters of an ensemble, each for one class against the rest."""
 
-    def __init__(self, source: ForeignEnsemble, voters: list[int], steps: list[float], runs: NDArray[np.int32]) -> None:
-        self.source = source.chosen(voters, steps)
-        self.__dict__ |= {name: self.source.__dict__[name] for name in ("fitted", "steps", "rounds")}
-        self.about = runs
+    def __init__(self, source: ForeignEnsemble) -> None:
+        self.source = source
+        self.fitted, self.steps = source.fitted, source.steps
         self.n_columns = getattr(source, "n_columns", 0)
 
     def outputs(self, voter: int, X: Any) -> Floats:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import modelfile
-from electorate.data.bins import reader
+from electorate.data.bins import Bins, reader
 from electorate.data.table import ArrowTable, read_table, refuse_infinite
 from electorate.model import decisions
 from electorate.model import file_parts as parts
 from electorate.model.byte_votes import voting
 from electorate.model.masks import MISSING
-from electorate.modelfile import Contents, meta_value
+from electorate.modelfile import Contents, blaming
 from electorate.registry import ALGORITHMS
 from electorate.threads import ThreadPool
 
@@ -31,13 +31,13 @@ Bytes = NDArray[np.uint8]
 class QuickClassifier:
     """The decision function of a fitted classifier, for pyarrow tables that have its columns."""
 
+    n_features_in_: int
+    bins_: Bins
+
     def __init__(self, contents: Contents) -> None:
-        self.n_features_in_ = parts.read_n_features(contents)
-        self.feature_names_in_ = parts.read_names(contents, self.n_features_in_)
-        self.classes_ = parts.read_classes(meta_value(contents, "classes", dict))
-        self.bins_ = parts.read_bins(contents, self.n_features_in_)
-        self.ensemble_ = parts.read_ensemble(contents, self.n_features_in_)
-        parts.check_ensemble(self.ensemble_, self.bins_, len(self.classes_))
+        parts.read_columns(contents, self)
+        self.classes_ = parts.read_classes(contents)
+        self.ensemble_ = parts.read_ensemble(contents, self.bins_, len(self.classes_))
         self._voting = voting(self.ensemble_, self.bins_) if len(self.ensemble_.column) <= FEW_NODES else None
         self._decide = DECIDE[ALGORITHMS[contents.kind].vote]
 
@@ -92,5 +92,5 @@ def read_quickly(path: Any) -> QuickClassifier | None:
     registered = ALGORITHMS.get(contents.kind)
     if registered is None or registered.vote not in DECIDE or "offsets" not in contents.arrays:
         return None
-    with parts.blaming(contents):
+    with blaming(contents.source):
         return QuickClassifier(contents)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.grid import LONGEST
+from electorate.model.ensemble import ARRAY_TYPES
+from electorate.model.file_parts import check_voters, check_votes, read_arrays
 from electorate.model.foreign_ensemble import ForeignEnsemble
 from electorate.model.outcome import Cast
-from electorate.modelfile import Contents, expect, require
+from electorate.modelfile import Contents, expect
 from electorate.voters.by_rows import Always, RowVoterReader
 
-OWN_ARRAYS = {"steps": ("<f8", (None,)), "rounds": ("<i4", (None,)), "about": ("<i4", (None,))}
+OWN_ARRAYS = {name: ARRAY_TYPES[name] for name in ("steps", "rounds", "about")}
 
 
 class RowEnsemble(ForeignEnsemble):
@@ -40,28 +41,17 @@ class RowEnsemble(ForeignEnsemble):
         return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"steps": self.steps, "rounds": self.rounds, "about": self.about, **self.family.pack(self.fitted)}
+        return {**{name: getattr(self, name) for name in OWN_ARRAYS}, **self.family.pack(self.fitted)}
 
     @classmethod
     def read(cls, contents: Contents, family: Any, classes: NDArray[Any], n_columns: int) -> "RowEnsemble":
         """From a model file, checked; ValueError where it does not fit."""
-        types = OWN_ARRAYS | family.array_types
-        arrays = {name: np.array(require(contents, name, *kind)) for name, kind in types.items()}
+        arrays = read_arrays(contents, OWN_ARRAYS | family.array_types)
         made = cls([[]], RowVoterReader(classes, "log_odds", ""), n_columns, family)
         made.fitted = family.unpack({name: arrays[name] for name in family.array_types}, n_columns)
         made.steps, made.rounds, made.about = arrays["steps"], arrays["rounds"], arrays["about"]
         made.n_outputs = 1 if len(classes) == 2 else len(classes)
-        made._check(len(classes))
+        check_voters(made, len(made.fitted), len(classes))
+        expect(np.all((made.about < 0) == (len(classes) == 2)), "a voter is about no class")
+        check_votes(made, len(classes), 1.0)
         return made
-
-    def _check(self, n_classes: int) -> None:
-        n = len(self.steps)
-        expect(len(self.fitted) == len(self.rounds) == len(self.about) == n, "steps do not fit the voters")
-        in_turn = n == 0 or (self.rounds[0] == 1 and np.all(np.isin(np.diff(self.rounds), (0, 1))))
-        expect(bool(in_turn), "rounds do not count up from 1")
-        lowest, highest = (-1, -1) if n_classes == 2 else (0, n_classes - 1)
-        inside = bool(np.all((self.about >= lowest) & (self.about <= highest))) and not (n_classes == 1 and n)
-        expect(inside, "a voter is about no class")
-        with np.errstate(over="ignore"):
-            most = np.abs(self.steps).sum()  # outputs are from -1 to 1
-        expect(bool(np.all(np.isfinite(self.steps)) and most < LONGEST), "the votes are too large")
