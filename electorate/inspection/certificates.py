@@ -25,7 +25,7 @@ from electorate.inspection.median_bounds import median_bounds, refuse_weights
 from electorate.inspection.training_bounds import training_bounds
 from electorate.inspection.vote_parts import Parts, parts_of
 from electorate.model.ensemble import Ensemble
-from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import count_rows, rows_of
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound

@@ -21,10 +21,10 @@ from electorate.data.table import Categories
 from electorate.grid import LONGEST
 from electorate.model import file_parts as parts
 from electorate.model.ensemble import LEAF, Ensemble
+from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.history_checks import MOVING, check_history
 from electorate.model.median import Median
 from electorate.model.moves import Moves
-from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.stored_parameters import decode_confidence, decode_parameters, encode_parameters
 from electorate.modelfile import Contents, blaming, expect, meta_value, require
 from electorate.registry import ALGORITHMS

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.model.ensemble import NODE_ARRAYS, Ensemble
-from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.trace import CLASSIFIER_COLUMNS, MEDIAN_COLUMNS
 from electorate.modelfile import expect
 from electorate.registry import ALGORITHMS

@@ -14,8 +14,13 @@ from electorate.data.sparse_format import check_sparse
 from electorate.grid import UNITS
 from electorate.model.casting import in_rounds
 from electorate.model.ensemble import Ensemble
-from electorate.model.foreign_ensemble import ForeignEnsemble, OneVsRestView, SklearnEnsemble, scaled_outputs
-from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.foreign_ensemble import (
+    ForeignEnsemble,
+    OneVsRestView,
+    RowEnsemble,
+    SklearnEnsemble,
+    scaled_outputs,
+)
 from electorate.threads import ThreadPool
 
 Floats = NDArray[np.float64]
@@ -56,15 +61,12 @@ class VoterOutputs:
 
     def chosen(self, picks: Picks) -> Any:
         """The ensemble of these voters with these steps. A voter of several runs is there once for each."""
-        order = in_rounds(picks)
-        voters, steps = [picks[run][k][0] for k, run in order], [picks[run][k][1] for k, run in order]
-        rounds = np.array([k + 1 for k, _ in order], dtype=np.int32)
-        runs = np.array([run for _, run in order], dtype=np.int32)
-        about = runs if self.n_runs > 1 else np.full_like(runs, -1)
-        some = self.ensemble.chosen(voters, steps)
+        chosen, rounds, about = in_rounds(picks)
+        voters = [voter for voter, _ in chosen]
+        some = self.ensemble.chosen(voters, [step for _, step in chosen])
         if isinstance(some, Ensemble):
             value = np.concatenate([np.zeros((0, self.n_runs)), *(self._values(voter) for voter in voters)])
-            value[np.arange(self.n_runs) != np.repeat(runs, np.diff(some.offsets))[:, None]] = 0.0
+            value[np.arange(self.n_runs) != np.repeat(np.maximum(about, 0), np.diff(some.offsets))[:, None]] = 0.0
             return replace(some, value=value, rounds=rounds, about=about)
         made = some if isinstance(some, RowEnsemble) else OneVsRestView(some)
         made.rounds, made.about, made.n_outputs = rounds, about, self.n_runs

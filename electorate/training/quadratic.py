@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.model.casting import Cast, PastRun
 from electorate.model.moves import Moves
-from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Trace
 from electorate.training.classification import Here, groups_of, refuse_other_bins
 from electorate.training.fit import Bench, casts_of_run, common_attributes, resumed_model, train
