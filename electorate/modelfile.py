@@ -43,7 +43,7 @@ _HASH_LENGTH = hashlib.sha256().digest_size
 
 _NESTING = re.compile(rb'"[^"]*"|[\[\]{}]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SHOWN_LENGTH = 60
+_QUOTED_LENGTH = 60
 _MESSAGE_LENGTH = 300
 
 _T = TypeVar("_T")
@@ -88,7 +88,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
     """Read a model file; `ModelFormatError` for every kind of damage, OSError if it cannot be read.
 
     The hash in the file finds damage, not forgery: whoever changes a file on purpose can write the
-    hash anew. So nothing here trusts a file because its hash agrees. Every field is checked, no
+    hash anew. So nothing here trusts a file because its hash is right. Every field is checked, no
     code is ever run or unpickled, and a hostile file can cost no more than twice its own size in
     memory (plus 64 MiB for its header). Whether the arrays make sense together is for the caller
     to check, who must distrust them in the same way.
@@ -143,9 +143,9 @@ def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[An
 
 def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """The array in the byte order and layout of the file, checked by the reader's own rules."""
-    expect(isinstance(array, np.ndarray), f"{_shown(name)} is a {type(array).__name__}, not an array")
+    expect(isinstance(array, np.ndarray), f"{_quoted(name)} is a {type(array).__name__}, not an array")
     dtype = array.dtype.newbyteorder("<")
-    expect(dtype.str in DTYPES, f"array {_shown(name)} has dtype {array.dtype}, which cannot be stored")
+    expect(dtype.str in DTYPES, f"array {_quoted(name)} has dtype {array.dtype}, which cannot be stored")
     stored = np.asarray(array, dtype=dtype, order="C")
     if dtype.kind == "b":  # a bool array may hold other bytes than 0 and 1 when it is a view
         stored = np.asarray(stored.view(np.uint8) != 0)
@@ -187,8 +187,8 @@ def blaming(name: str) -> Iterator[None]:
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
         text = f"{type(error).__name__}, {error}" if isinstance(error, KeyError) else str(error)
-        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_MESSAGE_LENGTH])
-        raise ModelFormatError(f"model file {name!r}: {shown}") from None
+        printable = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_MESSAGE_LENGTH])
+        raise ModelFormatError(f"model file {name!r}: {printable}") from None
 
 
 def _check_prefix(prefix: bytes, size: int) -> tuple[tuple[int, int], int]:
@@ -250,7 +250,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the header repeats the key {_shown(key)}")
+            raise ValueError(f"the header repeats the key {_quoted(key)}")
         found[key] = value
     return found
 
@@ -274,7 +274,7 @@ def _views(data: bytes, table: list[Any], header_end: int) -> dict[str, NDArray[
     for entry in table:
         expect(isinstance(entry, dict), "an entry of the array table is not a JSON object")
         name = _typed(entry, "name", str, "an entry of the array table")
-        expect(name not in arrays, f"array {_shown(name)} appears twice")
+        expect(name not in arrays, f"array {_quoted(name)} appears twice")
         arrays[name] = _view(data, entry, start, end)
         end = start + _aligned(end - start) + arrays[name].nbytes
     expect(end == len(data) - _HASH_LENGTH, f"{len(data) - _HASH_LENGTH - end} bytes belong to no array")
@@ -288,11 +288,11 @@ def _view(data: bytes, entry: dict[str, Any], start: int, end: int) -> NDArray[A
     another one; only its size is left to check.
     """
     name = entry["name"]
-    where = f"array {_shown(name)}"
+    where = f"array {_quoted(name)}"
     code = _typed(entry, "dtype", str, where)
     shape = _typed(entry, "shape", list, where)
     offset = _typed(entry, "offset", int, where)
-    expect(code in DTYPES, f"{where} has the unknown dtype {_shown(code)}")
+    expect(code in DTYPES, f"{where} has the unknown dtype {_quoted(code)}")
     expected = _aligned(end - start)
     expect(offset == expected, f"{where} is at offset {offset} and must be at {expected}")
     limit = len(data) - _HASH_LENGTH
@@ -323,7 +323,7 @@ def _check_shape(name: str, shape: list[Any], itemsize: int, available: int) -> 
     An empty array takes no bytes whatever its other dimensions are, so these are bounded as if it
     were not empty: the caller may use one of them as a size.
     """
-    where = f"array {_shown(name)}"
+    where = f"array {_quoted(name)}"
     expect(len(shape) <= MAX_DIMENSIONS, f"{where} has {len(shape)} dimensions, over {MAX_DIMENSIONS}")
     sizes = all(type(size) is int and size >= 0 for size in shape)
     expect(sizes, f"{where} has a shape that is not made of sizes")
@@ -349,13 +349,13 @@ def check_json(value: Any, where: str, depth: int = 0) -> None:
     `depth` counts the containers around the value.
     """
     if depth == MAX_DEPTH and isinstance(value, (dict, list, tuple)):
-        raise ValueError(f"{_shown(where)} is nested deeper than {MAX_DEPTH} levels")
+        raise ValueError(f"{_quoted(where)} is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, str):
         _check_text(value, where)
     elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ValueError(f"{_shown(where)} has a key that is not str: {key!r}")
+                raise ValueError(f"{_quoted(where)} has a key that is not str: {key!r}")
             _check_text(key, where)
             check_json(item, key, depth + 1)
     elif isinstance(value, (list, tuple)):
@@ -363,31 +363,31 @@ def check_json(value: Any, where: str, depth: int = 0) -> None:
             check_json(item, where, depth + 1)
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"{_shown(where)} is not a finite number")
+            raise ValueError(f"{_quoted(where)} is not a finite number")
     elif isinstance(value, int):
         if not -(2**63) <= value < 2**64:
-            raise ValueError(f"{_shown(where)} is an integer of more than 64 bits")
+            raise ValueError(f"{_quoted(where)} is an integer of more than 64 bits")
     elif value is not None:
-        raise ValueError(f"{_shown(where)} is a {type(value).__name__}, which cannot be stored")
+        raise ValueError(f"{_quoted(where)} is a {type(value).__name__}, which cannot be stored")
 
 
 def _check_text(text: str, where: str) -> None:
     """Text that every JSON reader can represent."""
     if not text.isascii() and _SURROGATE.search(text):
-        raise ValueError(f"{_shown(where)} holds half a surrogate pair, which is not text")
+        raise ValueError(f"{_quoted(where)} holds half a surrogate pair, which is not text")
 
 
 def _typed(mapping: dict[str, Any], key: str, type_: type[_T], where: str) -> _T:
     """The value under a key, of exactly this type: to JSON a bool is not a number."""
-    expect(key in mapping, f"{where} lacks {_shown(key)}")
+    expect(key in mapping, f"{where} lacks {_quoted(key)}")
     value: _T = mapping[key]
-    expect(type(value) is type_, f"{where}: {_shown(key)} must be {type_.__name__}, not {type(value).__name__}")
+    expect(type(value) is type_, f"{where}: {_quoted(key)} must be {type_.__name__}, not {type(value).__name__}")
     return value
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     """Text from a file as it may enter a message: quoted, escapes made visible, never long."""
-    return repr(text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "...")
+    return repr(text if len(text) <= _QUOTED_LENGTH else text[:_QUOTED_LENGTH] + "...")
 
 
 # ---------------------------------------------------------------- for the layer above
@@ -396,14 +396,14 @@ def _shown(text: str) -> str:
 def require(contents: Contents, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """The array of this name if it has this dtype and shape (None: any size), or an error."""
     with blaming(contents.source):
-        expect(name in contents.arrays, f"array {_shown(name)} is missing")
+        expect(name in contents.arrays, f"array {_quoted(name)} is missing")
         array = contents.arrays[name]
         wanted = np.dtype(dtype).newbyteorder("<")
-        expect(array.dtype == wanted, f"array {_shown(name)} must have dtype {wanted.str}, not {array.dtype.str}")
+        expect(array.dtype == wanted, f"array {_quoted(name)} must have dtype {wanted.str}, not {array.dtype.str}")
         same = all(size in (None, actual) for size, actual in zip(shape, array.shape, strict=False))
         fits = array.ndim == len(shape) and same
         text = ", ".join("any" if size is None else str(size) for size in shape)
-        expect(fits, f"array {_shown(name)} must have shape ({text}), not {list(array.shape)}")
+        expect(fits, f"array {_quoted(name)} must have shape ({text}), not {list(array.shape)}")
     return array
 
 

@@ -31,7 +31,7 @@ def convergence(model: Any) -> Convergence:
     Returns
     -------
     Convergence
-        Predicted and observed values per round; `holds` says whether every prediction held.
+        Predicted and observed values per round; `holds` is whether every prediction held.
 
     Examples
     --------

@@ -79,7 +79,7 @@ def empirical_rademacher(
     categorical_features: Any = "from_dtype",
     random_state: int = 0,
 ) -> Estimate:
-    """Estimate the empirical Rademacher complexity of a family: how well its voters can agree with random labels.
+    """Estimate the empirical Rademacher complexity of a family: how well its voters can fit random labels.
 
     Exact up to the draw where the family's search is exhaustive; otherwise a lower estimate, and labelled as one.
 

@@ -65,7 +65,7 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
 
     Parameters
     ----------
-    model : a fitted classifier whose voters have at most one question each
+    model : a fitted classifier whose voters have at most one split each
 
     Returns
     -------
@@ -88,7 +88,7 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
     if not isinstance(ensemble, Ensemble) or not hasattr(model, "classes_"):
         raise TypeError(f"{type(model).__name__} has no shape functions: give a classifier of stumps")
     if np.diff(ensemble.offsets).max(initial=0) > 3:
-        raise ValueError("a voter has more than one question: only stumps have one function per column")
+        raise ValueError("a voter has more than one split: only stumps have one function per column")
     names = column_names(model)
     if not ensemble.fits_tables(0):
         raise ValueError(

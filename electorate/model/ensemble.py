@@ -186,7 +186,7 @@ class Ensemble:
         )
 
     def importances(self) -> NDArray[np.float64]:
-        """The share of the steps that rests on each column; a voter's own is split over its questions."""
+        """The share of the steps that rests on each column; a voter's own is divided among its splits."""
         inner = self.column != LEAF
         splits = np.maximum(1, np.add.reduceat(inner, self.offsets[:-1])) if self.n_voters else 1
         share = np.repeat(np.abs(self.steps) / splits, np.diff(self.offsets))
@@ -202,7 +202,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Cells:
-    """Columns cut at the thresholds of the ensemble: a voter's questions are then about small integers."""
+    """Columns cut at the thresholds of the ensemble: a voter then tests small integers."""
 
     columns: NDArray[np.int64]  # that some voter splits on, ascending
     edges: list[NDArray[np.float64]]

@@ -77,15 +77,7 @@ class ForeignEnsemble:
                 yield voter + 1, votes
 
     def importances(self) -> Floats:
-        none = np.zeros(self.n_columns)
-        try:
-            each = [none if isinstance(one, DummyClassifier) else one.feature_importances_ for one in self.fitted]
-        except AttributeError as error:
-            raise AttributeError(
-                "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
-            ) from error
-        total = max(float(np.abs(self.steps).sum()), np.finfo(np.float64).tiny)
-        return np.abs(self.steps) @ np.reshape(each, (-1, self.n_columns)) / total
+        return fitted_importances(self.fitted, np.abs(self.steps), self.n_columns)
 
 
 class RowEnsemble(ForeignEnsemble):
@@ -186,6 +178,18 @@ class OneVsRestView(ForeignEnsemble):
 
     def class_outputs(self, voter: int, X: Any, run: int) -> Floats:
         return self.outputs(voter, X)[0]
+
+
+def fitted_importances(fitted: list[Any], steps: NDArray[Any], n_columns: int) -> Floats:
+    """The mean of the importances that fitted estimators have, weighted by the sizes of their steps."""
+    none = np.zeros(n_columns)
+    try:
+        each = [none if isinstance(one, DummyClassifier) else one.feature_importances_ for one in fitted]
+    except AttributeError as error:
+        raise AttributeError(
+            "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
+        ) from error
+    return np.asarray(steps @ np.reshape(each, (-1, n_columns)) / max(steps.sum(), np.finfo(np.float64).tiny))
 
 
 def scaled_outputs(values: Floats, leaves: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """The moves that made a model whose voters change their weights: round, voter, new weight.
 
-Stages are replayed from them. A voter is known by its number in the pool it was chosen from; the ensemble holds every
-voter once, in the order in which they first came, class by class within a place.
+Stages are replayed from them. A voter is identified by its number in the pool it was chosen from; the ensemble holds
+every voter once, in the order in which they first came, class by class within a place.
 """
 
 from collections.abc import Iterator, Sequence

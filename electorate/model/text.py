@@ -170,16 +170,16 @@ class Words:
 
     def _categories(self, name: str, column: int, on_left: NDArray[np.bool_], side: int, missing: bool) -> str:
         """One category by "=", all but one by "is not", others as a set."""
-        known = self.model.bins_.categories[column]
-        shown = [repr(level) for level in known.levels.tolist()] + (["a rare level"] if known.rest else [])
-        inside = [bool(on_left[code]) == (side == 0) for code in range(len(shown))]
-        here = [text for text, is_in in zip(shown, inside, strict=True) if is_in]
+        found = self.model.bins_.categories[column]
+        levels = [repr(level) for level in found.levels.tolist()] + (["a rare level"] if found.rest else [])
+        inside = [bool(on_left[code]) == (side == 0) for code in range(len(levels))]
+        here = [text for text, is_in in zip(levels, inside, strict=True) if is_in]
         if not here:
             return f"{name} is missing"
-        if len(here) == len(shown):
+        if len(here) == len(levels):
             return f"{name} is {'anything' if missing else 'not missing'}"
-        if missing and len(here) == len(shown) - 1:
-            return f"{name} is not {shown[inside.index(False)]}"  # nor is a missing value
+        if missing and len(here) == len(levels) - 1:
+            return f"{name} is not {levels[inside.index(False)]}"  # nor is a missing value
         test = f"{name} = {here[0]}" if len(here) == 1 else f"{name} in {{{', '.join(here)}}}"
         return f"{test} or {name} is missing" if missing else test
 
