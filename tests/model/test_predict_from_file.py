@@ -27,6 +27,7 @@ import electorate
 from electorate.cli import main
 from electorate.data.bins import reader
 from electorate.model import predict_from_file
+from electorate.model.predict_from_file import ColumnTables, Crossing
 from electorate.registry import ALGORITHMS
 from electorate.tables import text as text_tables
 from electorate.tables.source import Source, TableError
@@ -143,8 +144,8 @@ def test_byte_votes_of_random_stumps(seed: int, labels: int) -> None:
     ]
     stacked = np.array(cells, dtype=np.uint8).reshape(-1, block.shape[1])
     for voting in (
-        predict_from_file.ColumnTables.of(ensemble),
-        predict_from_file.Crossing(ensemble, ensemble.masks, bins),
+        ColumnTables.of(ensemble),
+        Crossing(ensemble, ensemble.masks, bins),
     ):
         votes = np.zeros_like(expected)
         voting.add(stacked, votes)
