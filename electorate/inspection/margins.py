@@ -17,7 +17,7 @@ from electorate.estimators.medboost import COSTS
 from electorate.estimators.quadboost import staged_votes
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble
-from electorate.model.moves import Moves, Turn, changes
+from electorate.model.moves import Moves, Turn, changes, first_moves
 from electorate.theory.margins import KINDS, Graph, Margins, MarginTable, Proof, logistic, normalised
 from electorate.theory.training import COST_3, MEAN_EXP, MEAN_WEIGHT, Guarantees, log_mean_exp
 from electorate.training.dask_inputs import is_dask
@@ -245,25 +245,12 @@ def _turns(model: Any) -> Iterator[Turn]:
     if hasattr(model, "moves_"):
         moves: Moves = model.moves_
         return moves.changes()
-    steps, first = model.ensemble_.steps, first_of(model)
+    steps, first = model.ensemble_.steps, first_moves(model.ensemble_, getattr(model, "history_", {}))
     now, weights = np.zeros(len(steps)), np.zeros(len(steps))
     for event, voter in enumerate(first.tolist()):
         now[voter] += steps[event]
         weights[event] = now[voter]
     return changes(model.ensemble_.rounds, first, weights)
-
-
-def first_of(model: Any) -> NDArray[np.int64]:
-    """[event]: the event that added its voter. Only a history with voters has old ones; elsewhere copies count."""
-    ensemble, history = model.ensemble_, getattr(model, "history_", {})
-    if "voter" not in history:
-        return np.arange(len(ensemble.steps))
-    met: dict[tuple[int, int], int] = {}
-    first = []
-    for event, (about, number) in enumerate(zip(ensemble.about.tolist(), ensemble.rounds.tolist(), strict=True)):
-        mine = history["voter"] if about < 0 else history["voter"][history["label"] == about]
-        first.append(met.setdefault((about, int(mine[number - 1])), event))
-    return np.array(first, dtype=np.int64)
 
 
 def _sizes(model: Any) -> Floats:

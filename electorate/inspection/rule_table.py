@@ -66,7 +66,10 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     """
     check_is_fitted(model)
     if not isinstance(model.ensemble_, Ensemble):
-        raise TypeError(f"voters of {type(model.estimator_).__name__} have no splits, so there are no rules to list")
+        raise TypeError(
+            f"rule_table lists the splits of electorate's trees, and this {type(model).__name__} has other voters: use "
+            "stumps, trees, rules or paired stumps as its voters"
+        )
     table = inputs.check_table(model, X, reset=False) if X is not None else None
     weight = inputs.check_weight(sample_weight, table.n_rows) if table is not None else np.empty(0)
     words = Words(model, brief=True)

@@ -4,7 +4,7 @@ Stages are replayed from them. A voter is identified by its number in the pool i
 every voter once, in the order in which they first came, class by class within a place.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -98,6 +98,18 @@ def changes(rounds: NDArray[Any], voters: NDArray[np.int64], weights: NDArray[np
             turn.append((voter, now.get(voter, 0.0), weight))
             now[voter] = weight
         yield turn
+
+
+def first_moves(ensemble: Any, history: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """[entry of the ensemble]: the entry that added its voter. Only in a history with voters do old ones move again."""
+    if "voter" not in history:
+        return np.arange(len(ensemble.steps))
+    met: dict[tuple[int, int], int] = {}
+    first = []
+    for entry, (about, number) in enumerate(zip(ensemble.about.tolist(), ensemble.rounds.tolist(), strict=True)):
+        mine = history["voter"] if about < 0 else history["voter"][history["label"] == about]
+        first.append(met.setdefault((about, int(mine[number - 1])), entry))
+    return np.array(first, dtype=np.int64)
 
 
 def in_units(weight: float, outputs: Any) -> Any:
