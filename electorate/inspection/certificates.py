@@ -18,11 +18,10 @@ from electorate.data import inputs
 from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
-from electorate.inspection.complexity_classes import classes_of, columns_shape, log_all, places
+from electorate.inspection.complexity_classes import Parts, classes_of, columns_shape, log_all, parts_of, places
 from electorate.inspection.convergence import training_bounds
 from electorate.inspection.family_complexity import empirical_rademacher
 from electorate.inspection.margins import votes_of
-from electorate.inspection.vote_parts import Parts, parts_of
 from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import count_rows, rows_of

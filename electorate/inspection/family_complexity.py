@@ -20,7 +20,7 @@ from electorate.engines.rows import Rows
 from electorate.engines.shard import Examples
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.theory import complexity
-from electorate.theory.rademacher import Estimate, monte_carlo
+from electorate.theory.complexity import Estimate, monte_carlo
 from electorate.threads import ThreadPool
 from electorate.voters.by_rows import ByRows, RowVoterReader
 from electorate.voters.prices import shape_of

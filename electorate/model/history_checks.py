@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from electorate.model.ensemble import NODE_ARRAYS, Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
+from electorate.model.moves import first_moves
 from electorate.model.trace import CLASSIFIER_COLUMNS, MEDIAN_COLUMNS
 from electorate.modelfile import expect
 from electorate.registry import ALGORITHMS
@@ -74,8 +75,7 @@ def _check_runs(model: Any, kind: str, rows: int) -> None:
         kept = np.bincount(label[history["kept"] > 0].astype(np.int64), minlength=n_runs)
         expect(np.array_equal(kept, voters), "the history keeps other voters than there are")
     elif kind in MOVING:
-        _check_moves(model, counted)
-        _check_errors(model, label)
+        _check_moves(model, label, counted)
     else:
         expect(np.all(voters <= counted), "the history has fewer rounds than there are voters")
         for run in np.unique(about).tolist():
@@ -100,24 +100,21 @@ def _check_voters(model: Any, n_runs: int) -> None:
         expect(not others.any(), "a voter about one class has an output for another")
 
 
-def _check_moves(model: Any, counted: NDArray[Any]) -> None:
-    moves = model.moves_
+def _check_moves(model: Any, label: Numbers, counted: NDArray[Any]) -> None:
+    """Each run has a move in every round, and a row of history for it. label: of each row; counted: rows of each run."""
+    moves, history = model.moves_, model.history_
     run = np.maximum(moves.label, 0)
     last = np.zeros(len(counted), dtype=np.int64)
     np.maximum.at(last, run, moves.round)
     expect(np.all(last <= counted), "the history has fewer rounds than the moves")
     pairs = np.unique(np.stack([run, moves.round]), axis=1)
     expect(np.array_equal(np.bincount(pairs[0], minlength=len(counted)), last), "a class has a round without a move")
-
-
-def _check_errors(model: Any, label: Numbers) -> None:
-    """Where every round has its training error, training can only resume if all rounds of the model have one."""
     if not model._records_errors or not len(label):
         return
-    expect("train_error" in model.history_, "the history has no column 'train_error'")
-    for run in np.unique(model.moves_.label).tolist():
-        rounds = int(model.moves_.round[model.moves_.label == run].max())
-        errors = model.history_["train_error"][label == max(run, 0)][:rounds]
+    # training can only resume if all rounds of the model have their training error
+    expect("train_error" in history, "the history has no column 'train_error'")
+    for number, rounds in enumerate(last.tolist()):
+        errors = history["train_error"][label == number][:rounds]
         expect(np.all(np.isfinite(errors)), "the history lacks the training error of a round")
 
 
@@ -130,10 +127,9 @@ def _check_numbers(model: Any, label: Numbers, about: NDArray[Any]) -> None:
         number = history["voter"][label == run]
         most = np.maximum.accumulate(np.concatenate([[-1.0], number]))
         expect(np.all(number <= most[:-1] + 1), "the history names a voter before it came")
-        first: dict[int, bytes] = {}
-        for voter, one in zip(np.flatnonzero(about == run).tolist(), number.tolist(), strict=False):
-            bits = _bytes_of(model.ensemble_, voter)
-            expect(first.setdefault(int(one), bits) == bits, "a voter changes from move to move")
+    for entry, first in enumerate(first_moves(model.ensemble_, history).tolist()):
+        same = entry == first or _bytes_of(model.ensemble_, entry) == _bytes_of(model.ensemble_, first)
+        expect(same, "a voter changes from move to move")
 
 
 def _bytes_of(ensemble: Any, voter: int) -> bytes:

@@ -104,11 +104,11 @@ def first_moves(ensemble: Any, history: Mapping[str, NDArray[Any]]) -> NDArray[n
     """[entry of the ensemble]: the entry that added its voter. Only in a history with voters do old ones move again."""
     if "voter" not in history:
         return np.arange(len(ensemble.steps))
+    about, voter = ensemble.about.tolist(), history["voter"]
+    numbers = {label: voter if label < 0 else voter[history["label"] == label] for label in set(about)}
     met: dict[tuple[int, int], int] = {}
-    first = []
-    for entry, (about, number) in enumerate(zip(ensemble.about.tolist(), ensemble.rounds.tolist(), strict=True)):
-        mine = history["voter"] if about < 0 else history["voter"][history["label"] == about]
-        first.append(met.setdefault((about, int(mine[number - 1])), entry))
+    moves = enumerate(zip(about, ensemble.rounds.tolist(), strict=True))
+    first = [met.setdefault((label, int(numbers[label][round - 1])), entry) for entry, (label, round) in moves]
     return np.array(first, dtype=np.int64)
 
 
