@@ -14,7 +14,6 @@ from electorate.data import inputs
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
 from electorate.model.text import Rule, Words
-from electorate.threads import ThreadPool
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,6 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
 def _coverage(model: Any, alone: Ensemble, table: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """[node]: the share of the weight that ends there, found by a voter whose output is its leaf's number."""
     numbers = np.arange(len(alone.value), dtype=np.float64)[:, None] / len(alone.value)
-    votes = replace(alone, value=numbers).votes(table.n_rows, model._reader(table), ThreadPool(1))[0]
+    votes = replace(alone, value=numbers).votes(table.n_rows, model._reader(table))[0]
     leaf = np.rint(votes / UNITS * len(alone.value)).astype(np.int64)
     return np.bincount(leaf, weights=weight, minlength=len(alone.value)) / weight.sum()

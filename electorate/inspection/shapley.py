@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
 from electorate.model.text import Path, column_names, leaf_paths
-from electorate.threads import ThreadPool
 
 Floats = NDArray[np.float64]
 MOST_COLUMNS = 63  # on the way to one leaf: they are the bits of a pattern
@@ -106,7 +105,7 @@ def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
     slope, start = at[1] - at[0], at[0]
     values *= slope[:, None, None]
     read = model._reader(model._check_rows(X if background is None else background, reset=False))
-    mean_votes = np.asarray(ensemble.votes(others.shape[1], read, ThreadPool(1)).mean(axis=1))
+    mean_votes = np.asarray(ensemble.votes(others.shape[1], read).mean(axis=1))
     base, names = slope * (mean_votes / UNITS) + start, column_names(model)
     return Contributions(values[0], float(base[0]), names) if len(values) == 1 else Contributions(values, base, names)
 

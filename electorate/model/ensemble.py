@@ -40,6 +40,7 @@ CLIMBED = 48  # edges up to which comparing with all of them beats a search
 MOST_TABLE = 1 << 22  # entries of tables by column, beyond a few times what the nodes themselves hold
 VOTERS_AT_ONCE = 64  # walked over a block in one kernel call: stays far under 0.2 s
 
+SERIAL = ThreadPool(1)
 Tables = list[NDArray[np.int64]]  # of each column, [output, cell]
 Read = Callable[[int, int], NDArray[np.float64]]  # rows low..high as a block [column, row]
 
@@ -109,7 +110,7 @@ class Ensemble:
         entries = sum(max(least, len(edges) + 2) for edges in self.cells.edges) * self.n_outputs
         return entries <= MOST_TABLE + 4 * self.value.size
 
-    def votes(self, n_rows: int, read: Read, pool: ThreadPool) -> NDArray[np.int64]:
+    def votes(self, n_rows: int, read: Read, pool: ThreadPool = SERIAL) -> NDArray[np.int64]:
         """[output, row] of the summed votes, in units of the grid."""
         votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
         vote = self.lookup.fill if self.lookup is not None else self._walk

@@ -101,7 +101,7 @@ def _check_voters(model: Any, n_runs: int) -> None:
 
 
 def _check_moves(model: Any, label: Numbers, counted: NDArray[Any]) -> None:
-    """Each run has a move in every round, and a row of history for it. label: of each row; counted: rows of each run."""
+    """Each run has a move in every round, and a row of history for it. label: of each row; counted: rows per run."""
     moves, history = model.moves_, model.history_
     run = np.maximum(moves.label, 0)
     last = np.zeros(len(counted), dtype=np.int64)

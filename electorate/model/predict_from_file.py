@@ -23,7 +23,6 @@ from electorate.model.ensemble import Ensemble, tables_of
 from electorate.model.masks import MISSING, Masks, Tests
 from electorate.modelfile import Contents, blaming
 from electorate.registry import ALGORITHMS
-from electorate.threads import ThreadPool
 
 DECIDE = {"sum": decisions.plain, "samme": decisions.as_samme}  # by the vote of the algorithm
 FEW_NODES = 2_000  # up to that, NumPy has predicted 1,000,000 rows before Numba's kernels would be there
@@ -62,7 +61,7 @@ class QuickClassifier:
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         table: Any = ArrowTable(X) if ArrowTable.fits(X) else read_table(X)
         if self._voting is None or not isinstance(table, ArrowTable):
-            votes = self.ensemble_.votes(table.n_rows, reader(table, self.bins_.categories), ThreadPool(1))
+            votes = self.ensemble_.votes(table.n_rows, reader(table, self.bins_.categories))
         else:
             votes = np.zeros((self.ensemble_.n_outputs, table.n_rows), dtype=np.int64)
             for low in range(0, table.n_rows, ROWS):

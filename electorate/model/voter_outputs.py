@@ -21,7 +21,6 @@ from electorate.model.foreign_ensemble import (
     SklearnEnsemble,
     scaled_outputs,
 )
-from electorate.threads import ThreadPool
 
 Floats = NDArray[np.float64]
 Picks = list[list[tuple[int, float]]]  # of each run, (voter, step)
@@ -47,7 +46,7 @@ class VoterOutputs:
         for voter in np.flatnonzero(np.isin(self.ensemble.about, (-1, run))).tolist():
             if isinstance(self.ensemble, Ensemble):
                 alone = replace(self.ensemble.only(voter), value=self._values(voter)[:, [run]])
-                outputs[voter] = alone.votes(rows.n_rows, self.model._reader(rows), ThreadPool(1))[0] / UNITS
+                outputs[voter] = alone.votes(rows.n_rows, self.model._reader(rows))[0] / UNITS
             else:
                 outputs[voter] = self.ensemble.class_outputs(voter, rows, run)
         return outputs

@@ -13,7 +13,6 @@ from electorate.data import inputs
 from electorate.model.ensemble import Ensemble, Read
 from electorate.model.median import tree_outputs
 from electorate.model.text import Words, column_names
-from electorate.threads import ThreadPool
 
 
 class VoterView:
@@ -31,7 +30,7 @@ class VoterView:
         """Return the class this voter alone votes for."""
         table = inputs.check_table(self._model, X, reset=False)
         alone = self._model.ensemble_.only(self._number)
-        votes = alone.votes(table.n_rows, self._model._reader(table), ThreadPool(1))
+        votes = alone.votes(table.n_rows, self._model._reader(table))
         best = votes[0] > 0 if len(votes) == 1 else np.argmax(votes, axis=0)
         return np.asarray(self._model.classes_.take(best))
 
