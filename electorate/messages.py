@@ -46,10 +46,9 @@ class SplitArrays(Sequence[Split]):
         if isinstance(splits, cls):
             return splits
         numbers = np.array([(s.node, s.left, s.right, s.column, s.cut) for s in splits], dtype=np.int64).reshape(-1, 5)
-        on_left = np.array([split.on_left for split in splits], dtype=np.bool_).reshape(
-            len(splits), -1 if splits else width
-        )
-        return cls(*np.ascontiguousarray(numbers.T), on_left)
+        on_left = np.array([split.on_left for split in splits], dtype=np.bool_)
+        node, left, right, column, cut = (np.ascontiguousarray(each) for each in numbers.T)
+        return cls(node, left, right, column, cut, on_left.reshape(len(splits), -1 if splits else width))
 
     def __len__(self) -> int:
         return len(self.node)

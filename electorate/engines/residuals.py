@@ -3,6 +3,7 @@
 Sums are of the weights and of the residuals, both on the grid: nothing depends on the number of shards.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -37,6 +38,6 @@ class Residuals(LocalTargets):
         found: Sums = self.call("weigh", 0.0, 0, True)
         return found
 
-    def leaf_of_rows(self, splits: list[Split], leaves: list[int]) -> NDArray[np.int64]:
+    def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
         """The leaf, by its place in `leaves`, of every row."""
         return np.concatenate(self.pool.map(lambda shard: shard.leaf_of_rows(splits, leaves), self.shards))

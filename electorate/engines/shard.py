@@ -91,6 +91,11 @@ class Growth:
     nodes: Nodes
     splits: dict[int, Split] = field(default_factory=dict)  # by node
 
+    def rows_of(self, nodes: list[int]) -> NDArray[np.uint32]:
+        """Their rows, node by node."""
+        found = [self.nodes[number] for number in nodes]
+        return np.concatenate([self.order[node.low : node.low + node.n_rows] for node in found])
+
     def known(self, tree: SplitArrays, goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
         """[(first row, last row, where they go next in `tree`), node]: as far as both trees have the same splits.
 
@@ -365,7 +370,7 @@ class Shard:
         bins = self.bundles.bin_of[tree.column].astype(np.int64)
         return self.bundles.place[tree.column], np.take_along_axis(tree.on_left, bins, axis=1)
 
-    def look(self, splits: list[Split], of_rows: bool = False) -> Any:
+    def look(self, splits: Sequence[Split], of_rows: bool = False) -> Any:
         """Histograms [split, label, column, bin] of the left sides of candidate splits; no rows move.
 
         of_rows: count rows instead of summing weights.
@@ -398,9 +403,8 @@ class Shard:
     def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
         """The rows of some nodes. count_rows: how many each of them stands for, too."""
         growth = self._growth_for(nodes)
-        found = [growth.nodes[node] for node in nodes]
-        rows = np.concatenate([growth.order[node.low : node.low + node.n_rows] for node in found])
-        by_label = np.diff([node.starts for node in found], axis=1)  # [node, label]
+        rows = growth.rows_of(nodes)
+        by_label = np.diff([growth.nodes[node].starts for node in nodes], axis=1)  # [node, label]
         place = np.repeat(np.arange(len(nodes), dtype=np.int32), by_label.sum(axis=1))
         label = np.repeat(np.tile(self.group.astype(np.int32), len(nodes)), by_label.ravel())
         codes = np.empty((len(rows), len(self.packed)), dtype=self.packed.dtype)

@@ -213,7 +213,7 @@ class TargetShard(Shard):
         if self.share is None:
             return rows
         growth = self._growth()
-        mine = np.concatenate([growth.order[at.low : at.low + at.n_rows] for at in map(growth.nodes.get, nodes)])
+        mine = growth.rows_of(nodes)
         return rows._replace(second=self.tally[mine], share=self.share[mine])
 
     # ------------------------------------------------------------ finite sets of voters

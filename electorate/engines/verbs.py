@@ -96,7 +96,7 @@ class Grower:
         """Part the rows of some nodes, parents first."""
         self.call("partition", SplitArrays.of(splits))
 
-    def look(self, splits: list[Split], of_rows: bool = False) -> Histogram:
+    def look(self, splits: Sequence[Split], of_rows: bool = False) -> Histogram:
         """Histograms [split, label, column, bin] of the left sides, of weights or of row counts; no rows move."""
         return np.asarray(self.call("look", splits, of_rows))
 

@@ -1,14 +1,15 @@
 """Whole subtrees below small nodes, from their rows: a level costs its rows, and not a full histogram for every node.
 
 A node is searched in compact histograms: only the labels and the bins that its rows have, some columns at a time. The
-kernels of search.py and target_search.py find the same split there as in the full histogram, with the same score.
+kernels of py and py find the same split there as in the full histogram, with the same score.
 `earning` is a TargetRule, or None for labels, for which the other half of the code is then not compiled.
 """
 
 import numpy as np
 
-from electorate.kernels import search, target_search
 from electorate.kernels.compile import inlined, kernel
+from electorate.kernels.search import best_subset, best_threshold, purest_subset, purest_threshold, purity
+from electorate.kernels.target_search import best_mean_threshold, best_target_threshold, side_edge
 
 EDGE, GINI, MATSUSHITA, TARGET, SQUARES = 0, 1, 2, 3, 4
 COLUMNS_AT_ONCE = 16  # of a compact histogram: it stays in the second-level cache
@@ -123,7 +124,7 @@ def _list_bins(met, n_bins, every, first_too, place):
         met[0] = 1
     for code in range(n_bins):
         place[bins] = code
-        bins += np.int64(met[code])
+        bins += int(met[code])
         met[code] = 0
     met[MISSING] = 0
     return bins
@@ -194,14 +195,12 @@ def _histogram(
 def _value(criterion, weights, earning, labels, reals):
     """The criterion of a leaf, from the weights of the labels that are present."""
     if earning is None:
-        return search.purity(criterion, np.zeros_like(weights), weights)
+        return purity(criterion, np.zeros_like(weights), weights)
     if criterion == SQUARES:
         target = np.float64(weights[1])
         return target * target / np.float64(weights[0]) if weights[0] > 0 else 0.0
     n = weights.shape[0]
-    edge = target_search.side_edge(
-        earning.kind, weights, labels[REACH, :n], reals[TARGETS, :n], earning.rate, reals[TABLE:, :n]
-    )
+    edge = side_edge(earning.kind, weights, labels[REACH, :n], reals[TARGETS, :n], earning.rate, reals[TABLE:, :n])
     return max(edge, 0.0) if earning.abstains else edge
 
 
@@ -209,12 +208,12 @@ def _value(criterion, weights, earning, labels, reals):
 def _best_threshold(criterion, sums, some, layout, counts, least, earning, labels, reals, found):
     """The score of the best threshold of some columns."""
     if earning is None:
-        return search.purest_threshold(sums, some, *layout, counts, least, criterion, found)
+        return purest_threshold(sums, some, *layout, counts, least, criterion, found)
     if criterion == SQUARES:
-        return target_search.best_mean_threshold(sums, some, *layout, counts, least, found)
+        return best_mean_threshold(sums, some, *layout, counts, least, found)
     n = some.shape[0]
     how = (earning.kind, labels[REACH, :n], reals[TARGETS, :n], reals[AWAY, :n], earning.rate, reals[TABLE:, :n])
-    return target_search.best_target_threshold(sums, some, *layout, counts, least, *how, earning.abstains, found)
+    return best_target_threshold(sums, some, *layout, counts, least, *how, earning.abstains, found)
 
 
 @kernel
@@ -335,7 +334,7 @@ def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, bes
             layout = (n_bins, columns.has_missing[first:last], columns.ordered[first:last])
             score, weight = -np.inf, np.int64(-1)
             if turn == 0 and by_edge and earning is None:
-                weight = search.best_threshold(sums, some, *layout, counts, least, found)
+                weight = best_threshold(sums, some, *layout, counts, least, found)
             elif turn == 0:
                 score = _best_threshold(criterion, sums, some, layout, counts, least, earning, labels, reals, found)
             elif earning is not None:
@@ -343,9 +342,9 @@ def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, bes
                     criterion, sums, some, layout, counts, least, earning, labels, reals, found, chosen
                 )
             elif by_edge:
-                weight = search.best_subset(sums, *layout, counts, least, found)
+                weight = best_subset(sums, *layout, counts, least, found)
             else:
-                score = search.purest_subset(sums, some, n_bins, layout[2], counts, least, criterion, found, chosen)
+                score = purest_subset(sums, some, n_bins, layout[2], counts, least, criterion, found, chosen)
             if not (weight > right if by_edge else score > most):
                 continue
             right, most, gains = weight, score, True

@@ -29,6 +29,7 @@ from electorate.voters.splits import ANY_ROWS, Finder, Found, SplitFinder, least
 
 MANY_LEVELS = 2**31
 MANY_ROWS = 2**62
+BYTE_CODES = 256  # bins of a column whose codes are bytes
 FEW_ROWS_PER_LABEL = 1024  # nodes of so few rows are grown from these, not from histograms
 ROWS_PER_TASK = 2**14  # of a thread
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
@@ -77,7 +78,7 @@ class Splitter(Protocol):
 
     def partition(self, splits: Sequence[Split]) -> None: ...
 
-    def look(self, splits: list[Split], of_rows: bool = False) -> NDArray[np.int64]: ...
+    def look(self, splits: Sequence[Split], of_rows: bool = False) -> NDArray[np.int64]: ...
 
     def count_rows(self, nodes: list[int]) -> NDArray[np.int64]: ...
 
@@ -147,8 +148,8 @@ class Grown:
 
     def add(self, node: int, found: Found) -> Split:
         left = 2 * self.n_splits + 1
-        numbers = (np.array([number]) for number in (node, found.column, found.cut))
-        self.graft(SplitBlock(*numbers, found.on_left[None], found.sums[None], np.array([found.gains])))
+        at, column, cut = (np.array([number]) for number in (node, found.column, found.cut))
+        self.graft(SplitBlock(at, column, cut, found.on_left[None], found.sums[None], np.array([found.gains])))
         self.totals[left], self.totals[left + 1] = found.sums
         return Split(node, left, left + 1, found.column, found.cut, found.on_left)
 
@@ -165,10 +166,11 @@ class Grown:
         order, number = _by_level(all_splits)
         if not len(order):
             return Voter([], [ROOT], self.totals[ROOT][None])
-        node, column, cut, on_left, sums, _ = (each[order] for each in all_splits)
+        node, sums = all_splits.node[order], all_splits.sums[order]
         left, is_leaf = 2 * np.arange(len(order)) + 1, np.ones(2 * len(order) + 1, dtype=np.bool_)
         is_leaf[number[node]] = False
         leaves = np.flatnonzero(is_leaf)
+        column, cut, on_left = all_splits.column[order], all_splits.cut[order], all_splits.on_left[order]
         splits = SplitArrays(number[node], left, left + 1, column, cut, on_left)
         return Voter(splits, leaves.tolist(), sums.reshape(-1, sums.shape[2])[leaves - 1])
 
@@ -195,8 +197,8 @@ def _by_level(splits: SplitBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
     """A tree, level by level; neither the order in which nodes are split nor where they are grown changes it."""
     grown, engine, histogram = Grown(search.sums.totals), search.engine, search.sums.histogram
-    few = FEW_ROWS_PER_LABEL * len(histogram) if finder.criterion_number is not None else 0
-    few = few if search.bins.width == 256 else 0
+    can_be_small = finder.criterion_number is not None and search.bins.width == BYTE_CODES
+    few = FEW_ROWS_PER_LABEL * len(histogram) if can_be_small else 0
     root_rows = engine.n_rows if few and mixed(search.sums.totals) else MANY_ROWS
     waiting = [OpenNode(ROOT, 0, histogram, rows=root_rows)]
     at_once = max(1, BYTES_AT_ONCE // max(1, histogram.nbytes))
@@ -255,8 +257,9 @@ def grow_small(
     nodes: list[OpenNode], search: Search, finder: SplitFinder, limits: Limits, grown: Grown
 ) -> list[OpenNode]:
     """Grow the trees below nodes of few rows; returns the nodes where only looking ahead decides."""
-    n_labels = len(search.sums.histogram)
-    rule = SplitRule(finder.criterion_number, n_labels, limits.min_samples_leaf, limits.min_samples_split)
+    assert finder.criterion_number is not None
+    limit = (limits.min_samples_leaf, limits.min_samples_split)
+    rule = SplitRule(finder.criterion_number, len(search.sums.histogram), *limit)
     rows = search.engine.collect([node.number for node in nodes], limits.count_rows)
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows.place, minlength=len(nodes)))])
     order = np.argsort(rows.place, kind="stable").astype(np.uint32)
@@ -292,7 +295,8 @@ def _graft(
         while node >= len(nodes):
             split, depth = (node - len(nodes)) // 2, depth + 1
             left = int(number[len(nodes) + 2 * split])
-            path[split] = Split(int(parents[split]), left, left + 1, *splits[split, 1:].tolist(), on_left[split])
+            column, cut = splits[split, 1:].tolist()
+            path[split] = Split(int(parents[split]), left, left + 1, column, cut, on_left[split])
             node = splits[split, 0]
         root, histogram = nodes[node], _histogram(rows, order[low:high], search)
         opened.append(OpenNode(int(number[place]), root.depth + depth, histogram, root.tied))

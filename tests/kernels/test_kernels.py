@@ -1452,7 +1452,7 @@ def some_nodes(rng: np.random.Generator, criterion: int, min_leaf: int) -> tuple
         np.add.at(seen[j], codes[:, j], 1)
     weight = rng.choice(np.array([0, 1, 1, 2, 4, 8]), n)
     share = rng.integers(0, 4, n) / 4
-    place = np.sort(rng.integers(0, n_nodes, n))
+    place = np.sort(rng.integers(0, n_nodes, n)).astype(np.int32)
     label = rng.integers(0, n_labels, n).astype(np.int32)
     second = (weight * 4 * share).astype(np.int64)
     rows = NodeRows(place, codes.view(np.uint32), label, weight, second, share, rng.integers(1, 3, n))

@@ -1,5 +1,7 @@
 """Whole subtrees below small nodes: the twin of kernels/subtrees.py, from full histograms, in plain NumPy."""
 
+from typing import Any
+
 import numpy as np
 
 from electorate.kernels.reference import search, target_search
@@ -9,7 +11,9 @@ NO_ROWS = np.zeros((0, 0), dtype=np.int64)
 
 
 def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tied):
-    codes, splits, lefts, sums, still_open = rows.codes.view(np.uint8), [], [], [], []
+    codes = rows.codes.view(np.uint8)
+    splits: list[Any]
+    splits, lefts, sums, still_open = [], [], [], []
     for root in range(len(ends) - 1):
         waiting = [(root, int(ends[root]), int(ends[root + 1]), int(levels[root]), totals[root])]
         while waiting:
@@ -71,15 +75,15 @@ def _best(criterion, rows, codes, mine, columns, rule, earning):
     totals, best = histogram[:, 0].sum(axis=1), None
     most = _value(criterion, totals, earning)
     most += 0 if criterion == EDGE else abs(most) * 1e-12
-    given = (histogram, totals, *layout, *limit)
+    given: Any = (histogram, totals, *layout, *limit)
     if criterion == EDGE:
-        score = search.best_threshold(*given, found)
+        score = search.best_threshold(*(*given, found))
     elif criterion == SQUARES:
-        score = target_search.best_mean_threshold(*given, found)
+        score = target_search.best_mean_threshold(*(*given, found))
     elif criterion == TARGET:
-        score = target_search.best_target_threshold(*given, *earning, found)
+        score = target_search.best_target_threshold(*(*given, *earning, found))
     else:
-        score = search.purest_threshold(*given, criterion, found)
+        score = search.purest_threshold(*(*given, criterion, found))
     if score > most:
         most, best = score, (int(found[0]), int(found[1]), _threshold(columns, *found))
     score, column, on_left = _best_set(criterion, histogram, totals, columns, limit, earning)
@@ -104,11 +108,12 @@ def _best_set(criterion, histogram, totals, columns, limit, earning):
     n_rows, least = limit
     found, on_left = np.zeros(3, dtype=np.int64), np.zeros(256, dtype=np.bool_)
     if criterion == EDGE:
-        score = search.best_subset(histogram, *columns[:3], *limit, found)
+        given: Any = (histogram, *columns[:3], *limit)
+        score = search.best_subset(*(*given, found))
         return score, int(found[0]), histogram[found[1], found[0]] > histogram[found[2], found[0]]
     if criterion in (GINI, MATSUSHITA):
-        given = (histogram, totals, columns.n_bins, columns.ordered, *limit)
-        score = search.purest_subset(*given, criterion, found, on_left)
+        given = (histogram, totals, columns.n_bins, columns.ordered, *limit, criterion)
+        score = search.purest_subset(*(*given, found, on_left))
         return score, int(found[0]), on_left
     best = (-np.inf, -1, on_left)
     for column in np.flatnonzero(~columns.ordered).tolist():
