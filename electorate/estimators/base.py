@@ -5,9 +5,10 @@ parameters and its booster. Nothing here depends on the algorithm.
 """
 
 import logging
+from dataclasses import dataclass, field
 from itertools import count
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,22 +38,23 @@ MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, BaseEstimator):
-    """Subclasses set the parameters below in their constructors."""
+    """The fields are the parameters. Subclasses that are dataclasses too add theirs, or drop one by `init=False`."""
 
-    estimator: Any
-    n_estimators: int
-    max_bins: int | str
-    categorical_features: Any
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    tol: float
-    warm_start: bool
-    n_jobs: int | None
-    random_state: Any
+    estimator: Any = field(default=None, kw_only=False)
+    n_estimators: int = 100
+    max_bins: int | str = 255
+    categorical_features: Any = "from_dtype"
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    tol: float = 0.0
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
@@ -65,8 +67,8 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
-    _n_shards: int | None = None  # for tests: the model must not depend on it
-    _worker_data: Any  # the class that holds the rows of one worker
+    _n_shards: ClassVar[int | None] = None  # for tests: the model must not depend on it
+    _worker_data: ClassVar[Any]  # the class that holds the rows of one worker
     _fitted_attribute = "ensemble_"
 
     # ------------------------------------------------------------ what an estimator adds
@@ -265,6 +267,12 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
 
     def _read_more(self, contents: Contents) -> None:
         """Read it again, from a file that is not trusted: ValueError for what `_more_arrays` cannot have written."""
+
+    def __dask_tokenize__(self) -> Any:
+        """Parameters and fitted attributes: of a dataclass, Dask would take the fields alone."""
+        from dask.base import normalize_token
+
+        return normalize_token((type(self), vars(self)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self._fitted_attribute)

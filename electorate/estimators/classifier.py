@@ -1,8 +1,9 @@
 """What all boosted classifiers share: labels, classes, and how votes become decisions and probabilities."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +30,16 @@ FEW_CLASSES = 100  # up to that many, predict holds the votes of all rows at onc
 VOTES_AT_ONCE = 2**20
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BoostedClassifier(ClassifierMixin, BoostedModel):
-    """Subclasses define `_booster` and, for more than two classes, `_probabilities`.
+    """Subclasses define `_booster`."""
 
-    The constructor is that of algorithms without parameters of their own; others define theirs.
-    """
+    n_estimators: int = 50
+    learning_rate: float = 1.0
+    class_weight: Any = None
+    scoring: str = "loss"
 
-    class_weight: Any
-    scoring: str
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedModel._parameter_constraints,
         # steps are multiples of 2^-40: a smaller rate would round them away
         "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
@@ -47,43 +48,10 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
     }
     _worker_data = ClassWorkerData
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        scoring: str = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     # ------------------------------------------------------------ what a classifier adds
 
     _one_vs_rest = False  # one binary problem per class, where the algorithm is for two labels
-    _log_odds_factor = 2.0  # for two classes: decision to log-odds
+    _log_odds_factor = 2.0  # of a decision
 
     def _booster(self, n_labels: int) -> Booster:
         raise NotImplementedError
@@ -104,8 +72,12 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
         return decisions.plain(votes, self.n_classes_, total)
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        """For more than two classes."""
-        raise NotImplementedError
+        """For more than two classes: what is likely of each class alone, divided by the sum."""
+        return shares(self._likely(decision))
+
+    def _likely(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of a class, by its decision alone; for two classes, of the second one."""
+        return np.asarray(expit(self._log_odds_factor * decision))
 
     # ------------------------------------------------------------ fitting
 
@@ -236,7 +208,7 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
         if self.n_classes_ == 1:
             return np.ones((len(decision), 1))
         if self.n_classes_ == 2:
-            return _two_probabilities(expit(self._log_odds_factor * decision), decision)
+            return _two_probabilities(self._likely(decision), decision)
         return _keep_winner(self._probabilities(decision), decision)
 
 
@@ -262,8 +234,7 @@ def _keep_winner(proba: NDArray[np.float64], decision: NDArray[np.float64]) -> N
     return proba
 
 
-def one_vs_rest_probabilities(decision: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 / (1 + exp(-2 f)) of each class, divided by their sum; for two classes the sum is 1."""
-    alone = expit(2 * decision)
-    total = alone.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(alone, total, out=np.full_like(alone, 1 / alone.shape[1]), where=total > 0))
+def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows divided by their sums; equal shares where the sum is 0."""
+    total = values.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(values, total, out=np.full_like(values, 1 / values.shape[1]), where=total > 0))

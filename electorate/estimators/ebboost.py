@@ -1,7 +1,7 @@
 """EBBoost: every voter is ranked by the penalised cost at its own best step."""
 
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -132,7 +132,7 @@ class EBBoostClassifier(Penalised):
 
     _guarantees = proved.Guarantees(proved.COST_3, "VadaBoost paper: the mean of exp(-y f)", proved.ebboost)
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }

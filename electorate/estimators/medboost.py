@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1)
 COSTS = {"zero_one": ZeroOne, "linear": Linear}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MedBoostRegressor(BoostedRegressor):
     """MedBoost: boosting whose vote is the weighted median, with prediction intervals.
 
@@ -155,9 +157,14 @@ class MedBoostRegressor(BoostedRegressor):
     True
     """
 
+    cost: str | Callable[[Array, Array, float], Array] = "zero_one"
+    eps: float | str = "auto"
+    rho: float | str = "adaptive"
+    nu: float = 0.1
+
     _guarantees = proved.Guarantees(rounds=proved.medboost)
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedRegressor._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), RegressionTrees, Pool, Columns, None],
         "cost": [StrOptions({"zero_one", "linear"}), callable],
@@ -165,41 +172,6 @@ class MedBoostRegressor(BoostedRegressor):
         "rho": [Interval(Real, None, None, closed="neither"), StrOptions({"adaptive", "lowest_edge", "validate"})],
         "nu": [Interval(Real, 0, None, closed="neither")],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 100,
-        cost: str | Callable[[Array, Array, float], Array] = "zero_one",
-        eps: float | str = "auto",
-        rho: float | str = "adaptive",
-        nu: float = 0.1,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 50,
-        tol: float = 0.0,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.cost = cost
-        self.eps = eps
-        self.rho = rho
-        self.nu = nu
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     # ------------------------------------------------------------ fitting
 
@@ -415,6 +387,7 @@ class MedBoostRegressor(BoostedRegressor):
         return np.asarray(bounds)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LocMedBoostRegressor(MedBoostRegressor):
     """LocMedBoost: MedBoost whose voters have a confidence, and may abstain.
 
@@ -535,54 +508,16 @@ class LocMedBoostRegressor(MedBoostRegressor):
     (442,)
     """
 
+    confidence_by: Any = "abstain"
+    n_bumps: int = 8
+
     _guarantees = proved.Guarantees(rounds=proved.medboost)
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MedBoostRegressor._parameter_constraints,
         "confidence_by": [StrOptions({"abstain", "bumps", "constant"}), callable, list],
         "n_bumps": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        confidence_by: Any = "abstain",
-        n_bumps: int = 8,
-        n_estimators: int = 100,
-        cost: str | Callable[[Array, Array, float], Array] = "zero_one",
-        eps: float | str = "auto",
-        rho: float | str = "adaptive",
-        nu: float = 0.1,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 50,
-        tol: float = 0.0,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            estimator,
-            n_estimators=n_estimators,
-            cost=cost,
-            eps=eps,
-            rho=rho,
-            nu=nu,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            tol=tol,
-            max_bins=max_bins,
-            categorical_features=categorical_features,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.confidence_by = confidence_by
-        self.n_bumps = n_bumps
 
     @property
     def _functions(self) -> str | None:

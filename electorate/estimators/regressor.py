@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,13 @@ MOST_LEVELS = 6  # of a tree whose histograms are all stored; deeper ones are gr
 Say = Callable[[int, int], tuple[Array, Array | None]]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BoostedRegressor(RegressorMixin, BoostedModel):
     """Subclasses define `_tries` and `_criterion`."""
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    n_iter_no_change: int = 50
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedModel._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), RegressionTrees, None],
     }
