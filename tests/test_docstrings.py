@@ -31,12 +31,9 @@ def entries(lines: list[str]) -> list[str]:
 
 
 def parameters(value: object, keyword_only: bool = True) -> list[str]:
-    found = inspect.signature(value).parameters.values()
-    return [
-        parameter.name
-        for parameter in found
-        if parameter.name not in ("self", "args", "kwargs") and (keyword_only or parameter.kind != parameter.KEYWORD_ONLY)
-    ]
+    found = inspect.signature(value).parameters
+    named = [name for name in found if name not in ("self", "args", "kwargs")]
+    return [name for name in named if keyword_only or found[name].kind != inspect.Parameter.KEYWORD_ONLY]
 
 
 def takes_parameters(value: object) -> bool:

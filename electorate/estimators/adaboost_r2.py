@@ -115,7 +115,7 @@ class AdaBoostRegressor(BoostedRegressor):
     loss: str = "linear"
 
     _draws = True
-    _ties = "lower"
+    _lower = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedRegressor._parameter_constraints,
         "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],

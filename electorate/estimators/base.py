@@ -5,15 +5,17 @@ parameters and its booster. Nothing here depends on the algorithm.
 """
 
 import logging
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from itertools import count
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.callback import CallbackSupportMixin
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,7 +31,7 @@ from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
-from electorate.training.fit import resume_lost
+from electorate.training.fit import resume_lost, validation_seed
 from electorate.training.rollback import Undoing
 from electorate.training.worker_data import Given
 from electorate.voters.instances import TakesInstances
@@ -80,8 +82,8 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
         """Labels, or targets."""
         raise NotImplementedError
 
-    def _plan(self, resumes: bool, has_validation: bool) -> Any:
-        """What `prepare` of the worker data needs. resumes: from a fitted model; has_validation: X_val was given."""
+    def _plan(self, resumes: bool) -> Any:
+        """What `prepare` of the worker data needs. resumes: from a fitted model."""
         raise NotImplementedError
 
     def _count_runs(self, outline: Any) -> int:
@@ -174,7 +176,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept
             try:
-                plan = self._plan(resumes, validation is not None)
+                plan = self._split_plan(resumes, validation)
                 self._prepare_and_train(Here(data.pop()), plan, rows, context, begins=True)
             finally:  # when the shards are gone, whose memory this takes; also for rounds that were rescued
                 self.seen_ = seen_of(parts, pool).after(self if resumes else None)
@@ -182,7 +184,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
     def _fit_on_cluster(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
         self._refuse_dask()
-        plan = self._plan(resumes, validation is not None)
+        plan = self._split_plan(resumes, validation)
         self.seen_ = Seen(None, rows[2] is not None)
         for attempt in count(1):
             try:
@@ -193,6 +195,13 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
                 if attempt == MOST_ATTEMPTS or not resume_lost(self, context):
                     raise
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
+
+    def _split_plan(self, resumes: bool, validation: Rows | None) -> Any:
+        """The plan, with the rows to set aside unless validation rows were given."""
+        plan = self._plan(resumes)
+        if not self._needs_validation or validation is not None:
+            return plan
+        return replace(plan, part=self.validation_fraction, seed=validation_seed(self))
 
     def _prepare_and_train(self, place: Any, plan: Any, rows: Rows, context: Any, begins: bool) -> None:
         outline = place.all_reduce("prepare", plan)
@@ -240,6 +249,18 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
             return np.asarray(self.ensemble_.votes(table))
         with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
             return np.asarray(self.ensemble_.votes(table.n_rows, self._reader(table), pool))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The accuracy of a classifier, R squared of a regressor, after every round."""
+        metric = accuracy_score if is_classifier(self) else r2_score
+        for predicted in self.staged_predict(X):
+            yield float(metric(y, predicted, sample_weight=sample_weight))
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The share of the steps that rests on each column."""
+        check_is_fitted(self)
+        return np.asarray(self.ensemble_.importances())
 
     @property
     def estimator_weights_(self) -> NDArray[np.float64]:

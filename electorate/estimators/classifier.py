@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +21,6 @@ from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.classification import fit_classifier, groups_of
 from electorate.training.dask_inputs import row_by_row
-from electorate.training.fit import validation_seed
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
 
@@ -88,11 +86,8 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
     def _read_y(self, y: Any, n_rows: int) -> NDArray[Any]:
         return inputs.check_labels(self, y, n_rows)
 
-    def _plan(self, resumes: bool, has_validation: bool) -> ClassPlan:
-        classes = self.classes_ if resumes else None
-        if not self._needs_validation or has_validation:
-            return ClassPlan(self.class_weight, classes)
-        return ClassPlan(self.class_weight, classes, self.validation_fraction, validation_seed(self))
+    def _plan(self, resumes: bool) -> ClassPlan:
+        return ClassPlan(self.class_weight, self.classes_ if resumes else None)
 
     def _count_runs(self, outline: Outline) -> int:
         return len(groups_of(self, outline.classes))
@@ -118,11 +113,6 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
     @property
     def estimators_(self) -> Any:
         return Voters(self) if self._is_native or self._by_rows else list(self.ensemble_.fitted)
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        return self.ensemble_.importances()
 
     # ------------------------------------------------------------ prediction
 
@@ -194,11 +184,6 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
         """The logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
-
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """The accuracy after every round."""
-        for predicted in self.staged_predict(X):
-            yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _classes_of(self, decision: NDArray[np.float64]) -> NDArray[Any]:
         best = decision > 0 if self.n_classes_ == 2 else np.argmax(decision, axis=1)

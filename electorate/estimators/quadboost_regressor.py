@@ -7,19 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin, is_regressor
-from sklearn.metrics import r2_score
+from sklearn.base import is_regressor
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.data.targets import check_targets
 from electorate.estimators.base import BoostedModel
 from electorate.estimators.quadboost import QuadBoosted
+from electorate.estimators.regressor import TargetModel
 from electorate.grid import UNITS
 from electorate.training.dask_inputs import NOT_ON_DASK, row_by_row
-from electorate.training.fit import validation_seed
 from electorate.training.quad_regression import fit_quad_regressor
-from electorate.training.worker_data import TargetOutline, TargetPlan, TargetWorkerData
+from electorate.training.worker_data import TargetOutline, TargetPlan
 from electorate.voters.columns import Columns
 from electorate.voters.kernel_sections import KernelSections
 from electorate.voters.pool import Pool
@@ -29,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class QuadBoostRegressor(RegressorMixin, QuadBoosted):
+class QuadBoostRegressor(TargetModel, QuadBoosted):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
     Equations 6 to 9 of [1]_ for real targets. The penalties are in the units of y.
@@ -148,8 +146,6 @@ class QuadBoostRegressor(RegressorMixin, QuadBoosted):
         "fit_intercept": ["boolean"],
     }
 
-    _worker_data = TargetWorkerData
-
     @property
     def _is_native(self) -> bool:
         return isinstance(self._family(), Pool | RegressionTrees)
@@ -169,13 +165,8 @@ class QuadBoostRegressor(RegressorMixin, QuadBoosted):
     def _refuse_dask(self) -> None:
         raise TypeError(NOT_ON_DASK.format(type(self).__name__))
 
-    def _read_y(self, y: Any, n_rows: int) -> Floats:
-        return check_targets(self, y, n_rows)
-
-    def _plan(self, resumes: bool, has_validation: bool) -> TargetPlan:
-        if not self._needs_validation or has_validation:
-            return TargetPlan(False, self.n_estimators, 1)
-        return TargetPlan(False, self.n_estimators, 1, 0, self.validation_fraction, validation_seed(self))
+    def _plan(self, resumes: bool) -> TargetPlan:
+        return TargetPlan(False, self.n_estimators, 1)
 
     def _count_runs(self, outline: TargetOutline) -> int:
         return 1
@@ -194,12 +185,6 @@ class QuadBoostRegressor(RegressorMixin, QuadBoosted):
     def intercept_(self) -> float:
         return self.start_ - math.fsum((self.steps_ * self.centres_).tolist())
 
-    @property
-    def feature_importances_(self) -> Floats:
-        """The share of the steps that rests on each column."""
-        check_is_fitted(self, "ensemble_")
-        return np.asarray(self.ensemble_.importances())
-
     @row_by_row
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row; a lazy array for a Dask collection."""
@@ -214,8 +199,3 @@ class QuadBoostRegressor(RegressorMixin, QuadBoosted):
             weight |= {place: new for place, _, new in turn}
             centre = math.fsum(new * self.scale_ * float(self.centres_[place]) for place, new in weight.items())
             yield (self.start_ - centre) + self.scale_ * (votes[0] / UNITS)
-
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """R squared after every round."""
-        for predicted in self.staged_predict(X):
-            yield float(r2_score(y, predicted, sample_weight=sample_weight))

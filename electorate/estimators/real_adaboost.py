@@ -155,7 +155,7 @@ class RealAdaBoostClassifier(BoostedClassifier):
         if self.step == 1 and not getattr(self._family(), "says_log_odds", True):
             raise ValueError(
                 f"RealAdaBoostClassifier(step=1) cannot boost {type(self._family()).__name__}: SAMME.R takes every "
-                "step as 1, which is right for voters that say half the log-odds, and these do not: use step='search'"
+                "step as 1, which needs voters that output half the log-odds, and these do not: use step='search'"
             )
 
     def _booster(self, n_labels: int) -> Booster:

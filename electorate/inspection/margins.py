@@ -320,7 +320,7 @@ class AwardMargins:
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         self.model = model
-        self.n_rows, self.outputs = model._say(X)
+        self.n_rows, self.outputs = model._outputs(X)
         self.y = column_or_1d(np.asarray(y, dtype=np.float64))
         if len(self.y) != self.n_rows or not np.all(np.isfinite(self.y)):
             raise ValueError(f"y must hold a finite number for each of the {self.n_rows} rows")

@@ -48,7 +48,7 @@ class Try:
 def fit_regressor(model: Any, place: Any, outline: TargetOutline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model to the rows of a place, once or once per candidate."""
     tries: list[Try] = model._tries(outline)
-    # which of several candidates is best can only be said of all rounds, so they are run again
+    # which of several candidates is best depends on all rounds, so they are run again
     before = resumed_model(model, "vote_") if len(tries) == 1 else None
     if before is not None:
         tries = [model._as_before(one, before) for one in tries]
