@@ -5,7 +5,7 @@ The model is only asked for its booster, family and options.
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,25 +32,14 @@ NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
 Group = tuple[int | None, NDArray[np.int64] | None]  # the label that is fitted against the rest, and [label] as 0 or 1
 
 
-class Place(Protocol):
-    """Where the rows are: worker data that is reduced over all workers, and engines over all of them."""
-
-    def all_reduce(self, name: str, *arguments: Any) -> Any:
-        """Run the steps of that name on the data of every worker; the result is the same on all."""
-        ...
-
-    def engine(self, name: str, sizes: dict[str, Any], n_labels: int) -> Any:
-        """Over the shards of that name on all workers. sizes: their numbers over all workers."""
-        ...
-
-
 @dataclass(frozen=True)
 class Here:
-    """This process."""
+    """This process as the place of the rows. Elsewhere, workers exchange messages, and engines are over all of them."""
 
     data: ClassWorkerData
 
     def all_reduce(self, name: str, *arguments: Any) -> Any:
+        """Run the steps of that name on the data of every worker; the result is the same on all."""
         return run_locally(getattr(self.data, name)(*arguments))
 
     def engine(self, name: str, sizes: dict[str, Any], n_labels: int) -> Any:
@@ -72,17 +61,43 @@ def fit_classifier(model: Any, place: Any, outline: Outline, context: Any, data:
     train(bench, groups_of(model, outline.classes), context, data)
 
 
-class ClassifierBench(Bench):
-    """What voters over bins and voters over rows share. engine, judge: over the training and the validation rows."""
+class LabelBench(Bench):
+    """What all algorithms share whose vote is a sum. reader: of the outputs of voters that use whole rows."""
 
     bins = NO_BINS
+    reader: Any = None
+
+    def __init__(self, model: Any, outline: Outline) -> None:
+        super().__init__(model)
+        self.outline = outline
+
+    def used(self, trace: Trace, run: Any) -> list[Any]:
+        """The voters of a run that belong to the model."""
+        return casts_of_run(trace, run)
+
+    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
+        casts = [self.used(trace, run) for trace, run in zip(traces, runs, strict=True)]
+        model, n_classes, n_columns = self.model, len(self.outline.classes), self.model.n_features_in_
+        attributes = {"classes_": self.outline.classes, "n_classes_": n_classes}
+        attributes |= common_attributes(model, traces, self.outline.has_validation)
+        if model._is_native:
+            ensemble: Any = from_casts(casts, self.bins, 1 if n_classes == 2 else n_classes)
+        elif isinstance(self.reader, ClassifierReader):
+            return attributes | {"ensemble_": ForeignEnsemble(casts, self.reader, n_columns)}
+        else:
+            ensemble = RowEnsemble(casts, self.reader, n_columns, model._family())
+        return attributes | {"bins_": self.bins if model._is_native else no_bins(n_columns), "ensemble_": ensemble}
+
+
+class ClassifierBench(LabelBench):
+    """What voters over bins and voters over rows share. engine, judge: over the training and the validation rows."""
+
     family: Any
     engine: Any
     judge: Any
 
     def __init__(self, model: Any, outline: Outline) -> None:
-        super().__init__(model)
-        self.outline = outline
+        super().__init__(model, outline)
         self.before = resumed_model(model)
 
     def past(self, task: Group) -> PastRun:
@@ -96,9 +111,6 @@ class ClassifierBench(Bench):
 
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
         """The voters (of one label's run) of the model that training resumes from."""
-        raise NotImplementedError
-
-    def ensemble(self, casts: list[list[Any]]) -> Any:
         raise NotImplementedError
 
     def method(self, booster: Any, group: NDArray[np.int64] | None, past: PastRun) -> Stagewise:
@@ -121,18 +133,11 @@ class ClassifierBench(Bench):
         score = ValidationScore(self.judge, method, task[1], model.scoring)
         return [Patience(score, model.tol, model.n_iter_no_change)]
 
-    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        every = [*traces, *(run.trace for run in runs[len(traces) :])]
-        ensemble = self.ensemble([casts_of_run(trace, run) for trace, run in zip(every, runs, strict=True)])
-        classes = {"classes_": self.outline.classes, "n_classes_": len(self.outline.classes)}
-        common = common_attributes(self.model, every, self.outline.has_validation)
-        return {**classes, "ensemble_": ensemble, "bins_": self.bins, **common}
-
 
 class BinBench(ClassifierBench):
     """Voters that are searched over bins."""
 
-    def __init__(self, model: Any, outline: Outline, place: Place) -> None:
+    def __init__(self, model: Any, outline: Outline, place: Any) -> None:
         super().__init__(model, outline)
         self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
         if self.before is not None:
@@ -152,10 +157,6 @@ class BinBench(ClassifierBench):
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
         return casts_of(self.before.ensemble_, self.bins, label, rows)
 
-    def ensemble(self, casts: list[list[Any]]) -> Any:
-        n_classes = len(self.outline.classes)
-        return from_casts(casts, self.bins, 1 if n_classes == 2 else n_classes)
-
 
 class RowBench(ClassifierBench):
     """Voters that are fitted to, or search, whole rows: third-party classifiers, and families of ours by rows."""
@@ -166,13 +167,25 @@ class RowBench(ClassifierBench):
         X: Any = self.examples.table
         self.X = X
         self.by_rows: bool = model._by_rows
-        self.reader: Any = _row_reader(model, outline.classes) if self.by_rows else _reader(model, outline)
+        self.reader = self._reader()
         self.engine = Rows(self.examples, lambda voter: self.reader.of(voter, self.X))
         self.judge = None
         if validation is not None:
             self.judge = Rows(validation, lambda voter: self.reader.of(voter, validation.table))
         if self.by_rows:
             self.bins = no_bins(X.shape[1])
+
+    def _reader(self) -> Any:
+        model, classes = self.model, self.outline.classes
+        if self.by_rows and len(classes) > 2 and not model._one_vs_rest:
+            raise ValueError(
+                f"{type(model).__name__} cannot boost {type(model._family()).__name__} for {len(classes)} classes: it "
+                "fits all classes at once, and these voters tell two apart: use AdaBoostRClassifier, or scikit-learn's "
+                "OneVsRestClassifier"
+            )
+        booster = model._booster(2)
+        smoothing = float(np.finfo(np.float64).eps) if booster.fixed_steps else 1.0 / self.outline.n_counted
+        return row_reader(model, classes, booster.leaves, smoothing)
 
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
         casts: list[Any] = self.before.ensemble_.casts(label, rows, self.engine.evaluate)
@@ -194,36 +207,14 @@ class RowBench(ClassifierBench):
             name = type(self.model).__name__
             raise ValueError(f"BaseClassifier in {name} ensemble is worse than random, ensemble can not be fit.")
 
-    def ensemble(self, casts: list[list[Any]]) -> Any:
-        if self.by_rows:
-            return RowEnsemble(casts, self.reader, self.X.shape[1], self.model._family())
-        return ForeignEnsemble(casts, self.reader, self.X.shape[1])
 
-    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        attributes = super().fitted(traces, runs)
-        if not self.by_rows:
-            del attributes["bins_"]
-        return attributes
-
-
-def _reader(model: Any, outline: Outline) -> ClassifierReader:
-    classes = outline.classes
-    booster = model._booster(len(classes))
-    smoothing = float(np.finfo(np.float64).eps) if booster.fixed_steps else 1.0 / outline.n_counted
-    one_vs_rest = model._one_vs_rest and len(classes) > 2
-    return ClassifierReader(np.arange(2) if one_vs_rest else classes, booster.leaves, smoothing)
-
-
-def _row_reader(model: Any, classes: NDArray[Any]) -> Any:
-    """How outputs of voters by rows are read: one number each, for two classes."""
-    if len(classes) > 2 and not model._one_vs_rest:
-        raise ValueError(
-            f"{type(model).__name__} cannot boost {type(model._family()).__name__} for {len(classes)} classes: it fits "
-            "all classes at once, and these voters tell two apart: use AdaBoostRClassifier, or scikit-learn's "
-            "OneVsRestClassifier"
-        )
-    two = np.arange(2) if len(classes) > 2 else classes
-    return RowVoterReader(two, model._booster(2).leaves, type(model).__name__)
+def row_reader(model: Any, classes: NDArray[Any], leaves: str, smoothing: float = 0.0) -> Any:
+    """How the outputs of voters that use whole rows are read: of all classes, or of one against the rest as 0 and 1."""
+    if model._one_vs_rest and len(classes) > 2:
+        classes = np.arange(2)
+    if model._by_rows:
+        return RowVoterReader(classes, leaves, type(model).__name__)
+    return ClassifierReader(classes, leaves, smoothing)
 
 
 def no_bins(n_columns: int) -> Bins:

@@ -1,7 +1,7 @@
 """The rows of a QuadBoost fit: what is to be learnt of them, their votes, and the score of validation rows."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from electorate.model.moves import in_units
 from electorate.model.outcome import Cast
 from electorate.model.text import column_names
 from electorate.model.trace import Trace
+from electorate.training.classification import NO_BINS
 from electorate.training.pool_rounds import QuadRounds
 from electorate.voters.means import Means
 
@@ -216,6 +217,60 @@ class EngineScore:
             scale = 2.0 ** math.ceil(math.log2(largest))
         total: int = self.engine.advance(self.low, None, Floors((scale,)), search=False).total
         return total / self.mass * scale
+
+
+# ---------------------------------------------------------------- voters
+
+
+class QuadSource:
+    """Where the voters of a fit come from: a finite pool, or a family that is searched."""
+
+    bins = NO_BINS
+    judge: Any = None  # the engine of the validation rows
+    validation: RowTargets | None = None  # or these rows themselves
+    stores_outputs = False  # of all voters, for validation rows
+    intercept: Intercept | None = None
+
+    def __init__(self, options: QuadOptions) -> None:
+        self.options = options
+
+    def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> QuadRounds:
+        """The rounds of one run, resumed from a trace of these voters."""
+        rounds = self.begin(group, past.n_rounds)
+        rounds.make_cast, rounds.group = self.cast, group
+        rounds.resume(past, voters)
+        return rounds
+
+    def begin(self, group: Group, n_past: int) -> QuadRounds:
+        """A run before its first round. n_past: the rounds that it will resume from."""
+        raise NotImplementedError
+
+    def cast(self, voter: Any, weight: float) -> Cast:
+        raise NotImplementedError
+
+    def stored_voters(self, model: Any, label: int | None) -> Sequence[Any]:
+        """Those of a fitted model, or of one label's run."""
+        raise NotImplementedError
+
+    def validation_outputs(self, voter: Any) -> Floats:
+        raise NotImplementedError
+
+    def score(self, rounds: QuadRounds) -> "EngineScore | RowScore | None":
+        """The score of the validation rows after every round."""
+        if self.judge is not None:
+            return EngineScore(self.judge, rounds, self.options.scoring)
+        if self.validation is None:
+            return None
+
+        def column(number: int) -> Floats:
+            return self.validation_outputs(rounds.voter(number))
+
+        rows = RowVotes(self.validation, rounds.group, ColumnCache(column, self.stores_outputs))
+        return RowScore(rows, self.options.scoring, self.intercept)
+
+    def finish(self, rounds: Any) -> float:
+        """The gap after the last round."""
+        return float(rounds.gap)
 
 
 def margin_change(cast: Cast, old: float, new: float) -> Change:

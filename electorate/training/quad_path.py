@@ -105,7 +105,7 @@ class PoolProblem:
         place = [0] * len(self.groups)
         for number, rounds in self.walk(points):
             for voter in np.flatnonzero(rounds.weight).tolist():
-                out[place[number], :, number] += rounds.weight[voter] * self.pool.validation_column(voter)
+                out[place[number], :, number] += rounds.weight[voter] * self.pool.validation_outputs(voter)
             place[number] += 1
         return out
 

@@ -13,10 +13,10 @@ from electorate.engines.residuals import Residuals
 from electorate.model.trace import Trace
 from electorate.training.classification import no_bins, refuse_other_bins
 from electorate.training.fit import resumed_model, train
-from electorate.training.quad_data import QuadCase, QuadOptions
+from electorate.training.quad_data import QuadCase, QuadOptions, QuadSource
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
 from electorate.training.quad_searches import EstimatorFamily, TreeFamily
-from electorate.training.quadratic import History, QuadBench
+from electorate.training.quadratic import TWO, History, QuadBench
 from electorate.training.run import OTHER_DATA
 from electorate.training.worker_data import Outline, TargetOutline, TargetWorkerData
 from electorate.voters.columns import Columns
@@ -27,7 +27,6 @@ from electorate.voters.regression_trees import RegressionTrees
 Floats = NDArray[np.float64]
 SMALLEST, LARGEST = 1e-150, 1e150  # sizes of targets whose squares are normal floats
 SCALED = {"step": 1, "edge": 1, "objective": 2, "train_error": 2, "validation": 2}  # powers of the scale of y
-TWO = np.arange(2)  # there are no classes; a run of numbers is made like one of two labels
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ def fit_quad_regressor(model: Any, place: Any, outline: TargetOutline, context: 
     if before is not None:
         refuse_other_bins(before, bins)
     cases = [case] if case.validation is None else [case, case.validation]
-    source: Any
+    source: QuadSource
     if isinstance(family, Pool):
         engines = (Threads(one.examples, bins, rows.pool, rows.n_shards) for one in cases)
         source = StumpPool(options, case, bins, *engines)

@@ -3,7 +3,7 @@
 Rounds need the best voter for the residuals, the correlations of the stored voters with them, and Gram rows.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,20 +23,18 @@ from electorate.grid import on_grid
 from electorate.messages import Change, StoredVoter
 from electorate.model.casting import casts_of
 from electorate.model.outcome import Cast, awards_of
-from electorate.model.trace import Trace
 from electorate.training.quad_data import (
     ColumnCache,
-    EngineScore,
     Group,
     QuadCase,
     QuadOptions,
-    RowScore,
+    QuadSource,
     RowTargets,
     RowVotes,
     margin_change,
 )
-from electorate.training.quad_pools import NO_SUMS, made_of_bins, made_of_rows
-from electorate.training.residual_rounds import ResidualRounds, ResidualSearch, SearchedVoter, WeightChange
+from electorate.training.quad_pools import NO_SUMS
+from electorate.training.residual_rounds import ResidualRounds, SearchedVoter, WeightChange
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.voters.by_rows import Always, RowSearch
 from electorate.voters.kernel_sections import Section
@@ -45,32 +43,6 @@ from electorate.voters.regression_trees import SquaresTrees
 from electorate.voters.trees import Search, Voter
 
 Floats = NDArray[np.float64]
-
-
-class SearchedFamily:
-    """What all runs of a searched family share."""
-
-    def __init__(self, options: QuadOptions) -> None:
-        self.options = options
-
-    def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> ResidualRounds:
-        """The rounds of one run, resumed from a trace of these voters."""
-        search, total_weight = self.search(group, past.n_rounds)
-        rounds = ResidualRounds(search, self.options.rules(total_weight, 1))
-        rounds.make_cast, rounds.group = self.cast, group
-        rounds.resume(past, voters)
-        return rounds
-
-    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
-        """The search of a run that resumes after so many rounds, and the total weight of its rows."""
-        raise NotImplementedError
-
-    def cast(self, voter: Any, weight: float) -> Cast:
-        raise NotImplementedError
-
-    def finish(self, rounds: ResidualRounds) -> float:
-        """The gap; every round has recorded its error."""
-        return rounds.gap
 
 
 # ---------------------------------------------------------------- over bins
@@ -153,27 +125,22 @@ def key_of(cast: Cast) -> Hashable:
     return tuple(splits), tuple(sorted(zip(cast.voter.leaves, cast.outputs[:, 0].tolist(), strict=True)))
 
 
-class BinFamily(SearchedFamily):
-    """A family over bins. judge: the engine of the validation rows."""
+class BinFamily(QuadSource):
+    """A family over bins."""
 
     def __init__(self, options: QuadOptions, bins: Bins, engine: Any, judge: Any) -> None:
         super().__init__(options)
         self.bins, self.engine, self.judge = bins, engine, judge
 
-    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
-        return BinSearch(self.options.family, self.engine, self.bins, group, self.options.reweights), 1.0
-
-    def score(self, rounds: ResidualRounds) -> EngineScore | None:
-        return None if self.judge is None else EngineScore(self.judge, rounds, self.options.scoring)
+    def begin(self, group: Group, n_past: int) -> ResidualRounds:
+        search = BinSearch(self.options.family, self.engine, self.bins, group, self.options.reweights)
+        return ResidualRounds(search, self.options.rules(1.0, 1))
 
     def stored_voters(self, model: Any, label: int | None) -> list[Cast]:
         return stored_casts(model, self.bins, label)
 
     def cast(self, voter: Cast, weight: float) -> Cast:
         return replace(voter, step=Step(weight, 0.0, 0.0))
-
-    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
-        return made_of_bins(runs, classes, self.bins)
 
 
 def stored_casts(model: Any, bins: Bins, label: int | None) -> list[Cast]:
@@ -248,31 +215,24 @@ class RowResiduals:
             self.rows.move(*change)
 
 
-class RowFamily(SearchedFamily):
-    """Voters that look at whole rows. Subclasses find them."""
+class RowFamily(QuadSource):
+    """Voters that use whole rows. Subclasses find them."""
 
     def __init__(self, options: QuadOptions, X: Any, rows: RowTargets) -> None:
         super().__init__(options)
         self.X, self.rows = X, rows
         self.X_validation: Any = None
-        self.validation: RowTargets | None = None
+        self.stores_outputs = options.reweights
 
-    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+    def begin(self, group: Group, n_past: int) -> ResidualRounds:
         search = RowResiduals(self._find, self.X, self.rows, group, self.options.reweights)
-        return search, self.rows.weights.given
+        return ResidualRounds(search, self.options.rules(self.rows.weights.given, 1))
 
     def _find(self, X: Any, residual: Floats, means: Means) -> Any:
         raise NotImplementedError
 
-    def score(self, rounds: ResidualRounds) -> RowScore | None:
-        if self.validation is None:
-            return None
-
-        def outputs(number: int) -> Floats:
-            return np.asarray(rounds.voter(number).outputs(self.X_validation))
-
-        column = ColumnCache(outputs, self.options.reweights)
-        return RowScore(RowVotes(self.validation, rounds.group, column), self.options.scoring)
+    def validation_outputs(self, voter: Any) -> Floats:
+        return np.asarray(voter.outputs(self.X_validation))
 
 
 @dataclass(frozen=True)
@@ -291,7 +251,6 @@ class EstimatorFamily(RowFamily):
 
     def __init__(self, options: QuadOptions, case: QuadCase) -> None:
         super().__init__(options, self._counted(case), case.rows)
-        self.n_columns = case.examples.table.shape[1]  # type: ignore[attr-defined]
         self.random = check_random_state(options.random_state)
         self.row_search: RowSearch | None = None
         if case.validation is not None:
@@ -305,11 +264,11 @@ class EstimatorFamily(RowFamily):
     def _by_rows(self) -> bool:
         return hasattr(self.options.family, "best")
 
-    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+    def begin(self, group: Group, n_past: int) -> ResidualRounds:
         self.row_search = None
-        for _ in range(0 if self._by_rows else rounds):  # draw what those rounds drew
+        for _ in range(0 if self._by_rows else n_past):  # draw what those rounds drew
             _set_random_states(clone(self.options.family), self.random)
-        return super().search(group, rounds)
+        return super().begin(group, n_past)
 
     def _find(self, X: Any, residual: Floats, means: Means) -> Any:
         if not self._by_rows:
@@ -343,9 +302,6 @@ class EstimatorFamily(RowFamily):
 
     def cast(self, voter: Any, weight: float) -> Cast:
         return Cast(Voter([], [], NO_SUMS, voter), np.ones((1, 1)), Step(weight, 0.0, 0.0))
-
-    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
-        return made_of_rows(runs, classes, self.options, self.n_columns)
 
 
 # ---------------------------------------------------------------- regression trees
@@ -392,6 +348,3 @@ class TreeFamily(RowFamily):
 
     def cast(self, voter: GrownTree, weight: float) -> Cast:
         return replace(voter.cast, step=Step(weight, 0.0, 0.0))
-
-    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
-        return made_of_bins(runs, classes, self.bins)

@@ -9,18 +9,20 @@ from numpy.typing import NDArray
 from electorate.model.moves import Moves
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Trace
-from electorate.training.classification import Here, groups_of, refuse_other_bins
-from electorate.training.fit import Bench, casts_of_run, common_attributes, resumed_model, train
+from electorate.training.classification import Here, LabelBench, groups_of, refuse_other_bins
+from electorate.training.fit import resumed_model, train
 from electorate.training.pool_rounds import COLUMNS, N_DETAILS, WEIGHT, QuadRounds
-from electorate.training.quad_data import Group, QuadCase, QuadOptions
+from electorate.training.quad_data import Group, QuadCase, QuadOptions, QuadSource
 from electorate.training.quad_pools import ColumnPool, EnginePool, StumpPool
 from electorate.training.quad_searches import BinFamily, EstimatorFamily
 from electorate.training.run import Patience, Watcher
 from electorate.training.worker_data import ClassWorkerData, Outline
+from electorate.voters.by_rows import RowVoterReader
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
 
 History = dict[str, NDArray[Any]]
+TWO = np.arange(2)  # classes, where one is fitted against the rest; a regressor is made like a classifier of two
 
 
 @dataclass
@@ -34,7 +36,7 @@ class QuadPast(PastRun):
         return cast
 
 
-class QuadBench(Bench):
+class QuadBench(LabelBench):
     """source: where the voters come from, a finite pool or a searched family.
 
     before: the model to resume from; history: of that model, in the units of `options`.
@@ -44,13 +46,15 @@ class QuadBench(Bench):
         self,
         model: Any,
         options: QuadOptions,
-        source: Any,
+        source: QuadSource,
         outline: Outline,
         before: Any = None,
         history: History | None = None,
     ) -> None:
-        super().__init__(model)
-        self.options, self.source, self.outline = options, source, outline
+        super().__init__(model, outline)
+        self.options, self.source, self.bins = options, source, source.bins
+        classes = TWO if len(outline.classes) > 2 else outline.classes
+        self.reader = RowVoterReader(classes, "log_odds", options.name)
         self.before = before
         self.history = history or getattr(before, "history_", {})
         self.gaps: list[float] = []
@@ -65,13 +69,12 @@ class QuadBench(Bench):
         names = [*COLUMNS, *(["train_error"] if self.options.records_errors and "train_error" in history else [])]
         columns = {name: history[name][mine][:n_rounds] for name in names}
         trace.add_rounds(places[:, 0], places[:, 1], details[:, WEIGHT], columns, details)
-        return QuadPast(trace, self.source.stored_voters(self.before, label), self.source)
+        return QuadPast(trace, list(self.source.stored_voters(self.before, label)), self.source)
 
     def start(self, task: tuple[int | None, Group], past: Any) -> QuadRounds | None:
         if len(self.outline.classes) == 1:
             return None
-        rounds: QuadRounds = self.source.start(task[1], past.trace, past.casts)
-        return rounds
+        return self.source.start(task[1], past.trace, past.casts)
 
     def watchers(self, task: Any, method: Any) -> list[Watcher]:
         score = self.source.score(method)
@@ -81,16 +84,10 @@ class QuadBench(Bench):
         self.gaps.append(self.source.finish(method))
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        every = [*traces, *(run.trace for run in runs[len(traces) :])]
-        casts = [casts_of_run(trace, run) for trace, run in zip(every, runs, strict=True)]
-        kept = [trace.kept for trace in every]
-        attributes = {
-            "classes_": self.outline.classes,
-            "n_classes_": len(self.outline.classes),
+        kept = [trace.kept for trace in traces]
+        attributes = super().fitted(traces, runs) | {
             "moves_": Moves.of([(np.stack([trace.rounds, trace.voters], axis=1), trace.details) for trace in kept]),
-            "gap_": max(self.gaps) if len(self.gaps) == len(every) else np.inf,
-            **common_attributes(self.model, every, self.outline.has_validation),
-            **self.source.made(casts, self.outline.classes),
+            "gap_": max(self.gaps) if len(self.gaps) == len(traces) else np.inf,
         }
         history = attributes["history_"]
         history.setdefault("train_error", np.full(len(history["step"]), np.nan))
@@ -102,7 +99,7 @@ def fit_quad_classifier(model: Any, place: Any, outline: Outline, context: Any, 
     before = resumed_model(model)
     options, family = model._options(), model._family()
     case = case_of(place.data, outline) if isinstance(place, Here) else None
-    source: Any
+    source: QuadSource
     if case is not None and not model._is_native:
         source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(options, case)
     else:
