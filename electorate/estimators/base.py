@@ -40,6 +40,11 @@ MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
+def without(constraints: dict[str, list[Any]], *names: str) -> dict[str, list[Any]]:
+    """The constraints of an estimator that drops these parameters."""
+    return {name: rules for name, rules in constraints.items() if name not in names}
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, BaseEstimator):
     """The fields are the parameters. Subclasses that are dataclasses too add theirs, or drop one by `init=False`."""

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
+from electorate.estimators.base import without
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.model.voter_view import Voters
 from electorate.theory import training as proved
@@ -167,7 +168,7 @@ class DeepBoostClassifier(BoostedClassifier):
 
     _one_vs_rest = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BoostedClassifier._parameter_constraints,
+        **without(BoostedClassifier._parameter_constraints, "learning_rate"),
         "lam": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],
         "loss": [StrOptions(set(NAMED)), HasMethods(["value", "slope"])],
@@ -229,10 +230,6 @@ class DeepBoostClassifier(BoostedClassifier):
     @property
     def steps_(self) -> NDArray[np.float64]:
         return np.asarray(self._merged().steps)
-
-    @property
-    def estimator_weights_(self) -> NDArray[np.float64]:
-        return self.steps_
 
     @property
     def estimator_errors_(self) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
+from electorate.estimators.base import without
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities, shares
 from electorate.theory import training as proved
 from electorate.theory.bounds import HINGE
@@ -41,6 +42,10 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
     scoring: str = field(default="loss", init=False)
     warm_start: bool = field(default=False, init=False)
     _one_vs_rest = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = without(
+        BoostedClassifier._parameter_constraints,
+        *("learning_rate", "early_stopping", "validation_fraction", "n_iter_no_change", "scoring", "warm_start"),
+    )
     _failed = ""  # the message of a solver that gave up
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -7,7 +7,6 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.quadboost import PENALTIES, Penalty, Rules
 from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
-from electorate.estimators.base import BoostedModel
+from electorate.estimators.base import BoostedModel, without
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.grid import UNITS
 from electorate.model.moves import in_units
@@ -29,8 +28,7 @@ from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
-from electorate.training.quad_data import QuadOptions
-from electorate.training.quad_path import Path, Point, PoolProblem
+from electorate.training.quad_path import Path, Point, PoolProblem, points_along
 from electorate.training.quadratic import fit_quad_classifier
 from electorate.training.worker_data import Outline
 from electorate.voters.columns import Columns
@@ -49,6 +47,8 @@ class QuadBoosted(BoostedModel):
     max_voters: int | None = None
     tol: float = 1e-6
 
+    scoring = "loss"  # a parameter of the classifier only
+    fit_intercept = False  # a parameter of the regressor only
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "penalty": [StrOptions({"l1", "l2", "linf"}), None],
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -60,12 +60,8 @@ class QuadBoosted(BoostedModel):
     def _default_family(self) -> Pool:
         return Pool()
 
-    def _options(self, unit: float = 1.0) -> QuadOptions:
-        """What training needs of the parameters. unit: the difference of y that is 1 in training."""
-        return QuadOptions.of(self, partial(self._rules, unit), self.tol / unit**2)
-
     def _rules(self, unit: float, n: float, n_voters: int) -> Rules:
-        """How weights are set. n: the total weight of the rows, as it was given."""
+        """How weights are set. n: the total weight of the rows, as it was given; unit: that of training, in y."""
         lam = float(self.lam) / unit if self.penalty == "l1" else float(self.lam)
         most = math.inf if self.alpha_max is None else self.alpha_max / unit
         return Rules(PENALTIES[self.penalty](lam, most), self.reweight, self.tol / unit**2, self.max_voters)
@@ -244,7 +240,7 @@ class QuadBoostClassifier(QuadBoosted, BoostedClassifier):
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BoostedClassifier._parameter_constraints,
+        **without(BoostedClassifier._parameter_constraints, "learning_rate"),
         **QuadBoosted._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"theory"})],
     }
@@ -318,9 +314,7 @@ class QuadBoostClassifier(QuadBoosted, BoostedClassifier):
             along = np.sort(along)[:: -1 if self.penalty == "l1" else 1]
         if self.penalty is None:
             return problem.path([Point(float(model.lam), None, int(value)) for value in along])
-        if self.penalty == "linf":
-            return problem.path([Point(0.0, value, self.n_estimators) for value in along.tolist()])
-        return problem.path([Point(value, None, self.n_estimators) for value in along.tolist()])
+        return problem.path(points_along(self.penalty, along.tolist(), [self.n_estimators]))
 
     # ------------------------------------------------------------ the fitted model
 

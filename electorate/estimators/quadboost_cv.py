@@ -23,9 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
 from electorate.estimators.quadboost import QuadBoostClassifier
-from electorate.training.callbacks import Callback
+from electorate.training.callbacks import Callback, reason_of
 from electorate.training.dask_inputs import refuse_dask
-from electorate.training.quad_path import Point, PoolProblem
+from electorate.training.quad_path import Point, PoolProblem, points_along
 from electorate.training.worker_data import NO_WEIGHT
 from electorate.voters.columns import Columns
 from electorate.voters.instances import TakesInstances
@@ -200,9 +200,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
         if self.penalty is None:
             return [Point(0.0, None, t) for t in rounds]
         values = np.sort(np.asarray(VALUES[self.penalty] if self.values is None else self.values, dtype=np.float64))
-        if self.penalty == "linf":
-            return [Point(0.0, value, t) for value in values.tolist() for t in rounds]
-        return [Point(value, None, t) for value in values[::-1].tolist() for t in rounds]
+        return points_along(self.penalty, values[:: 1 if self.penalty == "linf" else -1].tolist(), rounds)
 
     def _rounds(self) -> list[int]:
         if self.rounds is not None:
@@ -297,8 +295,7 @@ class Folds:
                 task = self.context.subcontext(task_name="fold")
                 task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
                 if task.call_on_fit_task_end(estimator=self.model, X=X, y=y) and len(self.errors) < self.total:
-                    reasons = (getattr(callback, "stop_reason", None) for callback in callbacks)
-                    self.stop_reason = next(filter(None, reasons), "callback")
+                    self.stop_reason = reason_of(callbacks)
                     break
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # about folds whose results are not needed any more

@@ -88,8 +88,7 @@ class Hooks:
         )
         if not stop:
             return None
-        reasons = (getattr(callback, "stop_reason", None) for callback in self.callbacks)
-        return next(filter(None, reasons), "callback")
+        return reason_of(self.callbacks)
 
     def _see(self, trace: Any) -> None:
         self.now, self.n_whole = trace, trace.n_rounds
@@ -121,6 +120,11 @@ class Hooks:
     def _settle(self, fitted: dict[str, Any]) -> None:
         self.model.__dict__.pop("best_round_", None)
         self.model.__dict__.update(fitted)
+
+
+def reason_of(callbacks: list[Any]) -> str:
+    """Why callbacks stopped a fit."""
+    return next(filter(None, (getattr(callback, "stop_reason", None) for callback in callbacks)), "callback")
 
 
 class Callback:

@@ -139,9 +139,7 @@ class BinBench(ClassifierBench):
 
     def __init__(self, model: Any, outline: Outline, place: Any) -> None:
         super().__init__(model, outline)
-        self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
-        if self.before is not None:
-            refuse_other_bins(self.before, self.bins, outline.classes)
+        self.bins = find_bins(model, place, self.before, outline.classes)
         self.family = model._family()
         self.place = place
         self.engine = None
@@ -149,9 +147,7 @@ class BinBench(ClassifierBench):
     def start(self, task: Group, past: PastRun) -> Stagewise | None:
         n_labels = len(self.outline.classes)
         if self.engine is None and n_labels > 1:
-            sizes = self.place.all_reduce("build", self.bins, self.model.max_bins)
-            engines = {name: self.place.engine(name, numbers, n_labels) for name, numbers in sizes.items()}
-            self.engine, self.judge = engines["train"], engines.get("validation")
+            self.engine, self.judge = build_engines(self.model, self.place, self.bins, n_labels)
         return super().start(task, past)
 
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
@@ -223,12 +219,25 @@ def no_bins(n_columns: int) -> Bins:
     return Bins([np.empty(0)] * n_columns, {}, nothing.astype(np.bool_), nothing)
 
 
-def refuse_other_bins(before: Any, bins: Bins, classes: NDArray[Any] | None = None) -> None:
-    """Raise ValueError where voters were made on other bins, or for other classes."""
-    if classes is not None and not np.array_equal(before.classes_, classes):
+def find_bins(
+    model: Any, place: Any, before: Any = None, classes: NDArray[Any] | None = None, unbinned: Bins = NO_BINS
+) -> Bins:
+    """The bins of the rows. Raises ValueError where the model that is resumed has other bins, or other classes."""
+    bins = unbinned
+    if model._is_native:
+        bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
+    if before is not None and classes is not None and not np.array_equal(before.classes_, classes):
         raise ValueError(OTHER_DATA.format(f"their classes were {before.classes_.tolist()!r}"))
-    if not before.bins_.same_as(bins):
+    if before is not None and not before.bins_.same_as(bins):
         raise ValueError(OTHER_DATA.format("their bins differ"))
+    return bins
+
+
+def build_engines(model: Any, place: Any, bins: Bins, n_labels: int) -> tuple[Any, Any]:
+    """Over the training rows, and over the validation rows if there are any."""
+    sizes = place.all_reduce("build", bins, model.max_bins)
+    engines = {name: place.engine(name, numbers, n_labels) for name, numbers in sizes.items()}
+    return engines["train"], engines.get("validation")
 
 
 def validation_score(bench: Any, group: NDArray[np.int64] | None, booster: Any, part: float) -> float:

@@ -21,7 +21,7 @@ from electorate.grid import on_grid
 from electorate.model.outcome import Cast, PastRun
 from electorate.model.text import column_names
 from electorate.model.trace import Trace
-from electorate.training.classification import Group, LabelBench, row_reader
+from electorate.training.classification import Group, LabelBench, find_bins, row_reader
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.training.worker_data import Outline
 from electorate.voters.by_rows import ByRows
@@ -189,8 +189,7 @@ class LPBench(LabelBench):
         self.margin = margin
         self.examples = place.data.examples["train"]
         self.reader = row_reader(model, outline.classes, "any" if model._by_rows else "label")
-        if model._is_native:
-            self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
+        self.bins = find_bins(model, place)
         self.search: WeightedSearch | None = None
         self.failed = ""  # the message of a solver that gave up
         self.margins: list[float] = []  # rho of each run in nu

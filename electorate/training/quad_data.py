@@ -18,7 +18,6 @@ from electorate.grid import UNITS, on_grid
 from electorate.messages import ROOT, Change
 from electorate.model.moves import in_units
 from electorate.model.outcome import Cast
-from electorate.model.text import column_names
 from electorate.model.trace import Trace
 from electorate.training.classification import NO_BINS
 from electorate.training.pool_rounds import QuadRounds
@@ -26,39 +25,6 @@ from electorate.voters.means import Means
 
 Floats = NDArray[np.float64]
 Group = NDArray[np.int64] | None  # [label]: 0 or 1, where one label is fitted against the rest
-
-
-@dataclass(frozen=True)
-class QuadOptions:
-    """What training needs of an estimator's parameters, in the units of the target that it learns."""
-
-    name: str  # of the estimator
-    family: Any
-    rules: Callable[[float, int], Rules]  # given the total weight of the rows and the number of voters
-    scoring: str
-    tol: float  # of early stopping
-    patience: int
-    reweights: bool
-    fit_intercept: bool
-    records_errors: bool  # whether every round has a training error
-    random_state: Any
-    column_names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, model: Any, rules: Callable[[float, int], Rules], tol: float) -> "QuadOptions":
-        return cls(
-            type(model).__name__,
-            model._family(),
-            rules,
-            getattr(model, "scoring", "loss"),
-            tol,
-            model.n_iter_no_change,
-            model.reweight != "never",
-            getattr(model, "fit_intercept", False),
-            model._records_errors,
-            model.random_state,
-            tuple(column_names(model)),
-        )
 
 
 @dataclass(frozen=True)
@@ -223,7 +189,10 @@ class EngineScore:
 
 
 class QuadSource:
-    """Where the voters of a fit come from: a finite pool, or a family that is searched."""
+    """Where the voters of a fit come from: a finite pool, or a family that is searched.
+
+    unit: the difference of the model's targets that is 1 in training.
+    """
 
     bins = NO_BINS
     judge: Any = None  # the engine of the validation rows
@@ -231,8 +200,13 @@ class QuadSource:
     stores_outputs = False  # of all voters, for validation rows
     intercept: Intercept | None = None
 
-    def __init__(self, options: QuadOptions) -> None:
-        self.options = options
+    def __init__(self, model: Any, unit: float) -> None:
+        self.model, self.unit, self.family = model, unit, model._family()
+        self.reweights: bool = model.reweight != "never"
+
+    def rules(self, total_weight: float, n_voters: int) -> Rules:
+        rules: Rules = self.model._rules(self.unit, total_weight, n_voters)
+        return rules
 
     def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> QuadRounds:
         """The rounds of one run, resumed from a trace of these voters."""
@@ -258,7 +232,7 @@ class QuadSource:
     def score(self, rounds: QuadRounds) -> "EngineScore | RowScore | None":
         """The score of the validation rows after every round."""
         if self.judge is not None:
-            return EngineScore(self.judge, rounds, self.options.scoring)
+            return EngineScore(self.judge, rounds, self.model.scoring)
         if self.validation is None:
             return None
 
@@ -266,7 +240,7 @@ class QuadSource:
             return self.validation_outputs(rounds.voter(number))
 
         rows = RowVotes(self.validation, rounds.group, ColumnCache(column, self.stores_outputs))
-        return RowScore(rows, self.options.scoring, self.intercept)
+        return RowScore(rows, self.model.scoring, self.intercept)
 
     def finish(self, rounds: Any) -> float:
         """The gap after the last round."""

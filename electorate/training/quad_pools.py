@@ -21,7 +21,6 @@ from electorate.training.quad_data import (
     Group,
     Intercept,
     QuadCase,
-    QuadOptions,
     QuadSource,
     RowTargets,
     RowVotes,
@@ -54,8 +53,8 @@ class FinitePool(QuadSource):
     rows: RowTargets
     columns: SignColumns | RealColumns
 
-    def __init__(self, options: QuadOptions) -> None:
-        super().__init__(options)
+    def __init__(self, model: Any, unit: float) -> None:
+        super().__init__(model, unit)
         self.grams: dict[bool, Gram] = {}
 
     @property
@@ -68,7 +67,7 @@ class FinitePool(QuadSource):
         return self.rows.weights.given
 
     def begin(self, group: Group, n_past: int) -> PoolRounds:
-        return self.rounds(group, self.options.rules(self.total_weight, self.n_voters))
+        return self.rounds(group, self.rules(self.total_weight, self.n_voters))
 
     def rounds(self, group: Group, rules: Rules) -> PoolRounds:
         """Before any round; runs with the same voters share their Gram rows."""
@@ -90,7 +89,7 @@ class FinitePool(QuadSource):
     @cached_property
     def intercept(self) -> Intercept | None:  # type: ignore[override]
         """Of a regressor that has one."""
-        if not self.options.fit_intercept:
+        if not self.model.fit_intercept:
             return None
         outputs = self.rows.means.correlate(self.columns, np.ones(len(self.rows.values)))
         return Intercept(self.rows.means.mean(self.rows.values), np.concatenate([outputs, -outputs]))
@@ -139,8 +138,8 @@ def almost_all(share: Floats) -> bool:
 class ColumnPool(FinitePool):
     """The columns of X, as they are."""
 
-    def __init__(self, options: QuadOptions, case: QuadCase) -> None:
-        super().__init__(options)
+    def __init__(self, model: Any, unit: float, case: QuadCase) -> None:
+        super().__init__(model, unit)
         X: Any = case.examples.table
         self.n_columns = X.shape[1]
         self.constant = one_sided(case)
@@ -167,13 +166,13 @@ class ColumnPool(FinitePool):
 class StumpTests(FinitePool):
     """The tests of a `Pool` over bins."""
 
-    def __init__(self, options: QuadOptions, bins: Bins, engine: Any) -> None:
-        super().__init__(options)
+    def __init__(self, model: Any, unit: float, bins: Bins, engine: Any) -> None:
+        super().__init__(model, unit)
         self.bins, self.engine = bins, engine
-        self.both = options.family.complements
+        self.both = self.family.complements
         counts = engine.counts()
         self.counts = counts.sum(axis=0)
-        self.tests = Candidates.of(bins, self.counts, options.family.per_feature)
+        self.tests = Candidates.of(bins, self.counts, self.family.per_feature)
         share = counts[:, 0].sum(axis=1) / int(counts[:, 0].sum())
         self.constant = len(share) > 1 and almost_all(share)
 
@@ -198,9 +197,9 @@ class StumpPool(StumpTests):
     """As columns of bits over the shards of this process. judge: the engine of the validation rows."""
 
     def __init__(
-        self, options: QuadOptions, case: QuadCase, bins: Bins, engine: Threads, judge: Threads | None = None
+        self, model: Any, unit: float, case: QuadCase, bins: Bins, engine: Threads, judge: Threads | None = None
     ) -> None:
-        super().__init__(options, bins, engine)
+        super().__init__(model, unit, bins, engine)
         self.labelled = case.target is None
         self.rows, self.columns = self._in_shards(engine, case)
         if case.validation is not None and judge is not None:
@@ -227,8 +226,8 @@ class StumpPool(StumpTests):
 class EnginePool(StumpTests):
     """By sums over the shards of any engine: labels and Gram rows take an exchange each, a round takes none."""
 
-    def __init__(self, options: QuadOptions, bins: Bins, engine: Any, judge: Any) -> None:
-        super().__init__(options, bins, engine)
+    def __init__(self, model: Any, unit: float, bins: Bins, engine: Any, judge: Any) -> None:
+        super().__init__(model, unit, bins, engine)
         self.judge = judge
 
     @property

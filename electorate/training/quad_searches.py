@@ -23,11 +23,11 @@ from electorate.grid import on_grid
 from electorate.messages import Change, StoredVoter
 from electorate.model.casting import casts_of
 from electorate.model.outcome import Cast, awards_of
+from electorate.model.text import column_names
 from electorate.training.quad_data import (
     ColumnCache,
     Group,
     QuadCase,
-    QuadOptions,
     QuadSource,
     RowTargets,
     RowVotes,
@@ -128,13 +128,13 @@ def key_of(cast: Cast) -> Hashable:
 class BinFamily(QuadSource):
     """A family over bins."""
 
-    def __init__(self, options: QuadOptions, bins: Bins, engine: Any, judge: Any) -> None:
-        super().__init__(options)
+    def __init__(self, model: Any, unit: float, bins: Bins, engine: Any, judge: Any) -> None:
+        super().__init__(model, unit)
         self.bins, self.engine, self.judge = bins, engine, judge
 
     def begin(self, group: Group, n_past: int) -> ResidualRounds:
-        search = BinSearch(self.options.family, self.engine, self.bins, group, self.options.reweights)
-        return ResidualRounds(search, self.options.rules(1.0, 1))
+        search = BinSearch(self.family, self.engine, self.bins, group, self.reweights)
+        return ResidualRounds(search, self.rules(1.0, 1))
 
     def stored_voters(self, model: Any, label: int | None) -> list[Cast]:
         return stored_casts(model, self.bins, label)
@@ -218,15 +218,15 @@ class RowResiduals:
 class RowFamily(QuadSource):
     """Voters that use whole rows. Subclasses find them."""
 
-    def __init__(self, options: QuadOptions, X: Any, rows: RowTargets) -> None:
-        super().__init__(options)
+    def __init__(self, model: Any, unit: float, X: Any, rows: RowTargets) -> None:
+        super().__init__(model, unit)
         self.X, self.rows = X, rows
         self.X_validation: Any = None
-        self.stores_outputs = options.reweights
+        self.stores_outputs = self.reweights
 
     def begin(self, group: Group, n_past: int) -> ResidualRounds:
-        search = RowResiduals(self._find, self.X, self.rows, group, self.options.reweights)
-        return ResidualRounds(search, self.options.rules(self.rows.weights.given, 1))
+        search = RowResiduals(self._find, self.X, self.rows, group, self.reweights)
+        return ResidualRounds(search, self.rules(self.rows.weights.given, 1))
 
     def _find(self, X: Any, residual: Floats, means: Means) -> Any:
         raise NotImplementedError
@@ -249,9 +249,9 @@ class Scaled:
 class EstimatorFamily(RowFamily):
     """A family by rows, or any regressor."""
 
-    def __init__(self, options: QuadOptions, case: QuadCase) -> None:
-        super().__init__(options, self._counted(case), case.rows)
-        self.random = check_random_state(options.random_state)
+    def __init__(self, model: Any, unit: float, case: QuadCase) -> None:
+        super().__init__(model, unit, self._counted(case), case.rows)
+        self.random = check_random_state(model.random_state)
         self.row_search: RowSearch | None = None
         if case.validation is not None:
             self.X_validation, self.validation = self._counted(case.validation), case.validation.rows
@@ -262,27 +262,27 @@ class EstimatorFamily(RowFamily):
 
     @property
     def _by_rows(self) -> bool:
-        return hasattr(self.options.family, "best")
+        return hasattr(self.family, "best")
 
     def begin(self, group: Group, n_past: int) -> ResidualRounds:
         self.row_search = None
         for _ in range(0 if self._by_rows else n_past):  # draw what those rounds drew
-            _set_random_states(clone(self.options.family), self.random)
+            _set_random_states(clone(self.family), self.random)
         return super().begin(group, n_past)
 
     def _find(self, X: Any, residual: Floats, means: Means) -> Any:
         if not self._by_rows:
             return self._fit(X, residual, means)
         if self.row_search is None:
-            ones, names = np.ones(len(residual), dtype=np.int64), list(self.options.column_names)
-            self.row_search = RowSearch(np.asfortranarray(X), ones, means.times, "log_odds", self.options.name, names)
+            ones, about = np.ones(len(residual), dtype=np.int64), (type(self.model).__name__, column_names(self.model))
+            self.row_search = RowSearch(np.asfortranarray(X), ones, means.times, "log_odds", *about)
         self.row_search.grid = means.on_grid(residual) * means.times
-        voter = self.options.family.best(self.row_search)
+        voter = self.family.best(self.row_search)
         return replace(voter, factor=abs(voter.factor)) if isinstance(voter, Section) else voter
 
     def _fit(self, X: Any, residual: Floats, means: Means) -> Scaled | None:
         """A regressor fitted to the residuals; None where it predicts 0 everywhere."""
-        fitted = clone(self.options.family)
+        fitted = clone(self.family)
         _set_random_states(fitted, self.random)
         weight = means.times * means.real
         if np.all(weight == weight[0]):
@@ -325,8 +325,8 @@ class GrownTree:
 class TreeFamily(RowFamily):
     """RegressionTrees, grown for the residuals by least squares and divided by their largest output."""
 
-    def __init__(self, options: QuadOptions, bins: Bins, engine: Residuals, judge: Residuals | None = None) -> None:
-        super().__init__(options, engine, RowTargets.in_shards(engine.shards, engine.target))
+    def __init__(self, model: Any, unit: float, bins: Bins, engine: Residuals, judge: Residuals | None = None) -> None:
+        super().__init__(model, unit, engine, RowTargets.in_shards(engine.shards, engine.target))
         self.bins = bins
         self.counts = engine.counts()
         if judge is not None:
@@ -336,7 +336,7 @@ class TreeFamily(RowFamily):
         """None where the tree outputs 0 everywhere."""
         low, high = float(residual.min()), float(residual.max())
         search = Search(X.sums(residual, low, high), self.bins, self.counts, X)
-        voter, outputs = SquaresTrees(self.options.family, low, high).best(search, 0)
+        voter, outputs = SquaresTrees(self.family, low, high).best(search, 0)
         largest = float(np.abs(outputs[:, 0]).max(initial=0.0))
         if largest == 0:
             return None
