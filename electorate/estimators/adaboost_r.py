@@ -2,12 +2,12 @@
 
 from electorate.algorithms.adaboost_r import AdaBoostR
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.classifier import BoostedClassifier
+from electorate.estimators.classifier import StagewiseClassifier
 from electorate.theory import training as proved
 from electorate.voters.trees import Trees
 
 
-class AdaBoostRClassifier(BoostedClassifier):
+class AdaBoostRClassifier(StagewiseClassifier):
     """AdaBoost_R: real-valued voters, weights without exponentials, steps in closed form.
 
     Equations 6 to 8 of [1]_. More than two classes are fitted one against the rest.

@@ -40,37 +40,27 @@ MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
-def without(constraints: dict[str, list[Any]], *names: str) -> dict[str, list[Any]]:
-    """The constraints of an estimator that drops these parameters."""
-    return {name: rules for name, rules in constraints.items() if name not in names}
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, BaseEstimator):
-    """The fields are the parameters. Subclasses that are dataclasses too add theirs, or drop one by `init=False`."""
+    """The fields are the parameters; subclasses are dataclasses too, and add theirs."""
 
     estimator: Any = field(default=None, kw_only=False)
     n_estimators: int = 100
     max_bins: int | str = 255
     categorical_features: Any = "from_dtype"
-    early_stopping: bool = False
-    validation_fraction: float = 0.1
-    n_iter_no_change: int = 10
     tol: float = 0.0
-    warm_start: bool = False
     n_jobs: int | None = None
     random_state: Any = None
+
+    early_stopping = False  # these two are parameters of `StopsEarly`
+    warm_start = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "warm_start": ["boolean"],
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
@@ -203,10 +193,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
 
     def _split_plan(self, resumes: bool, validation: Rows | None) -> Any:
         """The plan, with the rows to set aside unless validation rows were given."""
-        plan = self._plan(resumes)
-        if not self._needs_validation or validation is not None:
-            return plan
-        return replace(plan, part=self.validation_fraction, seed=validation_seed(self))
+        return self._plan(resumes)
 
     def _prepare_and_train(self, place: Any, plan: Any, rows: Rows, context: Any, begins: bool) -> None:
         outline = place.all_reduce("prepare", plan)
@@ -308,3 +295,27 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self._family(), "takes_missing", True)
         return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StopsEarly(BoostedModel):
+    """A model of rounds: it may stop early by validation rows, and a warm start adds rounds."""
+
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    warm_start: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BoostedModel._parameter_constraints,
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+    }
+
+    def _split_plan(self, resumes: bool, validation: Rows | None) -> Any:
+        plan = self._plan(resumes)
+        if not self._needs_validation or validation is not None:
+            return plan
+        return replace(plan, part=self.validation_fraction, seed=validation_seed(self))

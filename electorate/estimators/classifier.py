@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.protocol import Booster
 from electorate.data import inputs
-from electorate.estimators.base import BoostedModel
+from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.model import decisions
 from electorate.model.ensemble import Read
 from electorate.model.voter_view import Voters
@@ -32,17 +32,11 @@ VOTES_AT_ONCE = 2**20
 class BoostedClassifier(ClassifierMixin, BoostedModel):
     """Subclasses define `_booster`."""
 
-    n_estimators: int = 50
-    learning_rate: float = 1.0
     class_weight: Any = None
-    scoring: str = "loss"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedModel._parameter_constraints,
-        # steps are multiples of 2^-40: a smaller rate would round them away
-        "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "scoring": [StrOptions({"loss", "error"})],
     }
     _worker_data = ClassWorkerData
 
@@ -195,6 +189,33 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
         if self.n_classes_ == 2:
             return _two_probabilities(self._likely(decision), decision)
         return _keep_winner(self._probabilities(decision), decision)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RoundsClassifier(BoostedClassifier, StopsEarly):
+    """A classifier that is trained round by round."""
+
+    scoring: str = "loss"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BoostedClassifier._parameter_constraints,
+        **StopsEarly._parameter_constraints,
+        "scoring": [StrOptions({"loss", "error"})],
+    }
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StagewiseClassifier(RoundsClassifier):
+    """A classifier whose steps stay as they are, times a learning rate."""
+
+    n_estimators: int = 50
+    learning_rate: float = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RoundsClassifier._parameter_constraints,
+        # steps are multiples of 2^-40: a smaller rate would round them away
+        "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
+    }
 
 
 def _shifted(read: Read, by: int) -> Read:

@@ -4,7 +4,7 @@ The classifier is its parameters, its booster with the search in which old voter
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.base import without
-from electorate.estimators.classifier import BoostedClassifier
+from electorate.estimators.classifier import RoundsClassifier
 from electorate.model.voter_view import Voters
 from electorate.theory import training as proved
 from electorate.theory.complexity import Shape
@@ -30,7 +29,7 @@ from electorate.voters.trees import Trees
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DeepBoostClassifier(BoostedClassifier):
+class DeepBoostClassifier(RoundsClassifier):
     """DeepBoost: voters pay a price that grows with the complexity of their family.
 
     Figure 2 of [1]_, for families and unions of them. Every voter pays Lambda = lam r + beta per unit of its
@@ -159,8 +158,6 @@ class DeepBoostClassifier(BoostedClassifier):
     beta: float = 0.001
     loss: Any = "exponential"
     complexity: str = "published"
-    n_estimators: int = 100
-    learning_rate: float = field(default=1.0, init=False)
 
     _guarantees = proved.Guarantees(
         proved.PENALISED_LOSS, "DeepBoost paper, eq. 4 without its penalty", proved.deepboost
@@ -168,7 +165,7 @@ class DeepBoostClassifier(BoostedClassifier):
 
     _one_vs_rest = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **without(BoostedClassifier._parameter_constraints, "learning_rate"),
+        **RoundsClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],
         "loss": [StrOptions(set(NAMED)), HasMethods(["value", "slope"])],

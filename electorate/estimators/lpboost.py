@@ -5,7 +5,7 @@ process, and every fitted one has a duality gap.
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.base import without
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities, shares
 from electorate.theory import training as proved
 from electorate.theory.bounds import HINGE
@@ -30,22 +29,10 @@ DEFAULT_NU = 0.2  # of 0.05 to 0.7 the best held-out error of stumps over four s
 INACCURATE = 1e-6  # a duality gap that solvers reach however small tol is
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class TotallyCorrectiveClassifier(BoostedClassifier):
     """Subclasses define `_train`."""
 
-    # one solution of a program: no rounds to stop early or to add to
-    learning_rate: float = field(default=1.0, init=False)
-    early_stopping: bool = field(default=False, init=False)
-    validation_fraction: float = field(default=0.1, init=False)
-    n_iter_no_change: int = field(default=10, init=False)
-    scoring: str = field(default="loss", init=False)
-    warm_start: bool = field(default=False, init=False)
     _one_vs_rest = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = without(
-        BoostedClassifier._parameter_constraints,
-        *("learning_rate", "early_stopping", "validation_fraction", "n_iter_no_change", "scoring", "warm_start"),
-    )
     _failed = ""  # the message of a solver that gave up
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -6,7 +6,7 @@ An estimator here is its parameters, its rules for the weights, and how votes be
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.quadboost import PENALTIES, Penalty, Rules
 from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
-from electorate.estimators.base import BoostedModel, without
-from electorate.estimators.classifier import BoostedClassifier
+from electorate.estimators.base import StopsEarly
+from electorate.estimators.classifier import RoundsClassifier
 from electorate.grid import UNITS
 from electorate.model.moves import in_units
 from electorate.model.row_ensemble import RowEnsemble
@@ -37,7 +37,7 @@ from electorate.voters.regression_trees import RegressionTrees
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class QuadBoosted(BoostedModel):
+class QuadBoosted(StopsEarly):
     """What the classifier and the regressor share: parameters, rules for the weights, votes after every round."""
 
     penalty: str | None = None
@@ -47,8 +47,6 @@ class QuadBoosted(BoostedModel):
     max_voters: int | None = None
     tol: float = 1e-6
 
-    scoring = "loss"  # a parameter of the classifier only
-    fit_intercept = False  # a parameter of the regressor only
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "penalty": [StrOptions({"l1", "l2", "linf"}), None],
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -106,7 +104,7 @@ class QuadBoosted(BoostedModel):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class QuadBoostClassifier(QuadBoosted, BoostedClassifier):
+class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     """QuadBoost: voters weighted by the quadratic risk, the mean of (y - f)^2, in closed form.
 
     Equations 6 to 9 and section 3.1 of [1]_. On a pool of voters (`Pool`, `Columns`) the cost of a round is the
@@ -233,14 +231,13 @@ class QuadBoostClassifier(QuadBoosted, BoostedClassifier):
     """
 
     alpha_max: float | None = 0.1
-    learning_rate: float = field(default=1.0, init=False)
 
     _guarantees = proved.Guarantees(
         proved.QUADRATIC_RISK, "QuadBoost paper: the quadratic risk", proved.quadboost, loss=QUADRATIC
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **without(BoostedClassifier._parameter_constraints, "learning_rate"),
+        **RoundsClassifier._parameter_constraints,
         **QuadBoosted._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"theory"})],
     }

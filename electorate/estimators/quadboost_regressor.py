@@ -11,7 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.estimators.base import BoostedModel
+from electorate.estimators.base import StopsEarly
 from electorate.estimators.quadboost import QuadBoosted
 from electorate.estimators.regressor import TargetModel
 from electorate.grid import UNITS
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class QuadBoostRegressor(TargetModel, QuadBoosted):
+class QuadBoostRegressor(QuadBoosted, TargetModel):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
     Equations 6 to 9 of [1]_ for real targets. The penalties are in the units of y.
@@ -140,7 +140,7 @@ class QuadBoostRegressor(TargetModel, QuadBoosted):
     fit_intercept: bool = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BoostedModel._parameter_constraints,
+        **StopsEarly._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), RegressionTrees, None],
         **QuadBoosted._parameter_constraints,
         "fit_intercept": ["boolean"],

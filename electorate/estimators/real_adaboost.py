@@ -11,13 +11,13 @@ from sklearn.utils._param_validation import Options, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.real_adaboost import RealAdaBoost
-from electorate.estimators.classifier import BoostedClassifier
+from electorate.estimators.classifier import StagewiseClassifier
 from electorate.theory import training as proved
 from electorate.voters.trees import Trees
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RealAdaBoostClassifier(BoostedClassifier):
+class RealAdaBoostClassifier(StagewiseClassifier):
     """Real AdaBoost for voters with real outputs; SAMME.R with `step=1`.
 
     The step minimises the exponential loss along a voter. With `step=1` every step is 1: that is SAMME.R, which
@@ -141,7 +141,7 @@ class RealAdaBoostClassifier(BoostedClassifier):
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BoostedClassifier._parameter_constraints,
+        **StagewiseClassifier._parameter_constraints,
         "step": [StrOptions({"search"}), Options(Real, {1})],
     }
 

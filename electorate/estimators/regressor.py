@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.data.bins import Bins
 from electorate.data.targets import check_targets
 from electorate.engines.running_median import Stage
-from electorate.estimators.base import BoostedModel
+from electorate.estimators.base import StopsEarly
 from electorate.model.median import Median, Votes
 from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs
@@ -31,7 +31,7 @@ MOST_LEVELS = 6  # of a tree whose histograms are all stored; deeper ones are gr
 Outputs = Callable[[int, int], tuple[Array, Array | None]]  # and confidences, of the rows from a to b
 
 
-class TargetModel(RegressorMixin, BoostedModel):
+class TargetModel(RegressorMixin, StopsEarly):
     """What all regressors share: their targets."""
 
     _worker_data = TargetWorkerData
@@ -47,7 +47,7 @@ class BoostedRegressor(TargetModel):
     n_iter_no_change: int = 50
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BoostedModel._parameter_constraints,
+        **StopsEarly._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), RegressionTrees, None],
     }
     _fitted_attribute = "vote_"

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
-from electorate.estimators.classifier import BoostedClassifier
+from electorate.estimators.classifier import StagewiseClassifier
 from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
 from electorate.training.classification import validation_score
@@ -20,7 +20,7 @@ LAMS = tuple(k / 10 for k in range(11))  # that lam="auto" tries
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Penalised(BoostedClassifier):
+class Penalised(StagewiseClassifier):
     """What the two share: lam, and its choice."""
 
     lam: float | str = 0.5
@@ -191,7 +191,7 @@ class VadaBoostClassifier(Penalised):
     _guarantees = proved.Guarantees(proved.COST_3, "VadaBoost paper: the mean of exp(-y f)", proved.vadaboost)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BoostedClassifier._parameter_constraints,
+        **StagewiseClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
     }
 

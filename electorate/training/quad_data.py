@@ -203,6 +203,7 @@ class QuadSource:
     def __init__(self, model: Any, unit: float) -> None:
         self.model, self.unit, self.family = model, unit, model._family()
         self.reweights: bool = model.reweight != "never"
+        self.scoring: str = getattr(model, "scoring", "loss")
 
     def rules(self, total_weight: float, n_voters: int) -> Rules:
         rules: Rules = self.model._rules(self.unit, total_weight, n_voters)
@@ -232,7 +233,7 @@ class QuadSource:
     def score(self, rounds: QuadRounds) -> "EngineScore | RowScore | None":
         """The score of the validation rows after every round."""
         if self.judge is not None:
-            return EngineScore(self.judge, rounds, self.model.scoring)
+            return EngineScore(self.judge, rounds, self.scoring)
         if self.validation is None:
             return None
 
@@ -240,7 +241,7 @@ class QuadSource:
             return self.validation_outputs(rounds.voter(number))
 
         rows = RowVotes(self.validation, rounds.group, ColumnCache(column, self.stores_outputs))
-        return RowScore(rows, self.model.scoring, self.intercept)
+        return RowScore(rows, self.scoring, self.intercept)
 
     def finish(self, rounds: Any) -> float:
         """The gap after the last round."""

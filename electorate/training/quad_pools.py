@@ -89,7 +89,7 @@ class FinitePool(QuadSource):
     @cached_property
     def intercept(self) -> Intercept | None:  # type: ignore[override]
         """Of a regressor that has one."""
-        if not self.model.fit_intercept:
+        if not getattr(self.model, "fit_intercept", False):
             return None
         outputs = self.rows.means.correlate(self.columns, np.ones(len(self.rows.values)))
         return Intercept(self.rows.means.mean(self.rows.values), np.concatenate([outputs, -outputs]))
