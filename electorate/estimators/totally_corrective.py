@@ -4,7 +4,7 @@ Raetsch, Onoda and Mueller 2001, as the VadaBoost paper compares with them: on t
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.lpboost import in_nu
 from electorate.algorithms.totally_corrective import rlp
 from electorate.estimators.adaboost import AdaBoostClassifier
+from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
 from electorate.model.trace import Trace, joined_history
 from electorate.model.voter_outputs import rows_of, voter_outputs_of
@@ -87,15 +88,8 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
     def _base(self, weight: Floats, classes: NDArray[Any], X: Any, y: Any) -> Any:
         """The ensemble whose voters are weighed. weight: of the rows, without those of the classes."""
         if self.ensemble is None:
-            return AdaBoostClassifier(
-                self.estimator,
-                n_estimators=self.n_estimators,
-                class_weight=self.class_weight,
-                max_bins=self.max_bins,
-                categorical_features=self.categorical_features,
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-            ).fit(X, y, sample_weight=weight)
+            same = {field.name: getattr(self, field.name) for field in fields(BoostedClassifier) if field.name != "tol"}
+            return AdaBoostClassifier(**same).fit(X, y, sample_weight=weight)
         if not np.array_equal(self.ensemble.classes_, classes):
             raise ValueError(
                 f"the ensemble has the classes {self.ensemble.classes_.tolist()!r}, and y has "

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -17,29 +18,22 @@ from electorate.modelfile import ModelFormatError
 from electorate.training.dask_inputs import is_dask
 
 
+@dataclass
 class Hooks:
     """The watcher on behalf of a model's callbacks. When fit breaks off, it saves the rounds that are complete.
 
     make: the attributes of a model from the traces of its first runs. n_runs: one, or one per class.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        context: Any,
-        data: tuple[Any, Any],
-        make: Callable[[list[Any]], dict[str, Any]],
-        n_runs: int,
-    ) -> None:
-        self.model = model
-        self.context = context
-        self.data = data
-        self.make = make
-        self.n_runs = n_runs
-        self.finished: list[Any] = []
-        self.now: Any = Trace()
-        self.n_whole = 0
-        self.began = False
+    model: Any
+    context: Any
+    data: tuple[Any, Any]  # X and y
+    make: Callable[[list[Any]], dict[str, Any]]
+    n_runs: int
+    finished: list[Any] = field(default_factory=list)
+    now: Any = field(default_factory=Trace)
+    n_whole: int = 0  # complete rounds of this run
+    began: bool = False
 
     @property
     def callbacks(self) -> list[Any]:

@@ -77,10 +77,8 @@ class RowTargets:
         weights: Weights = shards[0].weights
         times = np.concatenate([shard.weights.times for shard in shards])
         real = None if weights.real is None else np.concatenate([shard.weights.real for shard in shards])
-        if target is None:
-            labels = [np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts)) for shard in shards]
-            return cls(np.concatenate(labels), replace(weights, times=times, real=real))
-        return cls(target, replace(weights, times=times, real=real))
+        labels = [np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts)) for shard in shards]
+        return cls(np.concatenate(labels) if target is None else target, replace(weights, times=times, real=real))
 
 
 class RowVotes:

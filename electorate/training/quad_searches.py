@@ -34,7 +34,7 @@ from electorate.training.quad_data import (
     margin_change,
 )
 from electorate.training.quad_pools import NO_SUMS
-from electorate.training.residual_rounds import ResidualRounds, SearchedVoter, WeightChange
+from electorate.training.residual_rounds import ResidualRounds, ResidualSearch, SearchedVoter, WeightChange
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.voters.by_rows import Always, RowSearch
 from electorate.voters.kernel_sections import Section
@@ -48,10 +48,11 @@ Floats = NDArray[np.float64]
 # ---------------------------------------------------------------- over bins
 
 
-class BinSearch:
+class BinSearch(ResidualSearch):
     """The residuals of an engine's rows as sums, and the voters so far. One run."""
 
     def __init__(self, family: Any, engine: Any, bins: Bins, group: Group, stores_votes: bool) -> None:
+        super().__init__()
         self.engine, self.family, self.bins = engine, family, bins
         self.booster = StoringResidual() if stores_votes else Residual()
         engine.start(self.booster, group)
@@ -59,10 +60,6 @@ class BinSearch:
         self.mass = int(self.counts[0].sum())
         self.sums = engine.advance(self.booster, None)
         self.one = self.sums.total
-        self.found: list[SearchedVoter] = []
-        self._best: SearchedVoter | None = None
-
-    power = 1.0
 
     @property
     def covariance(self) -> float:
@@ -72,19 +69,17 @@ class BinSearch:
     def error(self) -> float:
         return float(self.sums.wrong / self.mass)
 
-    def best(self) -> SearchedVoter:
-        """Where one label has almost all the weight, the first voter is the constant one, unless another is perfect."""
-        if self._best is None:
-            search = Search(self.sums, self.bins, self.counts, self.engine, signed=True)
-            voter: Voter = self.family.best(search)
-            total, right = self.sums.total, int(voter.sums.max(axis=1).sum())
-            if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:
-                voter = self.family.constant(search)
-            self._best = self._found(voter, self.family.outputs(voter, self.engine.n_counted, "label"))
-        return self._best
+    def _search(self) -> SearchedVoter:
+        """Where one label has almost all the weight, the first voter is the constant one, unless another is perfect.
 
-    def _found(self, voter: Voter, outputs: Floats) -> SearchedVoter:
-        """A voter and its complement are one, with a weight of either sign: the last leaf has the second label."""
+        A voter and its complement are one, with a weight of either sign: the last leaf has the second label.
+        """
+        search = Search(self.sums, self.bins, self.counts, self.engine, signed=True)
+        voter: Voter = self.family.best(search)
+        total, right = self.sums.total, int(voter.sums.max(axis=1).sum())
+        if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:
+            voter = self.family.constant(search)
+        outputs = self.family.outputs(voter, self.engine.n_counted, "label")
         if not np.all(np.abs(outputs) == 1):
             raise ValueError(
                 f"QuadBoost cannot boost {self.family!r}: voters over bins must output -1 or 1, use leaves='label'"
@@ -102,7 +97,7 @@ class BinSearch:
             voter, awards = found.voter.voter, awards_of(found.voter.outputs)
             stored = StoredVoter(len(self.found), 0.0, awards)
             self.engine.store(Change(voter.splits, voter.leaves, awards[None], stored=stored))
-        self.found.append(found)
+        super().add(found)
 
     def correlations(self) -> Floats:
         return np.array([edge / self.one for edge in self.engine.edges().tolist()]) if self.found else np.empty(0)
@@ -112,7 +107,7 @@ class BinSearch:
         return np.array([product / row[k] for product in row])
 
     def apply(self, changes: list[WeightChange]) -> None:
-        self._best = None
+        super().apply(changes)
         moves = [margin_change(self.found[number].voter, old, new) for number, old, new in changes]
         if len(moves) > 1:
             self.engine.replay(self.booster, moves[:-1])
@@ -151,16 +146,16 @@ def stored_casts(model: Any, bins: Bins, label: int | None) -> list[Cast]:
 # ---------------------------------------------------------------- by rows
 
 
-class RowResiduals:
+class RowResiduals(ResidualSearch):
     """Rows, their residuals, and the voters so far. One run. find: the best voter, given X, residuals and means."""
 
     def __init__(self, find: Any, X: Any, rows: RowTargets, group: Group, reweights: bool) -> None:
+        super().__init__()
         self.find, self.X = find, X
-        self.found: list[SearchedVoter] = []
         self.column = ColumnCache(self._outputs, reweights)
         self.rows = RowVotes(rows, group, self.column)
         self.means = rows.means
-        self._best: tuple[SearchedVoter | None] | None = None
+        self.power = self.means.mean(self.rows.target, self.rows.target)
 
     def _outputs(self, number: int) -> Floats:
         return np.asarray(self.found[number].voter.outputs(self.X))
@@ -173,18 +168,12 @@ class RowResiduals:
     def error(self) -> float:
         return self.rows.error
 
-    @property
-    def power(self) -> float:
-        return self.means.mean(self.rows.target, self.rows.target)
-
-    def best(self) -> SearchedVoter | None:
+    def _search(self) -> SearchedVoter | None:
         """Where one label has almost all the weight, the first voter is the constant one."""
-        if self._best is None:
-            one_sided = self.rows.labelled and 1 - abs(self.means.mean(self.rows.target)) < 2 * ALMOST_NOTHING
-            first = Always(1) if one_sided and not self.found else None
-            voter = first or self.find(self.X, self.rows.residual, self.means)
-            self._best = (None if voter is None else self.measured(voter),)
-        return self._best[0]
+        one_sided = self.rows.labelled and 1 - abs(self.means.mean(self.rows.target)) < 2 * ALMOST_NOTHING
+        first = Always(1) if one_sided and not self.found else None
+        voter = first or self.find(self.X, self.rows.residual, self.means)
+        return None if voter is None else self.measured(voter)
 
     def measured(self, voter: Any) -> SearchedVoter:
         outputs = np.asarray(voter.outputs(self.X), dtype=np.float64)
@@ -197,9 +186,6 @@ class RowResiduals:
         c, eta = self.means.mean(self.rows.residual, outputs), self.means.mean(outputs, outputs)
         return SearchedVoter(key, voter, c, eta)
 
-    def add(self, found: SearchedVoter) -> None:
-        self.found.append(found)
-
     def correlations(self) -> Floats:
         return self._means_with(self.rows.residual)
 
@@ -210,7 +196,7 @@ class RowResiduals:
         return np.array([self.means.mean(values, self.column(k)) for k in range(len(self.found))])
 
     def apply(self, changes: list[WeightChange]) -> None:
-        self._best = None
+        super().apply(changes)
         for change in changes:
             self.rows.move(*change)
 
