@@ -18,7 +18,7 @@ from electorate.algorithms.solvers.linear import Master, master_of
 from electorate.data.bins import Bins
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
 from electorate.grid import on_grid
-from electorate.model.outcome import Cast, PastRun
+from electorate.model.casting import Cast, PastRun
 from electorate.model.text import column_names
 from electorate.model.trace import Trace
 from electorate.training.classification import Group, LabelBench, find_bins, row_reader

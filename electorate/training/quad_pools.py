@@ -14,7 +14,7 @@ from electorate.data.bins import Bins
 from electorate.engines.memory import Threads
 from electorate.engines.shard import counts_of, sort_by_label
 from electorate.messages import ROOT, Change, Split, Sums
-from electorate.model.outcome import Cast
+from electorate.model.casting import Cast
 from electorate.model.trace import Trace
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.quad_data import (

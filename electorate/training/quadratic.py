@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.model.casting import Cast, PastRun
 from electorate.model.moves import Moves
-from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Trace
 from electorate.training.classification import Here, LabelBench, build_engines, find_bins, groups_of
 from electorate.training.fit import resumed_model, train
@@ -62,12 +62,14 @@ class QuadBench(LabelBench):
         trace, (label, _), history = Trace(COLUMNS, N_DETAILS), task, self.history
         if self.before is None:
             return QuadPast(trace)
-        places, details = self.before.moves_.about(label)
+        moves = self.before.moves_
         mine = slice(None) if label is None else history["label"] == label
-        n_rounds = int(places[-1, 0]) if len(places) else 0
+        moved = slice(None) if label is None else moves.label == label
+        rounds, details = moves.round[moved], moves.details[moved]
+        n_rounds = int(rounds[-1]) if len(rounds) else 0
         names = [*COLUMNS, *(["train_error"] if self.model._records_errors and "train_error" in history else [])]
         columns = {name: history[name][mine][:n_rounds] for name in names}
-        trace.add_rounds(places[:, 0], places[:, 1], details[:, WEIGHT], columns, details)
+        trace.add_rounds(rounds, moves.number[moved], details[:, WEIGHT], columns, details)
         return QuadPast(trace, list(self.source.stored_voters(self.before, label)), self.source)
 
     def start(self, task: tuple[int | None, Group], past: Any) -> QuadRounds | None:
@@ -84,9 +86,8 @@ class QuadBench(LabelBench):
         self.gaps.append(self.source.finish(method))
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        kept = [trace.kept for trace in traces]
         attributes = super().fitted(traces, runs) | {
-            "moves_": Moves.of([(np.stack([trace.rounds, trace.voters], axis=1), trace.details) for trace in kept]),
+            "moves_": Moves.of([trace.kept for trace in traces]),
             "gap_": max(self.gaps) if len(self.gaps) == len(traces) else np.inf,
         }
         history = attributes["history_"]
