@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from electorate.kernels.layouts import LevelArrays
 
 ROOT = 0
 
@@ -52,6 +55,60 @@ class SplitArrays(Sequence[Split]):
 
     def __len__(self) -> int:
         return len(self.node)
+
+    # What follows is the same for all shards, and computed once.
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """The nodes that are split."""
+        return self.node.tolist()
+
+    @cached_property
+    def highest(self) -> int:
+        """The highest number of a node."""
+        return int(self.right.max())
+
+    @cached_property
+    def level(self) -> LevelArrays:
+        """As kernels take them."""
+        return LevelArrays(self.node, self.left, self.right, self.column, self.on_left)
+
+    def paths(self, leaves: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """[node] and [split, side]: the next split, or ~ the place among the leaves."""
+        last = self.__dict__.get("_paths")
+        if last is None or last[0] is not leaves:
+            goes_to = np.zeros(2 * len(self) + 1, dtype=np.int64)
+            goes_to[leaves] = ~np.arange(len(leaves))
+            goes_to[self.node] = np.arange(len(self))
+            last = self.__dict__["_paths"] = leaves, goes_to, goes_to[np.stack([self.left, self.right], axis=1)]
+        return last[1], last[2]
+
+    def known(self, levels: list["SplitArrays"], goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[(node, where its rows go next here), ...] of another tree, as far as both have the same splits.
+
+        levels: the splits of that tree. goes_to[node]: of this one.
+        """
+        last = self.__dict__.get("_known")
+        if last is None or last[0] != tuple(levels) or last[1] is not goes_to:
+            last = self.__dict__["_known"] = tuple(levels), goes_to, self._find_known(levels, goes_to)
+        return last[2]
+
+    def _find_known(self, levels: list["SplitArrays"], goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
+        splits = {node: (level, place) for level in levels for place, node in enumerate(level.numbers)}
+        found, waiting = [], [(ROOT, int(goes_to[ROOT]))]
+        while waiting:
+            number, at = waiting.pop()
+            if number not in splits:
+                found.append((number, at))
+                continue
+            level, place = splits[number]
+            children = int(level.left[place]), int(level.right[place])
+            same = at >= 0 and level.column[place] == self.column[at]
+            if same and np.array_equal(level.on_left[place], self.on_left[at]):
+                waiting += zip(children, goes_to[[self.left[at], self.right[at]]].tolist(), strict=True)
+            else:  # the rows are in the order of another tree
+                waiting += [(child, at) for child in children]
+        return np.ascontiguousarray(np.array(found, dtype=np.int64).T)
 
     @overload
     def __getitem__(self, place: int) -> Split: ...

@@ -3,6 +3,7 @@
 A pool lives as long as one fit or one prediction. With one job everything runs in the caller's thread.
 """
 
+import math
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterable
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+WAKING = 6e-5  # seconds for one more thread, measured on 16 cores
 MOST_JOBS = 256  # more threads than this only cost memory
 ROWS_PER_SHARD = 2048  # at least: fewer take less time than the histograms of one more shard
 SMALL_WORK = 400_000  # cells under which a second thread costs more than it brings
@@ -45,6 +47,11 @@ def cpus() -> int:
     return int(joblib.cpu_count())
 
 
+def worthwhile(seconds: float) -> int:
+    """How many threads to use for work that takes so long on one: seconds / n + n WAKING is least at the root."""
+    return max(1, round(math.sqrt(seconds / WAKING)))
+
+
 class ThreadPool:
     """Threads that wait for tasks. The calling thread works too: a call costs little more than waking the others."""
 
@@ -53,10 +60,15 @@ class ThreadPool:
         self._threads: list[threading.Thread] = []
         self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
 
-    def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """The results in the order of the items. The first error is raised when all running tasks have ended."""
+    def map(self, task: Callable[[Item], Result], items: Iterable[Item], seconds: float | None = None) -> list[Result]:
+        """The results in the order of the items. The first error is raised when all running tasks have ended.
+
+        seconds: what all tasks take on one thread; where that is little, few threads are used.
+        """
         every = list(items)
         n_threads = min(self.n_jobs, len(every))
+        if seconds is not None:
+            n_threads = min(n_threads, worthwhile(seconds))
         if n_threads <= 1:
             return [task(item) for item in every]
         batch = _Batch(task, every)

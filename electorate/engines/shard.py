@@ -21,7 +21,7 @@ from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import StoredVotes
-from electorate.kernels.layouts import Formulas, LevelArrays, NodeArrays, NodeRows, RowArrays
+from electorate.kernels.layouts import Formulas, NodeArrays, NodeRows, RowArrays
 from electorate.messages import ROOT, Change, Split, SplitArrays, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is noticed between two calls
@@ -36,7 +36,17 @@ EdgeGroup = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]  # 
 
 
 def formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
-    """None where the booster has channels that only NumPy computes."""
+    """None where the booster has channels that only NumPy computes. All shards ask for the same ones in turn."""
+    global _last
+    if _last[0] is not booster or _last[1] is not floors:
+        _last = booster, floors, _formulas_of(booster, floors)
+    return _last[2]
+
+
+_last: tuple[Booster | None, Floors | None, Formulas | None] = (None, None, None)
+
+
+def _formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
     channels = booster.channels
     found = [channel.formula(floors) for channel in channels]
     if None in found:
@@ -89,30 +99,13 @@ class Growth:
 
     order: NDArray[np.uint32]
     nodes: Nodes
-    splits: dict[int, Split] = field(default_factory=dict)  # by node
+    levels: list[SplitArrays] = field(default_factory=list)
+    split_nodes: set[int] = field(default_factory=set)
 
     def rows_of(self, nodes: list[int]) -> NDArray[np.uint32]:
         """Their rows, node by node."""
         found = [self.nodes[number] for number in nodes]
         return np.concatenate([self.order[node.low : node.low + node.n_rows] for node in found])
-
-    def known(self, tree: SplitArrays, goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[(first row, last row, where they go next in `tree`), node]: as far as both trees have the same splits.
-
-        goes_to[node of `tree`]: its split, or ~ its leaf.
-        """
-        found, waiting = [], [(ROOT, int(goes_to[ROOT]))]
-        while waiting:
-            number, at = waiting.pop()
-            split = self.splits.get(number)
-            if split is None:
-                node = self.nodes[number]
-                found.append((node.low, node.low + node.n_rows, at))
-            elif at >= 0 and split.column == tree.column[at] and np.array_equal(split.on_left, tree.on_left[at]):
-                waiting += [(split.left, int(goes_to[tree.left[at]])), (split.right, int(goes_to[tree.right[at]]))]
-            else:  # the rows are in the order of another tree
-                waiting += [(split.left, at), (split.right, at)]
-        return np.ascontiguousarray(np.array(found, dtype=np.int64).T)
 
 
 class Shard:
@@ -332,17 +325,20 @@ class Shard:
 
     def partition(self, tree: SplitArrays) -> NDArray[np.int64]:
         """Part the rows of some nodes; [split, side]: how many there are."""
-        growth = self._growth_for(tree.node.tolist())
-        nodes = growth.nodes.reserve(int(tree.right.max()))
-        columns, on_left = self._stored_columns(tree)
-        level = LevelArrays(tree.node, tree.left, tree.right, columns, on_left)
+        growth = self._growth_for(tree.numbers)
+        nodes = growth.nodes.reserve(tree.highest)
+        level = tree.level
+        if self.bundles is not None:
+            columns, on_left = self._stored_columns(tree)
+            level = level._replace(column=columns, on_left=on_left)
         order, rows = self._buffer("order"), np.empty((len(tree), 2), dtype=np.int64)
         if len(tree) > 1 and growth.order is not order:  # a split may be below another one
             order[:] = growth.order
             growth.order = order
         kernels.partition_nodes(self.codes, growth.order, order, self._buffer("spare"), nodes, level, rows)
         growth.order = order
-        growth.splits.update(zip(tree.node.tolist(), tree, strict=True))
+        growth.levels.append(tree)
+        growth.split_nodes.update(tree.numbers)
         return rows
 
     def sum_nodes(self, numbers: NDArray[np.int64]) -> Any:
@@ -381,7 +377,7 @@ class Shard:
 
     def _growth_for(self, nodes: list[int]) -> Growth:
         """The growing tree, or a new one where these nodes are split already."""
-        if self.growth is not None and any(node in self.growth.splits for node in nodes):
+        if self.growth is not None and not self.growth.split_nodes.isdisjoint(nodes):
             self.growth = None
         return self._growth()
 
@@ -425,14 +421,11 @@ class Shard:
     def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
         """The leaf, by its place in `leaves`, of every row."""
         tree, leaf = SplitArrays.of(splits), np.empty(len(self.grid), dtype=np.int32)
-        goes_to = np.zeros(2 * len(tree) + 1, dtype=np.int64)  # [node]: its split, or ~ its leaf
-        goes_to[leaves] = ~np.arange(len(leaves))
-        goes_to[tree.node] = np.arange(len(tree))
-        children = goes_to[np.stack([tree.left, tree.right], axis=1)]
+        goes_to, children = tree.paths(leaves)
         column, on_left = self._stored_columns(tree)
-        places = np.divmod(column, self.codes.shape[2])
-        known = self._growth().known(tree, goes_to)
-        kernels.find_leaves(self.codes, self._growth().order, *known, *places, on_left, children, leaf)
+        growth = self._growth()
+        known = tree.known(growth.levels, goes_to)
+        kernels.find_leaves(self.codes, growth.order, growth.nodes.arrays, *known, column, on_left, children, leaf)
         return leaf
 
     def _growth(self) -> Growth:

@@ -19,12 +19,13 @@ from electorate.data.weights import Weights
 from electorate.engines.packing import Packed
 from electorate.kernels.layouts import NodeRows
 from electorate.messages import ROOT, Change, LeftSides, Split, SplitArrays, Sums
-from electorate.threads import ThreadPool
+from electorate.threads import ThreadPool, worthwhile
 
 Merge = Callable[[list[Any]], Any]
 Histogram = NDArray[np.int64]  # [label, column, bin]
 Sides = tuple[Histogram, Histogram]  # of the left and the right child
-CELLS_PER_TASK = 2**16  # added up by one thread: about 20 microseconds
+PER_CELL, PER_ROW = 4e-10, 6e-9  # seconds on one core to sum a cell, and to weigh a row or to part it
+SUMMED = {"advance": 1.0, "weigh": 1.0, "sum_nodes": 0.4, "partition": 0.0, "collect": 0.1}  # share of all cells
 
 
 def total(answers: list[Any]) -> Any:
@@ -131,7 +132,11 @@ class LocalShards(Grower):
         """One exchange: the merged answers of all shards."""
         if verb == "split":
             return self.split(*arguments)
-        answers, merge = self.pool.map(lambda shard: getattr(shard, verb)(*arguments), self.shards), self.verbs[verb]
+        merge, seconds = self.verbs[verb], None
+        if verb in SUMMED:
+            shard = self.shards[0]
+            seconds = self.n_rows * (PER_ROW + PER_CELL * SUMMED[verb] * shard.n_columns)
+        answers = self.pool.map(lambda shard: getattr(shard, verb)(*arguments), self.shards, seconds)
         found = self.stack.total(answers, self.pool) if self.stack is not None and merge is total else merge(answers)
         if isinstance(found, Sums):
             self.root = found.histogram
@@ -189,7 +194,7 @@ class Stack:
             return total(answers)
         low = (address(first) - address(self.cells)) // self.cells.itemsize
         cells, out = self.cells[:, low : low + first.size], np.empty(first.size, dtype=np.int64)
-        n_tasks = max(1, min(pool.n_jobs, cells.size // CELLS_PER_TASK))
+        n_tasks = min(pool.n_jobs, worthwhile(cells.size * PER_CELL))
         ends = [first.size * k // n_tasks for k in range(n_tasks + 1)]
         pool.map(lambda part: kernels.add_up(cells, out, *part), pairwise(ends))
         return out.reshape(first.shape)

@@ -12,17 +12,20 @@ def collect_codes(codes, rows, out):
 
 
 @kernel
-def find_leaves(codes, order, lows, highs, starts, group, lane, on_left, children, leaf):
-    """leaf[row] = the leaf of every row of some nodes, which have the rows order[lows[i]:highs[i]].
+def find_leaves(codes, order, nodes, numbers, begins, column, on_left, children, leaf):
+    """leaf[row] = the leaf of every row of some nodes; nodes: low and starts by number.
 
-    Split s sends a row to children[s, 0] if on_left[s, codes[group[s], row, lane[s]]], else to children[s, 1]: another
-    split, or ~leaf. starts[i]: the same of node i.
+    Split s sends a row to children[s, 0] if on_left[s, code of column[s]], else to children[s, 1]: another split, or
+    ~leaf. begins[i]: the same of node numbers[i].
     """
-    for i in range(lows.shape[0]):
-        rows = order[lows[i] : highs[i]]
+    per_word = codes.shape[2]
+    group, lane = column // per_word, column % per_word
+    for i in range(numbers.shape[0]):
+        low = nodes.low[numbers[i]]
+        rows = order[low : low + nodes.starts[numbers[i], -1]]
         for k in range(rows.shape[0]):
             row = rows[k]
-            at = starts[i]
+            at = begins[i]
             while at >= 0:
                 at = children[at, 0 if on_left[at, codes[group[at], row, lane[at]]] else 1]
             leaf[row] = ~at

@@ -1498,9 +1498,10 @@ def test_grow_subtrees(criterion: int, rng: np.random.Generator, min_leaf: int) 
 def test_leaves(rng: np.random.Generator, n: int, per_group: int) -> None:
     codes = rng.integers(0, 8, (3, n, per_group)).astype(np.uint8)
     children = np.array([[1, 2], [~0, ~1], [~2, 3], [~3, ~4]])
-    tree = (rng.integers(0, 3, 4), rng.integers(0, per_group, 4), rng.random((4, 8)) < 0.5, children)
+    tree = (rng.integers(0, 3 * per_group, 4), rng.random((4, 8)) < 0.5, children)
     order, middle = rng.permutation(n).astype(np.uint32), int(rng.integers(0, n + 1))
-    known = (np.array([0, middle]), np.array([middle, n]), np.array([0, int(rng.choice([2, ~1]))]))
+    nodes = NodeArrays(np.array([0, 0, middle]), np.array([[0, n], [0, middle], [0, n - middle]]))
+    known = (nodes, np.array([1, 2]), np.array([0, int(rng.choice([2, ~1]))]))
     starts, gains = some_starts(rng, n, 3), rng.normal(size=(2, 3, 5))
     seen = []
     for twin in TWINS:

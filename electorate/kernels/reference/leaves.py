@@ -7,12 +7,14 @@ def collect_codes(codes, rows, out):
     out[:] = codes[:, rows].T
 
 
-def find_leaves(codes, order, lows, highs, starts, group, lane, on_left, children, leaf):
-    for low, high, start in zip(lows, highs, starts, strict=True):
-        for row in order[low:high]:
-            at = start
+def find_leaves(codes, order, nodes, numbers, begins, column, on_left, children, leaf):
+    for number, begin in zip(numbers, begins, strict=True):
+        low = nodes.low[number]
+        for row in order[low : low + nodes.starts[number, -1]]:
+            at = begin
             while at >= 0:
-                at = children[at, 0 if on_left[at, codes[group[at], row, lane[at]]] else 1]
+                word, place = divmod(column[at], codes.shape[2])
+                at = children[at, 0 if on_left[at, codes[word, row, place]] else 1]
             leaf[row] = ~at
 
 
