@@ -12,6 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.special import exp
+
 Array = NDArray[np.float64]
 
 
@@ -66,9 +68,7 @@ class Channel:
 
     def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
         """The numbers of some examples, times exp(floor). first: those of the first channel, for the second."""
-        weight: Array = floors.each[0] - state[self.row]
-        np.exp(weight, out=weight)
-        return weight
+        return exp(floors.each[0] - state[self.row])
 
     def growth(self, gain: float) -> float:
         """The logarithm of the largest factor by which the number changes where an example gains so much."""

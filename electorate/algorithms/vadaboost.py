@@ -4,7 +4,6 @@ Paper: Shivaswamy and Jebara, "Variance Penalizing AdaBoost" (equation and algor
 and means over the rows by their sample weight, cost (3) over n^2 is (mean e)^2 + lam (mean e^2 - (mean e)^2).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Array, Channel, Floors, Mean, Step
 from electorate.grid import on_grid
+from electorate.special import exp
 
 MOST = 340.0  # of log(e/Z), whose square must be finite: only rows of sample weight under 1e-147 can have more
 
@@ -30,9 +30,9 @@ class PenalisedWeight(Channel):
         weight: Array = -state[0]
         weight -= floors.log_mean
         np.minimum(weight, MOST, out=weight)
-        np.exp(weight, out=weight)
+        weight = exp(weight)
         weight *= self.lam * weight + (1 - self.lam)
-        weight *= math.exp(floors.each[0])
+        weight *= exp(floors.each[0])
         return weight
 
     def growth(self, gain: float) -> float:
@@ -62,4 +62,4 @@ class VadaBoost(AdaBoost):
     def objective(self, means: Sequence[Mean], penalty: float) -> float:
         """Cost (3) over n^2: Z^2 times the mean of u."""
         u, Z = means
-        return math.exp(min(u.log + 2 * Z.log, 700.0))
+        return exp(min(u.log + 2 * Z.log, 700.0))
