@@ -10,7 +10,7 @@ from typing import Any
 
 FILES = {
     "values": "mix hash_values fold tally select cuts first_infinite",
-    "special": "exp log exp_of log_of",
+    "special": "exp log log_total exp_of log_of",
     "codes": "encode join lookup climb",
     "histograms": "quantise histogram8 histogram16 histogram8_of histogram16_of histograms8 histograms8_of "
     "spread unpack",

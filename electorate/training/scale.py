@@ -9,10 +9,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from electorate import special
+from electorate import kernels, special
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Channel, ExponentialLoss, Floors, Mean
 from electorate.messages import Change, Sums
 from electorate.model.trace import Row
@@ -72,8 +69,8 @@ class Scale:
             return
         channels, each = self.booster.channels, self.floors.each
         bounds = (None,) * len(channels) if voter.chosen is None else voter.chosen.bounds
-        floors = [
-            self._exponential_floor(floor, voter.sums.T, gains)
+        floors = [  # without a bound from the search, the sum of exponential weights after the change is one
+            floor + self.log_full - kernels.log_total(voter.sums, gains, self.spare)
             if bound is None
             else self._next_floor(channel, floor, bound)
             for channel, floor, bound in zip(channels, each, bounds, strict=False)
@@ -115,12 +112,6 @@ class Scale:
         return sums, floors
 
     # ------------------------------------------------------------ floors
-
-    def _exponential_floor(self, floor: float, sums: NDArray[np.int64], gains: NDArray[np.float64]) -> float:
-        """After a change of exponential weights. sums, gains: by label and leaf of a voter."""
-        least = float(gains.min())
-        most = math.fsum(((sums + self.spare) * special.exp(least - gains)).ravel().tolist())
-        return floor + least + self.log_full - special.log(most)
 
     def _next_floor(self, channel: Channel, floor: float, bound: Groups | float) -> float:
         """After a change, from groups of examples or from the logarithm of a bound on the mean."""
