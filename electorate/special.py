@@ -41,6 +41,10 @@ def _of_each(kernel: Any, x: Array) -> Array:
     return out
 
 
+def log2(x: float) -> float:
+    return log(x) / LOG2
+
+
 def log1p(x: Value) -> Value:
     """log(1 + x) of finite numbers, also where 1 + x is rounded: what was lost is a share of 1 + x."""
     whole = 1.0 + x
@@ -56,7 +60,7 @@ def softplus(x: Array) -> Array:
 def log_sum_exp(powers: Sequence[float]) -> float:
     """The logarithm of the sum of exp(power), without overflow."""
     most = max(powers)
-    return most + log(math.fsum(exp(power - most) for power in powers)) if math.isfinite(most) else most
+    return most + log(math.fsum(exp(np.array(powers) - most).tolist())) if math.isfinite(most) else most
 
 
 def expm1(x: float) -> float:

@@ -19,7 +19,7 @@ SLOW_MODULES = {
     *("test_displays", "test_ecosystem", "test_families_dask", "test_fuzzing", "test_lpboost_sklearn_checks"),
     *("test_packaging", "test_quadboost_sklearn", "test_sklearn_checks", "test_sklearn_checks_regressors"),
     *("test_sklearn_checks_settings", "test_sklearn_weight_boosting_regressor", "test_threads_and_processes"),
-    *("test_thinning_sklearn_checks", "test_weights_and_order"),
+    *("test_any_cpu", "test_thinning_sklearn_checks", "test_weights_and_order"),
 }
 # Tests whose names have one of these words: they start processes, or are long whatever their parameters.
 SLOW_NAMES = (

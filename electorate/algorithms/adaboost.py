@@ -5,7 +5,6 @@ Hastie 2009 for more than two labels. Steps are the papers' alpha. For two label
 for label 1; for K > 2 it has one per label.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Array, Booster, Step
 from electorate.grid import on_grid
+from electorate.special import log
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class AdaBoost(Exponential):
             return Step(0.5, 2 * (labels - 1) / labels, 0.0, "perfect_voter")
         edge = 2 * ((labels - 1) * right - wrong) / (labels * total)
         odds = (labels - 1) * right / wrong
-        size = float(on_grid(self.learning_rate * 0.5 * math.log(odds))) if odds > 1 else 0.0
+        size = float(on_grid(self.learning_rate * 0.5 * log(odds))) if odds > 1 else 0.0
         return Step(size, edge, wrong / total, None if size > 0 else "no_edge")
 
     def gains(self, step: Step, outputs: Array) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.adaboost import awards
 from electorate.algorithms.protocol import Array, Booster, Step
 from electorate.grid import on_grid
+from electorate.special import atanh, log1p, ordered_sum, tanh
 
 ALL = 1 - 1e-15  # a mu this close to 1 is 1
 
@@ -37,13 +38,13 @@ class AdaBoostR(Booster):
         """From mu, eq. 8. A voter with infinite outputs has the step 0 and still moves the weights."""
         share = relative_awards(outputs)
         weight = sums / int(sums.sum())
-        mu = float(np.sum(weight * share.T))
-        error = float(weight[share.T < 0].sum())
+        mu = float(ordered_sum(weight * share.T))
+        error = float(ordered_sum(weight[share.T < 0]))
         largest = float(np.abs(outputs).max(initial=0.0))
         if abs(mu) >= ALL:
             finite = largest if math.isfinite(largest) else 1.0
             return Step(float(on_grid(math.copysign(0.5 / finite, mu))), mu, error, "perfect_voter")
-        size = self.learning_rate * math.atanh(mu) / largest if largest > 0 else 0.0
+        size = self.learning_rate * atanh(mu) / largest if largest > 0 else 0.0
         size = float(on_grid(size)) if math.isfinite(largest) else 0.0
         moves = size != 0 or (math.isinf(largest) and mu != 0)
         return Step(size, mu, error, None if moves else "no_edge")
@@ -58,8 +59,8 @@ class AdaBoostR(Booster):
         share = relative_awards(outputs)
         gains = np.zeros((2, *share.shape))
         if not self.perfect(step):  # there 0/0 = 1 leaves the weights as they are
-            mu = math.tanh(self.learning_rate * math.atanh(step.edge))
-            gains[0] = on_grid(-np.log1p(-mu * share))  # eq. 7
+            mu = tanh(self.learning_rate * atanh(step.edge))
+            gains[0] = on_grid(-log1p(-mu * share))  # eq. 7
         if step.size != 0:
             gains[1] = on_grid(step.size * awards(outputs, 2))
         return gains

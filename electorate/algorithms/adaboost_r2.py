@@ -3,7 +3,6 @@
 The arithmetic is scikit-learn's. A voter earns 1 - loss on an example, and its weight falls by the step times that.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.medboost import MedStep
 from electorate.grid import on_grid
+from electorate.special import exp, log
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class Award:
         share = np.abs(outputs - y) / self.largest
         if self.loss == "linear":
             return 1.0 - share
-        return 1.0 - (share * share if self.loss == "square" else 1.0 - np.exp(-share))
+        return 1.0 - (share * share if self.loss == "square" else 1.0 - exp(-share))
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class AdaBoostR2:
             return MedStep(1.0, 1.0, 0.0, "perfect_voter")
         if error >= 0.5:
             return MedStep(0.0, 1 - 2 * error, 0.0, "no_edge")
-        size = float(on_grid(self.learning_rate * math.log((1.0 - error) / error)))
+        size = float(on_grid(self.learning_rate * log((1.0 - error) / error)))
         return MedStep(size, 1 - 2 * error, 0.0, None if size > 0 else "no_edge")
 
     def resume(self, trace: Any) -> str | None:

@@ -17,6 +17,7 @@ from electorate.algorithms.losses import LOG2, Exponential, Logistic, log_slope,
 from electorate.algorithms.protocol import EXPONENTIAL, Array, Booster, Channel, Floors, Formula, Mean, Step
 from electorate.grid import on_grid
 from electorate.kernels import formulas
+from electorate.special import exp, log
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,14 @@ class LossSlope(Channel):
     def formula(self, floors: Floors) -> Formula | None:
         if not isinstance(self.loss, Logistic):
             return None
-        return Formula(formulas.SIGMOID, floors.each[0] - slope_at(self.loss, 1.0) - math.log(LOG2), 1.0)
+        return Formula(formulas.SIGMOID, floors.each[0] - slope_at(self.loss, 1.0) - log(LOG2), 1.0)
 
     def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
         if self.formula(floors) is not None:
             return super().values(state, floors, first)
         weight = log_slope(self.loss, 1.0 - state[0])
         weight = weight + (floors.each[0] - slope_at(self.loss, 1.0))
-        return np.exp(np.minimum(weight, 700.0))
+        return exp(np.minimum(weight, 700.0))
 
     def growth(self, gain: float) -> float:
         """At most the exponential's where the loss has a `log_slope`; else only `log_at` is a bound."""
@@ -60,12 +61,12 @@ class LossValue(Channel):
     def formula(self, floors: Floors) -> Formula | None:
         if not isinstance(self.loss, Logistic):
             return None
-        return Formula(formulas.SOFTPLUS, math.exp(floors.each[1]) / value_at_one(self.loss) / LOG2, 1.0)
+        return Formula(formulas.SOFTPLUS, exp(floors.each[1]) / value_at_one(self.loss) / LOG2, 1.0)
 
     def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
         if self.formula(floors) is not None:
             return super().values(state, floors, first)
-        return np.asarray(self.loss.value(1.0 - state[0]) * (math.exp(floors.each[1]) / value_at_one(self.loss)))
+        return np.asarray(self.loss.value(1.0 - state[0]) * (exp(floors.each[1]) / value_at_one(self.loss)))
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class DeepBoost(Booster):
 
     def mean_loss(self, means: Sequence[Mean]) -> float:
         if len(means) == 1:
-            return math.exp(min(self.log_slope(means), 700.0))
+            return exp(min(self.log_slope(means), 700.0))
         return means[1].value * value_at_one(self.loss)
 
     def objective(self, means: Sequence[Mean], penalty: float) -> float:
@@ -119,8 +120,8 @@ class DeepBoost(Booster):
             return 0.0
         root = price + math.sqrt(price * price + 4 * error * right)
         if there > price:
-            return weight + math.log(2 * right / root)
-        return weight - math.log(2 * error / root)
+            return weight + log(2 * right / root)
+        return weight - log(2 * error / root)
 
 
 def value_at_one(loss: Any) -> float:
@@ -130,4 +131,4 @@ def value_at_one(loss: Any) -> float:
 
 def _times_exp(share: float, power: float) -> float:
     """share times exp(power), without overflow."""
-    return share * math.exp(min(power, 700.0)) if share > 0 else 0.0
+    return share * exp(min(power, 700.0)) if share > 0 else 0.0

@@ -16,6 +16,7 @@ from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Array, Channel, ExponentialWeight, Floors, Formula, Mean, Step
 from electorate.grid import on_grid
 from electorate.kernels import formulas
+from electorate.special import exp, log
 
 Sides = tuple[int, int]  # sums over the rows that a voter gets right, and wrong
 
@@ -26,7 +27,7 @@ class SquaredWeight(Channel):
     column: ClassVar[str] = "floor_of_squares"
 
     def formula(self, floors: Floors) -> Formula:
-        return Formula(formulas.SQUARE, math.exp(min(floors.each[1] - 2 * floors.each[0], 700.0)))
+        return Formula(formulas.SQUARE, exp(min(floors.each[1] - 2 * floors.each[0], 700.0)))
 
     def growth(self, gain: float) -> float:
         return -2 * gain
@@ -53,12 +54,12 @@ class EBBoost(AdaBoost):
         first, squares = means
         if math.isinf(first.log) or math.isinf(squares.log):  # on a grid that is much too coarse for these rows
             return math.inf
-        return math.exp(min(squares.log_sum - 2 * first.log_sum + first.log_n, 700.0))
+        return exp(min(squares.log_sum - 2 * first.log_sum + first.log_n, 700.0))
 
     def objective(self, means: Sequence[Mean], penalty: float) -> float:
         """Cost (3) over n^2."""
         penalised = 1 + self.lam * max(self.spread(means) - 1, 0.0)
-        return math.exp(min(2 * means[0].log + math.log(penalised), 700.0))
+        return exp(min(2 * means[0].log + log(penalised), 700.0))
 
     def notes(self, means: Sequence[Mean]) -> dict[str, float]:
         return {"log_mean": means[0].log}
@@ -73,8 +74,8 @@ class EBBoost(AdaBoost):
     def terms(self, weights: Sides, squares: Sides, spread: float) -> tuple[float, float]:
         """The factors of exp(-2 alpha) and of exp(2 alpha) in cost (3)."""
         right, wrong = (
-            (1 - self.lam) * (weight / sum(weights)) ** 2 + self.lam * spread * (square / sum(squares))
-            for weight, square in zip(weights, squares, strict=True)
+            (1 - self.lam) * share * share + self.lam * spread * (square / sum(squares))
+            for share, square in zip([weight / sum(weights) for weight in weights], squares, strict=True)
         )
         return right, wrong
 
@@ -85,6 +86,6 @@ class EBBoost(AdaBoost):
         if wrong == 0 and squares[1] == 0:
             return Step(0.5, edge, error, "perfect_voter")
         ups, downs = self.terms(weights, squares, spread)
-        best = 0.25 * math.log(ups / downs)
+        best = 0.25 * log(ups / downs)
         size = float(on_grid(self.learning_rate * best)) if best > 0 else 0.0
         return Step(size, edge, error, None if size > 0 else "no_edge")

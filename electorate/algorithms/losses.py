@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.special import LOG2, exp, log, softplus
+
 Array = NDArray[np.float64]
-LOG2 = float(np.log(2.0))
 
 
 @dataclass(frozen=True)
@@ -19,10 +20,10 @@ class Exponential:
     """exp(v): AdaBoost's."""
 
     def value(self, v: Array) -> Array:
-        return np.exp(v)
+        return exp(v)
 
     def slope(self, v: Array) -> Array:
-        return np.exp(v)
+        return exp(v)
 
     def log_slope(self, v: Array) -> Array:
         return v
@@ -33,13 +34,13 @@ class Logistic:
     """log2(1 + exp(v)). Because v is 1 - y f, this is not plain logistic regression."""
 
     def value(self, v: Array) -> Array:
-        return np.asarray(np.logaddexp(0.0, v) / LOG2)
+        return softplus(v) / LOG2
 
     def slope(self, v: Array) -> Array:
-        return np.exp(self.log_slope(v))
+        return exp(self.log_slope(v))
 
     def log_slope(self, v: Array) -> Array:
-        return np.asarray(-np.logaddexp(0.0, -v) - np.log(LOG2))
+        return -softplus(-v) - log(LOG2)
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,7 @@ def log_slope(loss: Any, v: Array) -> Array:
     """The logarithm of the slope; -inf where it is 0."""
     if hasattr(loss, "log_slope"):
         return np.asarray(loss.log_slope(v))
-    with np.errstate(divide="ignore"):
-        return np.log(loss.slope(v))
+    return log(np.asarray(loss.slope(v)))
 
 
 def slope_at(loss: Any, v: float) -> float:

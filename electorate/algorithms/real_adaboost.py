@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.adaboost import Exponential, awards
 from electorate.algorithms.protocol import Array, Step
 from electorate.grid import on_grid
+from electorate.special import exp, ordered_sum
 
 FARTHEST = 64.0  # nats that one searched step may move an example: a factor of e^-64 of its weight
 
@@ -34,8 +35,8 @@ class RealAdaBoost(Exponential):
             raise ValueError("a leaf has an infinite output, and no step is best: give the family a smoothing above 0")
         award = awards(outputs, self.n_labels).T
         weight = sums / int(sums.sum())
-        edge = float(np.sum(weight * award))
-        error = float(weight[award < 0].sum())
+        edge = float(ordered_sum(weight * award))
+        error = float(ordered_sum(weight[award < 0]))
         rate = float(on_grid(self.learning_rate))
         present = award[sums > 0]
         if not np.any(present):
@@ -69,8 +70,8 @@ def least_exponential(weight: Array, award: Array) -> float:
     def slope_and_curve(alpha: float) -> tuple[float, float]:
         """Minus the first and the second derivative, up to a common positive factor."""
         power = -alpha * award
-        term = weight * np.exp(power - power.max())
-        return float(np.sum(term * award)), float(np.sum(term * award * award))
+        term = weight * exp(power - power.max())
+        return float(ordered_sum(term * award)), float(ordered_sum(term * award * award))
 
     sign = math.copysign(1.0, slope_and_curve(0.0)[0])
     far = sign / float(np.abs(award).max())

@@ -4,7 +4,6 @@ Paper: Shivaswamy and Jebara, "Variance Penalizing AdaBoost" (equation and algor
 and means over the rows by their sample weight, cost (3) over n^2 is (mean e)^2 + lam (mean e^2 - (mean e)^2).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,6 +15,7 @@ from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Array, Channel, Floors, Formula, Mean, Step
 from electorate.grid import on_grid
 from electorate.kernels import formulas
+from electorate.special import exp
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class PenalisedWeight(Channel):
     normalised: ClassVar[bool] = True
 
     def formula(self, floors: Floors) -> Formula:
-        return Formula(formulas.PENALISED, floors.log_mean, self.lam, math.exp(floors.each[0]))
+        return Formula(formulas.PENALISED, floors.log_mean, self.lam, exp(floors.each[0]))
 
     def growth(self, gain: float) -> float:
         """Where e/Z is c times what it was, u is at most c or c^2 times."""
@@ -55,4 +55,4 @@ class VadaBoost(AdaBoost):
     def objective(self, means: Sequence[Mean], penalty: float) -> float:
         """Cost (3) over n^2: Z^2 times the mean of u."""
         u, Z = means
-        return math.exp(min(u.log + 2 * Z.log, 700.0))
+        return exp(min(u.log + 2 * Z.log, 700.0))

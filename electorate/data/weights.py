@@ -111,7 +111,7 @@ def read_weights_steps(
             power += shift + again
         times, per_group = times * many[group], per_group * many
     counted, scale = int(per_group.sum()), 1.0
-    bits = min(MOST_BITS, 62 - int(np.ceil(np.log2(max(counted, 1)))))
+    bits = min(MOST_BITS, 62 - (max(counted, 1) - 1).bit_length())
     if real is not None:
         (counted,) = yield Reduce((int((times * np.rint(real * 2.0**bits).astype(np.int64)).sum()),))
         scale = 2.0**-bits

@@ -18,6 +18,7 @@ from electorate.engines.densest_interval import Fetched, Held
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, Examples, Shard, encode_rows
 from electorate.kernels.layouts import NodeRows
 from electorate.messages import AppliedVoter, Moments, Split, SplitArrays, Sums
+from electorate.special import exp, log
 
 Array = NDArray[np.float64]
 Rewarding = Callable[[Array, Array], Array]  # awards, from predictions and targets
@@ -85,7 +86,7 @@ class TargetShard(Shard):
         self.predictions: Array | None = None  # [voter, row] of a finite set, NaN where one abstains
         self.column_awards = np.empty((0, 0))  # what they earn
         self.share: Array | None = None  # y from 0 to 1, where sums of the target are wanted too
-        self.log_real = None if weights.real is None else np.log(weights.real)
+        self.log_real = None if weights.real is None else log(weights.real)
         self.forget()
 
     def forget(self) -> None:
@@ -154,8 +155,7 @@ class TargetShard(Shard):
 
     def _put(self, floor: float, times: Array | None = None) -> None:
         """Weights, times a confidence, on the grid; their sums by label."""
-        channel = np.subtract(floor, self.log)
-        np.exp(channel, out=channel)
+        channel = exp(floor - self.log)
         if times is not None:
             channel *= times
         if self.real is not None:
@@ -294,7 +294,7 @@ class TargetShard(Shard):
         if alpha == 0 and self.unit and most == 1 and self.fresh == floor:  # what is on the grid already
             right, wrong = kernels.sum_signs(self.grid, self.award)
             return Moments(int(self.totals.sum()), int(right - wrong), int(right + wrong), most)
-        weight = np.exp(floor - self.log - alpha * self.award)
+        weight = exp(floor - self.log - alpha * self.award)
         if self.real is not None:
             weight *= self.real
         award = self.award / most

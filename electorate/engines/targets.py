@@ -26,6 +26,7 @@ from electorate.engines.target_shard import (
 )
 from electorate.engines.verbs import GROWING, Grower, LocalShards, Merge, nothing, total
 from electorate.messages import AppliedVoter, Moments, Split, Sums
+from electorate.special import exp, log
 from electorate.threads import ThreadPool
 
 # ---------------------------------------------------------------- how the answers of shards become one
@@ -208,7 +209,7 @@ class TargetEngine(Grower):
 
     def log_total(self) -> float:
         """The logarithm of the sum of the weights, up to a constant that is the same for all rounds."""
-        return float(np.log(float(self.call("total", self.floor)))) - self.floor
+        return log(float(self.call("total", self.floor))) - self.floor
 
     def below(self, limit: float) -> int:
         """How much counts whose state is at most the limit."""
@@ -244,7 +245,7 @@ class LocalTargets(LocalShards, TargetEngine):
         """Of all rows as they were given, summing to 1; rows that are left out have none."""
         weights = np.zeros(self.n_rows)
         for shard in self.shards:
-            mine = np.exp(self.floor - shard.log) * shard.weights.shares
+            mine = exp(self.floor - shard.log) * shard.weights.shares
             weights[shard.order] = mine if shard.kappas is None else mine * shard.kappas[kappa]
         total = weights.sum()
         return weights / total if total > 0 else weights

@@ -10,7 +10,7 @@ from typing import Any
 
 FILES = {
     "values": "mix hash_values fold tally select cuts first_infinite",
-    "special": "exp log exp_of log_of",
+    "special": "exp log log_total exp_of log_of",
     "codes": "encode join lookup climb",
     "weights": "evaluate advance",
     "histograms": "quantise histogram histogram_of label_histograms node_histograms add_up spread unpack",

@@ -27,7 +27,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError as error:
         _log_once(error)
         return njit(nogil=True, error_model="numpy")(function)
-    stored = getattr(compiled, "_cache", None)
+    stored: Any = getattr(compiled, "_cache", None)
     for name in ("load_overload", "save_overload") if stored is not None else ():
         setattr(stored, name, _forgiving(getattr(stored, name)))
     if hasattr(stored, "_cache_file"):  # by default an edit of a file whose kernels are called would go unnoticed

@@ -60,14 +60,27 @@ def log(x):
 
 
 @kernel
+def log_total(sums, gains, spare):
+    """The logarithm of the sum of (sums[leaf, label] + spare) exp(-gains[label, leaf]), without overflow."""
+    least = np.inf
+    for gain in gains.flat:
+        least = min(least, gain)
+    total = 0.0
+    for label in range(gains.shape[0]):
+        for leaf in range(gains.shape[1]):
+            total += (sums[leaf, label] + spare) * exp(least - gains[label, leaf])
+    return log(total) - least
+
+
+@kernel
 def exp_of(x, out):
-    """out[i] = exp(x[i]); both may be the same array."""
+    """out[i] = exp(x[i]). Both may be the same array; the loop is then three times slower."""
     for i in range(out.shape[0]):
         out[i] = exp(x[i])
 
 
 @kernel
 def log_of(x, out):
-    """out[i] = log(x[i]); both may be the same array."""
+    """out[i] = log(x[i]), likewise."""
     for i in range(out.shape[0]):
         out[i] = log(x[i])

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.special import log, log2
+
 DEEPEST = 900  # 2^depth stays within float64; the complexity of such trees is far beyond 1 for any table
 
 # ---------------------------------------------------------------- what a table looks like
@@ -50,34 +52,34 @@ def massart(n: float, log_count: float) -> float:
 
 def log_stumps(n: int, shape: Shape) -> float:
     """log sum_j N_j. Two labelings at least: the constant ones."""
-    return math.log(max(shape.labelings(n), 2))
+    return log(max(shape.labelings(n), 2))
 
 
 def log_paired_stumps(n: int, shape: Shape) -> float:
     """N_j labelings of a column are N_j / 2 splits: two of them, in any order, and 2^4 ways to label four leaves."""
-    return max(math.log(2) + 2 * math.log(max(shape.labelings(n), 1)), log_stumps(n, shape))
+    return max(log(2) + 2 * log(max(shape.labelings(n), 1)), log_stumps(n, shape))
 
 
 def log_trees(n: int, shape: Shape, splits: int) -> float:
     """Trees of up to so many splits: n log(4 sum_j N_j) + (n + 1) log 2."""
-    return splits * math.log(4 * max(shape.labelings(n), 1)) + (splits + 1) * math.log(2)
+    return splits * log(4 * max(shape.labelings(n), 1)) + (splits + 1) * log(2)
 
 
 def log_rules(n: int, shape: Shape, terms: int) -> float:
     """Monomials of up to r terms: (number of terms)^r sets of rows, with 4 ways to label a set and the rest."""
-    return terms * math.log(max(shape.terms(n), 1)) + math.log(4)
+    return terms * log(max(shape.terms(n), 1)) + log(4)
 
 
 def log_pool(per_feature: int, complements: bool, shape: Shape) -> float:
     """The voters themselves are counted; the constant voters are added, which start a model of very unequal labels."""
     tests = per_feature * (shape.numeric + shape.with_missing) + shape.with_missing
     tests += sum(min(k, per_feature + 1) for k in shape.levels)
-    return math.log((2 if complements else 1) * tests + 2)
+    return log((2 if complements else 1) * tests + 2)
 
 
 def log_columns(columns: int) -> float:
     """The columns of a table and their complements; and the constant voters, as in a pool."""
-    return math.log(2 * columns + 2)
+    return log(2 * columns + 2)
 
 
 def kernel_sections(n: int, trace: float, largest: float) -> float:
@@ -90,25 +92,25 @@ def kernel_sections(n: int, trace: float, largest: float) -> float:
 
 def published_stumps(n: int, d: int) -> float:
     """Eq. 7. Columns of numbers without missing values only: with sets of categories it is false."""
-    return math.sqrt(2 * math.log(2 * n * d) / n)
+    return math.sqrt(2 * log(2 * n * d) / n)
 
 
 def published_paired_stumps(n: int, d: int) -> float:
     """Eq. 8, for two columns at least."""
     if d < 2:
         raise ValueError("paired stumps test two columns (eq. 8), and d is 1: use stumps")
-    return math.sqrt(2 * (2 * math.log(n) + math.log(2 * d * (d - 1))) / n)
+    return math.sqrt(2 * (2 * log(n) + log(2 * d * (d - 1))) / n)
 
 
 def published_trees(n: int, d: int, splits: int) -> float:
     """Eq. 9, where the paper's n is the number of splits (internal nodes)."""
-    return math.sqrt((4 * splits + 2) * math.log2(d + 2) * math.log(n + 1) / n)
+    return math.sqrt((4 * splits + 2) * log2(d + 2) * log(n + 1) / n)
 
 
 def published_depth(n: int, d: int, depth: int) -> float:
     """Section 4: sqrt(2 dim log(n + 1) / n), the VC dimension at most (2^k + 1) log2(d + 1) for trees of depth k."""
-    dimension = (2.0 ** min(depth, DEEPEST) + 1) * math.log2(d + 1)
-    return math.sqrt(2 * dimension * math.log(n + 1) / n)
+    dimension = (2.0 ** min(depth, DEEPEST) + 1) * log2(d + 1)
+    return math.sqrt(2 * dimension * log(n + 1) / n)
 
 
 def published_kernel(n: int, trace: float) -> float:
@@ -157,5 +159,5 @@ def monte_carlo(
     """
     rng = np.random.default_rng(seed)
     found = [agreement(2 * rng.integers(0, 2, n) - 1) for _ in range(draws)]
-    value, width = math.fsum(found) / draws, math.sqrt(2 * math.log(2 / (1 - confidence)) / (n * draws))
+    value, width = math.fsum(found) / draws, math.sqrt(2 * log(2 / (1 - confidence)) / (n * draws))
     return Estimate(value, max(value - width, 0.0), value + width, confidence, draws, exact_search)

@@ -20,6 +20,7 @@ from electorate.grid import UNITS
 from electorate.messages import AppliedVoter
 from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Row, Trace
+from electorate.special import exp
 from electorate.training.run import RoundByRound, refuse_large_votes
 from electorate.training.stagewise import refuse_other
 from electorate.voters.trees import Search, Voter
@@ -96,7 +97,7 @@ class MedianStagewise(RoundByRound):
             "error": error,
             "rho": step.rho,
             "log_z": log_z,
-            "objective": 0.0 if step.infinite else math.exp(min(self.log_bound, 700.0)),
+            "objective": 0.0 if step.infinite else exp(min(self.log_bound, 700.0)),
             **self._margins(),
             "n_voters": number,
             "seconds": time.perf_counter() - self.started,

@@ -9,16 +9,14 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from electorate import kernels, special
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Channel, ExponentialLoss, Floors, Mean
 from electorate.messages import Change, Sums
 from electorate.model.trace import Row
+from electorate.special import LOG2
 from electorate.voters.trees import Groups, Voter
 
 MOST_TRIES = 2000  # 60,000 nats: no step is longer, and a state that is not a number must not loop for ever
-LOG2 = math.log(2.0)
 
 
 class Scale:
@@ -36,7 +34,7 @@ class Scale:
         self.channel = booster.channels[0]
         self.loss = ExponentialLoss(booster)  # a normalised channel needs its mean, Z
         self.spare = 0.5 * engine.count  # rounding may have taken half a unit from every row
-        self.log_full = math.log(engine.full / 2)
+        self.log_full = special.log(engine.full / 2)
         self.floors = NO_FLOORS
         self.lowest = 0.0  # a bound on all margins
         self.mean_floor = 0.0  # of the sum that Z comes from
@@ -51,7 +49,7 @@ class Scale:
             _, self.log_one = self._sum_loss(None, 0.0)
             floors = Floors((self.log_full - self.log_one,))
         self.sums, self.floors = self._sum(self.booster, None, floors, search)
-        self.one = self.sums.total * math.exp(-self.floors.each[0])
+        self.one = self.sums.total * special.exp(-self.floors.each[0])
 
     def resume(self, row: Row) -> None:
         """Sum after the round of this row of history, whose voters have been replayed."""
@@ -66,12 +64,13 @@ class Scale:
         self.lowest -= abs(size)
         gains = change.gains[self.channel.row]
         if self.channel.normalised:
-            self._advance_normalised(change, leaf_groups(voter.sums, gains), search)
+            leaves = list(zip(voter.sums.T.ravel().tolist(), gains.ravel().tolist(), strict=True))
+            self._advance_normalised(change, leaves, search)
             return
         channels, each = self.booster.channels, self.floors.each
         bounds = (None,) * len(channels) if voter.chosen is None else voter.chosen.bounds
-        floors = [
-            self._exponential_floor(floor, leaf_groups(voter.sums, gains))
+        floors = [  # without a bound from the search, the sum of exponential weights after the change is one
+            floor + self.log_full - kernels.log_total(voter.sums, gains, self.spare)
             if bound is None
             else self._next_floor(channel, floor, bound)
             for channel, floor, bound in zip(channels, each, bounds, strict=False)
@@ -81,7 +80,7 @@ class Scale:
     def _advance_normalised(self, change: Change, leaves: Groups, search: bool) -> None:
         """First the sum of exp(-margin), which grows at most as the worst leaf does; then, with Z, the channel."""
         least, log_mean = min(gain for _, gain in leaves), self.floors.log_mean
-        most = float(np.logaddexp(self.log_one + log_mean, math.log(self.spare) - self.mean_floor))
+        most = special.log_sum_exp([self.log_one + log_mean, special.log(self.spare) - self.mean_floor])
         before, total = self._sum_loss(change, self.log_full + least - most)
         shift = log_mean - (total - self.log_one)
         relative = [(units, gain - shift) for units, gain in leaves]
@@ -93,7 +92,7 @@ class Scale:
         """The sum of exp(-margin), and its logarithm."""
         sums, floors = self._sum(self.loss, change, Floors((floor,)), False)
         self.mean_floor = floors.each[0]
-        return sums, math.log(sums.total) - self.mean_floor
+        return sums, special.log(sums.total) - self.mean_floor
 
     def _sum(
         self, booster: Booster, change: Change | None, floors: Floors, search: bool, before: Sums | None = None
@@ -114,20 +113,14 @@ class Scale:
 
     # ------------------------------------------------------------ floors
 
-    def _exponential_floor(self, floor: float, leaves: Groups) -> float:
-        """After a change of exponential weights in the leaves of a voter."""
-        least = min(gain for _, gain in leaves)
-        most = math.fsum((units + self.spare) * math.exp(least - gain) for units, gain in leaves)
-        return floor + least + self.log_full - math.log(most)
-
     def _next_floor(self, channel: Channel, floor: float, bound: Groups | float) -> float:
         """After a change, from groups of examples or from the logarithm of a bound on the mean."""
         if isinstance(bound, float):
             return min(-LOG2 - bound, channel.highest_floor)
-        grown = [math.log(units + self.spare) + channel.growth(gain) for units, gain in bound]
+        grown = [special.log(units + self.spare) + channel.growth(gain) for units, gain in bound]
         if math.inf in grown:
             return -channel.log_at(self.lowest) - LOG2
-        return floor + self.log_full - float(np.logaddexp.reduce(grown))
+        return floor + self.log_full - special.log_sum_exp(grown)
 
     def _finer_floor(self, channel: Channel, floor: float, total: int, before: int | None) -> float:
         """A floor to sum again with, or the same. before: the total of the last try."""
@@ -135,13 +128,13 @@ class Scale:
             return floor
         if channel.vanishes and total == 0 and before is not None:  # 0 twice is taken for 0
             return floor
-        return min(floor + self.log_full - math.log(total + self.spare), channel.highest_floor)
+        return min(floor + self.log_full - special.log(total + self.spare), channel.highest_floor)
 
     def along(self, number: int, size: float) -> float:
         """The edge of a stored voter after one more step along it, relative to the sum of the weights before it."""
         floor = min(self.floors.each[0], -self.channel.log_at(self.lowest - abs(size)) - LOG2)
         _, edge = self.engine.along(self.booster, number, size, Floors((floor,))).tolist()
-        return float(edge / self.sums.total * math.exp(self.floors.each[0] - floor))
+        return float(edge / self.sums.total * special.exp(self.floors.each[0] - floor))
 
     # ------------------------------------------------------------ what comes out
 
@@ -149,12 +142,12 @@ class Scale:
         """Of every channel; of a normalised one and of exp(-margin). one: the units of a mean of 1."""
         found = []
         for total, floor in zip(totals_of(self.sums), self.floors.each, strict=True):
-            log_sum = math.log(total) - floor if total else -math.inf
-            log = math.log(total / one) - floor if total else -math.inf
-            found.append(Mean(total / one * math.exp(min(-floor, 700.0)), log, log_sum, math.log(one)))
+            log_sum = special.log(total) - floor if total else -math.inf
+            log = special.log(total / one) - floor if total else -math.inf
+            found.append(Mean(total / one * special.exp(min(-floor, 700.0)), log, log_sum, special.log(one)))
         if self.channel.normalised:
             log = self.floors.log_mean
-            found.append(Mean(math.exp(min(log, 700.0)), log, self.log_one + log, self.log_one))
+            found.append(Mean(special.exp(min(log, 700.0)), log, self.log_one + log, self.log_one))
         return found
 
     def columns(self) -> Row:
@@ -171,8 +164,3 @@ class Scale:
 def totals_of(sums: Sums) -> list[int]:
     """Of every channel."""
     return [sums.total] if sums.more is None else [sums.total, sums.more.total]
-
-
-def leaf_groups(sums: NDArray[np.int64], gains: NDArray[np.float64]) -> Groups:
-    """By label and leaf: sums[leaf, label] with gains[label, leaf]."""
-    return list(zip(sums.T.ravel().tolist(), gains.ravel().tolist(), strict=True))

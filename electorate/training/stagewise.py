@@ -19,6 +19,7 @@ from electorate.engines.verbs import Engine
 from electorate.messages import Change
 from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Row, Trace
+from electorate.special import exp
 from electorate.training.run import OTHER_DATA, RoundByRound, refuse_large_votes
 from electorate.training.scale import Scale
 from electorate.voters.trees import Search, Voter
@@ -178,4 +179,4 @@ class ValidationScore:
         sums = self.engine.advance(self.loss, None, Floors((lowest,)), search=False)
         if self.scoring == "error":
             return sums.wrong / self.mass
-        return sums.total / (self.mass * self.engine.unit) * math.exp(min(-lowest, 700.0))
+        return sums.total / (self.mass * self.engine.unit) * exp(min(-lowest, 700.0))

@@ -16,6 +16,7 @@ from electorate.algorithms.deepboost import DeepBoost, value_at_one
 from electorate.algorithms.protocol import Step
 from electorate.grid import on_grid
 from electorate.messages import Change, StoredVoter
+from electorate.special import exp, log, ordered_sum
 from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.priced_trees import priced_trees
 from electorate.voters.prices import Prices
@@ -182,7 +183,7 @@ class DeepBoostSearch:
 
     def _relative(self, price: float) -> float:
         """Lambda m / S_t."""
-        return math.exp(min(math.log(price) - self.log_slope, 700.0)) if price > 0 else 0.0
+        return exp(min(log(price) - self.log_slope, 700.0)) if price > 0 else 0.0
 
     # ------------------------------------------------------------ the step
 
@@ -212,7 +213,7 @@ class DeepBoostSearch:
         after = self.standing.moved(voter, best.price, size)
         penalty = after.penalty()
         loss = self.booster.mean_loss(search.means()) + max(self.standing.penalty() - penalty, 0.0)
-        bounds = (groups, math.log(max(loss, 1e-300) / value_at_one(self.booster.loss)))
+        bounds = (groups, log(max(loss, 1e-300) / value_at_one(self.booster.loss)))
         notes = after.notes(voter.number, len(self.families))
         return replace(voter, chosen=ChosenStep(step, bounds, penalty, notes))
 
@@ -277,7 +278,7 @@ def _right_and_wrong(voter: Voter) -> tuple[float, float]:
     if np.all(np.abs(said) == 1):
         right = int(sums[np.arange(len(said)), (said > 0).astype(np.int64)].sum())
         return right, total - right
-    edge = float(np.sum((sums[:, 1] - sums[:, 0]) * said))
+    edge = float(ordered_sum((sums[:, 1] - sums[:, 0]) * said))
     return (total + edge) / 2, (total - edge) / 2
 
 

@@ -6,6 +6,7 @@ bits in any block.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate import kernels
 from electorate.data.split import hash_rows
+from electorate.special import exp, ordered_sum
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.by_rows import Always, Floats, RowSearch
@@ -37,8 +39,8 @@ class Kernel:
         product = kernels.squared_distances if self.name == "rbf" else kernels.inner_products
         product(np.ascontiguousarray(rows), np.ascontiguousarray(others), out)
         if self.name == "rbf":
-            return np.asarray(np.exp(-self.gamma * out))
-        return out if self.name == "linear" else np.asarray((self.gamma * out + self.coef0) ** self.degree)
+            return exp(-self.gamma * out)
+        return out if self.name == "linear" else reduce(np.multiply, [self.gamma * out + self.coef0] * self.degree)
 
     def itself(self, rows: Floats) -> Floats:
         """k(x, x) of every row."""
@@ -223,7 +225,7 @@ class KernelSections(BaseEstimator):
         """sqrt(Tr K) / (n B) for these rows: a bound on the empirical Rademacher complexity."""
         rows = np.asarray(X, dtype=np.float64)
         own = self._kernel(rows.shape[1]).itself(rows)
-        return complexity.kernel_sections(len(rows), float(own.sum()), float(own.max()))
+        return complexity.kernel_sections(len(rows), float(ordered_sum(own)), float(own.max()))
 
     def log_count(self, n: int, shape: Shape) -> float:
         """The logarithm of the number of landmarks, signs and constants: fixed only once the rows are drawn."""

@@ -6,6 +6,8 @@ Two labels: one output, positive for label 1. K > 2 labels: one output per label
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate import special
+
 
 def leaf_outputs(kind: str, sums: NDArray[np.int64], smoothing: float) -> NDArray[np.float64]:
     """outputs[leaf, output] from sums[leaf, label]. smoothing: added to each share of the total weight."""
@@ -14,9 +16,9 @@ def leaf_outputs(kind: str, sums: NDArray[np.int64], smoothing: float) -> NDArra
     share = sums / max(int(sums.sum()), 1) + smoothing
     if kind == "log_odds":
         return log_odds_outputs(share)
-    n_labels, total = share.shape[1], share.sum(axis=1, keepdims=True)  # "gentle": p(+) - p(-); for K > 2 p_k - 1/K
+    n_labels, total = share.shape[1], special.ordered_sum(share, axis=1)[:, None]
     p = np.divide(share, total, out=np.full_like(share, 1 / n_labels), where=total > 0)
-    return p[:, 1:] - p[:, :1] if n_labels == 2 else p - 1 / n_labels
+    return p[:, 1:] - p[:, :1] if n_labels == 2 else p - 1 / n_labels  # "gentle": p(+) - p(-), or p_k - 1/K
 
 
 def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -29,9 +31,9 @@ def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
 def log_odds_outputs(share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Half the log-odds; for K > 2 SAMME.R's (K-1) (log p_k - mean log p). 0 for a leaf without weight."""
     n_labels = share.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log = np.log(share)
-        centred = log - log.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        log = special.log(share)
+        centred = log - special.ordered_sum(log, axis=1)[:, None] / n_labels
         outputs = 0.5 * (log[:, 1:] - log[:, :1]) if n_labels == 2 else (n_labels - 1) * centred
     outputs[share.sum(axis=1) == 0] = 0.0
     return np.asarray(outputs)

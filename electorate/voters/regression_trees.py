@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate import kernels
 from electorate.kernels.layouts import TargetRule
+from electorate.special import ordered_sum
 from electorate.voters.splits import TARGET, Found, SplitFinder, SquaresFinder, by_mean, least_rows
 from electorate.voters.trees import Limits, Search, Voter, grow_by
 
@@ -51,8 +52,10 @@ class Earning:
 
     def most(self, weights: Ints) -> float:
         """What leaves could earn that hold one bin of the target each."""
-        each = self.table.max(axis=0) if self.kind == TABLE else np.ones(len(weights))
-        return float((np.maximum(each, 0.0) if self.abstains else each) @ weights.astype(np.float64))
+        if self.kind != TABLE:
+            return float(weights.sum())
+        each = self.table.max(axis=0)
+        return float(ordered_sum(weights * (np.maximum(each, 0.0) if self.abstains else each)))
 
     def value(self, targets: Array, weights: Ints, by_bin: Ints) -> tuple[float, bool]:
         """The best value for a leaf with these sorted targets, and whether the leaf earns by it.
@@ -62,8 +65,8 @@ class Earning:
         if self.kind == DISTANCE:
             so_far = np.cumsum(weights)
             value = float(targets[np.searchsorted(so_far, so_far[-1] / 2)]) if len(targets) else 1.0
-            return value, float(np.sum(weights * (1 - self.rate * np.abs(targets - value)))) > 0
-        earned = self.table @ by_bin.astype(np.float64)
+            return value, float(ordered_sum(weights * (1 - self.rate * np.abs(targets - value)))) > 0
+        earned = ordered_sum(self.table * by_bin, axis=1)
         return float(self.targets[np.argmax(earned)]) if len(targets) else 1.0, float(earned.max()) > 0
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.messages import ROOT, Split
+from electorate.special import ordered_sum
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.cuts import Cuts, best_of, levels_of
@@ -216,5 +217,5 @@ def _error(weights: NDArray[np.int64]) -> NDArray[np.float64]:
     each = weights.astype(np.float64)
     if len(each) == 2:
         return np.asarray(2.0 * np.sqrt(each[0] * each[1]))
-    every = each.sum(axis=0)
-    return np.asarray(np.sqrt(each * (every - each)).sum(axis=0))
+    every = ordered_sum(each, axis=0)
+    return np.asarray(ordered_sum(np.sqrt(each * (every - each)), axis=0))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
+from electorate.special import log_sum_exp
 from electorate.theory.complexity import Shape
 from electorate.voters.trees import BinFamily, Search, Voter
 
@@ -74,7 +75,7 @@ class Union(BinFamily):
 
     def log_count(self, n: int, shape: Shape) -> float:
         """The logarithm of the sum of the families' counts."""
-        return float(np.logaddexp.reduce([family.log_count(n, shape) for family in self.families]))
+        return log_sum_exp(self.log_counts(n, shape))
 
     def log_counts(self, n: int, shape: Shape) -> list[float]:
         """Of each family: what DeepBoost weighs its voters by."""

@@ -862,16 +862,20 @@ class Grove:
     def masks(self, cells: int = 7) -> Any:
         """The same trees as `Masks` of an ensemble."""
         cut_at = SimpleNamespace(edges=[np.arange(cells - 1)], place=self.place, cut=self.cut)
-        names = ("offsets", "children", "members", "sets", "missing_left")
+        names = ("offsets", "child_nodes", "members", "sets", "missing_left")
         return Masks.of(
             SimpleNamespace(cells=cut_at, column=self.place, **{name: getattr(self, name) for name in names})
         )
 
+    @property
+    def child_nodes(self) -> np.ndarray:
+        """Counted from the first node of all."""
+        return np.asarray(np.repeat(self.offsets[:-1], np.diff(self.offsets))[:, None] + self.children)
+
     def walk_ordered(self, twin: Any, cells: np.ndarray, votes: np.ndarray, voters: slice) -> None:
         """The same trees with a leaf that leads to itself."""
         asked = self.place >= 0
-        roots = np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        kids = np.where(asked[:, None], roots[:, None] + self.children[:, ::-1], np.arange(len(asked))[:, None])
+        kids = np.where(asked[:, None], self.child_nodes[:, ::-1], np.arange(len(asked))[:, None])
         offsets = self.offsets[voters.start : voters.stop + 1]
         depths = np.array(self.depths, dtype=np.int32)[voters]
         low = np.where(self.missing_left, -1, 0).astype(np.int32)

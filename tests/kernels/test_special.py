@@ -108,6 +108,16 @@ def test_monotone(name: str) -> None:
         assert bool(np.all(found[1:] >= found[:-1]))
 
 
+def test_log_total() -> None:
+    rng = np.random.default_rng(2)
+    for n_leaves, n_labels, far in [(1, 2, 0.0), (2, 2, 1.0), (70, 26, 30.0), (3, 2, 2000.0)]:
+        sums, gains = rng.integers(0, 2**40, (n_leaves, n_labels)), far * rng.normal(size=(n_labels, n_leaves))
+        found = [twin.log_total(sums, gains, 0.5) for twin in TWINS]
+        assert found[0] == found[1]
+        true = np.logaddexp.reduce((np.log(sums.T + 0.5) - gains).ravel())
+        assert math.isclose(found[0], true, rel_tol=1e-13)
+
+
 def test_special_values() -> None:
     for twin in TWINS:
         assert [twin.exp(x) for x in (0.0, -0.0, -math.inf, math.inf, -746.0, 710.0)] == [

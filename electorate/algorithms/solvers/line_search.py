@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from electorate.grid import LONGEST
 from electorate.messages import Moments
+from electorate.special import log, log1p
 
 MOST_PASSES = 60
 CLOSE = 1e-13  # of a step, relative
@@ -26,7 +27,7 @@ def line_search(engine: Passes, start: Moments, rho: float, most: float, ends: t
     """
     if ends == (-1.0, 1.0) and start.second == start.weight > abs(start.first):
         right, wrong = start.weight + start.first, start.weight - start.first  # twice the weights of 1 and -1
-        return 0.5 * (math.log(right / wrong) + math.log1p(-rho) - math.log1p(rho))
+        return 0.5 * (log(right / wrong) + log1p(-rho) - log1p(rho))
     low, high, alpha, now = 0.0, math.inf, 0.0, start
     for _ in range(MOST_PASSES):
         gap, curve = now.mean - rho, now.variance

@@ -15,6 +15,12 @@ def log(x):
     return float(_log(np.float64(x)))
 
 
+def log_total(sums, gains, spare):
+    least = gains.min()
+    terms = (sums.T + spare) * _exp(least - gains)
+    return log(np.add.accumulate(terms.ravel())[-1]) - float(least)
+
+
 def exp_of(x, out):
     out[:] = _exp(x)
 
