@@ -8,8 +8,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.kernels.layouts import LevelArrays
-
 ROOT = 0
 
 
@@ -67,11 +65,6 @@ class SplitArrays(Sequence[Split]):
     def highest(self) -> int:
         """The highest number of a node."""
         return int(self.right.max())
-
-    @cached_property
-    def level(self) -> LevelArrays:
-        """As kernels take them."""
-        return LevelArrays(self.node, self.left, self.right, self.column, self.on_left)
 
     def paths(self, leaves: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """[node] and [split, side]: the next split, or ~ the place among the leaves."""

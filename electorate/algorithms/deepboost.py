@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from electorate.algorithms.adaboost import awards
-from electorate.algorithms.losses import LOG2, Exponential, Logistic, log_slope, slope_at
+from electorate.algorithms.losses import Exponential, Logistic, log_slope, slope_at
 from electorate.algorithms.protocol import EXPONENTIAL, Array, Booster, Channel, Floors, Formula, Mean, Step
 from electorate.grid import on_grid
 from electorate.kernels import formulas
-from electorate.special import exp, log
+from electorate.special import LOG2, exp, log
 
 
 @dataclass(frozen=True)

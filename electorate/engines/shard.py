@@ -327,10 +327,7 @@ class Shard:
         """Part the rows of some nodes; [split, side]: how many there are."""
         growth = self._growth_for(tree.numbers)
         nodes = growth.nodes.reserve(tree.highest)
-        level = tree.level
-        if self.bundles is not None:
-            columns, on_left = self._stored_columns(tree)
-            level = level._replace(column=columns, on_left=on_left)
+        level = LevelArrays(tree.node, tree.left, tree.right, *self._stored_columns(tree))
         order, rows = self._buffer("order"), np.empty((len(tree), 2), dtype=np.int64)
         if len(tree) > 1 and growth.order is not order:  # a split may be below another one
             order[:] = growth.order

@@ -214,7 +214,7 @@ class TargetShard(Shard):
             return rows
         growth = self._growth()
         mine = growth.rows_of(nodes)
-        return rows._replace(second=self.tally[mine], share=self.share[mine])
+        return rows._replace(second=self.grids[1][mine], share=self.share[mine])
 
     # ------------------------------------------------------------ finite sets of voters
 

@@ -48,7 +48,8 @@ def advance(packed, rows, column, leaf_of_bin, gains, formulas, state, grids, to
             state[:, low:high] += gains[:, label, leaf_of_bin[column[low:high]]]
         values = np.empty((len(formulas.kinds), high - low))
         for c, (kind, row) in enumerate(zip(formulas.kinds, formulas.rows, strict=True)):
-            evaluate(kind, state[row, low:high], values[0], *formulas.numbers[c], values[c])
+            a, b, factor = formulas.numbers[c]
+            evaluate(kind, state[row, low:high], values[0], a, b, factor, values[c])
             part, total = grids[c, low:high], np.zeros(1, dtype=np.int64)
             real = rows.real[low:high] if len(rows.real) else 1.0
             quantise(values[c] * real, rows.times[low:high], rows.scale, [0, high - low], part, total)
@@ -60,5 +61,5 @@ def advance(packed, rows, column, leaf_of_bin, gains, formulas, state, grids, to
         else:
             margin = state[formulas.margin_row, low:high]
             missed = margin < 0 if group == 0 else margin <= 0
-        wrong += rows.counts[low:high][missed].sum() if len(rows.counts) else np.count_nonzero(missed)
-    return int(wrong)
+        wrong += int(rows.counts[low:high][missed].sum()) if len(rows.counts) else int(np.count_nonzero(missed))
+    return wrong
