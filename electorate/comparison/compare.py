@@ -231,7 +231,7 @@ class Comparison:
         """The estimator of a line, as the user would make it: for the columns of X."""
         setting, seed = line.algorithm.grid[line.setting], self.protocol.seed
         if line.algorithm.peer:
-            return Coded(line.algorithm, setting, seed, self.categorical_features)
+            return Coded(line.algorithm, setting, seed, self.categorical_features, self.protocol.n_classes > 0)
         model = line.algorithm.build(setting, Facts([], seed))
         return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
 
