@@ -60,13 +60,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[Any, Any] | None:
     """The columns of the model, and the target."""
-    from electorate.tables.streaming import kinds_of, names_of
+    from electorate.tables.reading import columns_of
 
     if path is None:
         return None
-    names = names_of(model)
-    source = replace(source_of(options, path), types=kinds_of(model, names))
-    found = read(source, options, options.target or _target(source, names), names)
+    kinds = columns_of(model)
+    source, names = replace(source_of(options, path), types=kinds), list(kinds)
+    found = read(options, source, options.target or _target(source, names), names)
     return found.X.select(names), found.y
 
 

@@ -18,7 +18,7 @@ from electorate.cli import main
 from electorate.data import inputs
 from electorate.tables import text as text_tables
 from electorate.tables.reading import TableRequest, read_training
-from electorate.tables.source import Source, TableError
+from electorate.tables.source import OpenedSource, Source, TableError
 
 FEW = ["--set", "n_estimators=3"]
 
@@ -142,15 +142,13 @@ def test_a_table_that_cannot_fit_is_refused_while_it_is_read(there, capsys, monk
     monkeypatch.setattr(inputs, "free_memory", lambda: 5 * 2**20)
     monkeypatch.setattr(text_tables, "BLOCK", 2**17)
     unpacked = []
-    real = Source.open
+    read = OpenedSource.read
 
-    def counting(self):
-        opened = real(self)
-        read = opened.read
-        opened.read = lambda size=-1: unpacked.append(part := read(size)) or part
-        return opened
+    def counting(self, size=-1):
+        unpacked.append(read(self, size))
+        return unpacked[-1]
 
-    monkeypatch.setattr(Source, "open", counting)
+    monkeypatch.setattr(OpenedSource, "read", counting)
     output = refused(capsys, "fit", "bomb.csv.gz", "--target", "y", "--out", "o")
     assert "bomb.csv.gz: the table takes about" in output
     assert "GiB are free" in output
