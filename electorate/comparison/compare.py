@@ -29,6 +29,7 @@ from electorate.safe_write import write_text
 from electorate.theory.binomial import binomial_bound
 
 CONFIDENCE = 0.95
+HUGE = 200_000  # rows times classes from which three folds are enough
 FEWEST_ROWS = 20  # fewer rows are too few for folds and test rows
 RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-locked-rows.model", "winner.model"
 
@@ -111,7 +112,7 @@ def compare(
     if rows.n_rows < FEWEST_ROWS:
         raise ValueError(f"{rows.n_rows} rows are too few to compare algorithms: at least {FEWEST_ROWS} are needed")
     parts = splits.lock(rows.target, locked, seed)
-    n_folds = folds or splits.count_folds(len(parts[0]), len(classes))
+    n_folds = folds or (3 if len(parts[0]) * max(1, len(classes)) > HUGE else 5)
     if n_folds > len(parts[0]) // 2:
         raise ValueError(f"{n_folds} folds are too many for {len(parts[0])} rows")
     protocol = Protocol(chosen, n_folds, seed, len(classes))

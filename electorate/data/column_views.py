@@ -4,6 +4,8 @@ Columns are taken from a dataframe all at once. Looking one up by position or na
 which is quadratic in their number.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,19 @@ def _library(column: Any) -> str:
     return type(column).__module__.partition(".")[0]
 
 
+def parts_of(starts: NDArray[np.int64], low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the parts that hold rows low..high, which of their rows these are, and where they go in a block of them.
+
+    starts: the first row of each part, and the end of the last one.
+    """
+    first = max(int(np.searchsorted(starts, low, side="right")) - 1, 0)
+    last = int(np.searchsorted(starts, high, side="left"))
+    for number, (start, end) in enumerate(pairwise(starts[first : last + 1].tolist()), start=first):
+        begin, stop = max(low, start), min(high, end)
+        if begin < stop:
+            yield number, begin - start, stop - start, begin - low
+
+
 class ChunkedView:
     """Arrays that make up one column, sliced as one. present: for each array, where it has a value, or None."""
 
@@ -50,15 +65,11 @@ class ChunkedView:
 
     def __getitem__(self, rows: slice) -> NDArray[np.float64]:
         out = np.empty(rows.stop - rows.start)
-        first = max(0, int(np.searchsorted(self.starts, rows.start, side="right")) - 1)
-        last = int(np.searchsorted(self.starts, rows.stop, side="left"))
-        for number, start in enumerate(self.starts[first:last].tolist(), start=first):
-            array, present = self.arrays[number], self.present[number]
-            low, high = max(start, rows.start), min(start + len(array), rows.stop)
-            part = out[low - rows.start : high - rows.start]
-            part[:] = array[low - start : high - start]
+        for number, low, high, place in parts_of(self.starts, rows.start, rows.stop):
+            part, present = out[place : place + high - low], self.present[number]
+            part[:] = self.arrays[number][low:high]
             if present is not None:
-                part[~present[low - start : high - start]] = np.nan
+                part[~present[low:high]] = np.nan
         return out
 
 
@@ -71,13 +82,11 @@ def views_of(columns: list[Any], types: list[Any]) -> list[View | None]:
     view = views.get(_library(columns[0])) if columns else None
     if view is None:
         return [None] * len(columns)
-    return [view(column) if _are_numbers(dtype) else None for column, dtype in zip(columns, types, strict=True)]
-
-
-def _are_numbers(dtype: Any) -> bool:
-    """Whether NumPy has the type of the values; booleans count as 0 and 1."""
-    name = str(dtype)
-    return name == "Boolean" or (bool(dtype.is_numeric()) and not dtype.is_decimal() and "128" not in name)
+    found: list[View | None] = []
+    for column, dtype in zip(columns, types, strict=True):
+        is_number = dtype.is_numeric() and not dtype.is_decimal() and "128" not in str(dtype)  # NumPy has the type
+        found.append(view(column) if is_number or str(dtype) == "Boolean" else None)
+    return found
 
 
 def _view_of_pandas(column: Any) -> View | None:
