@@ -45,14 +45,9 @@ def run(options: argparse.Namespace) -> int:
     if options.heldout is None and options.train is None:
         raise ValueError("add --heldout TABLE, --train TABLE or both: a bound needs rows")
     model = load(options.model)
-    found = certificate(
-        model,
-        train=_rows(model, options.train, options),
-        heldout=_rows(model, options.heldout, options),
-        delta=options.delta,
-        eps=options.eps,
-        equal_rows="allow" if options.allow_equal_rows else "refuse",
-    )
+    rows: Any = {name: _rows(model, getattr(options, name), options) for name in ("train", "heldout")}
+    equal = "allow" if options.allow_equal_rows else "refuse"
+    found = certificate(model, **rows, delta=options.delta, eps=options.eps, equal_rows=equal)
     print(json.dumps(found.to_dict(), indent=1) if options.json else str(found))
     print(f"{literal(options.model)}: digest {model.digest_}", file=sys.stderr)
     return 0

@@ -70,16 +70,9 @@ def source_of(options: argparse.Namespace, path: str | None = None) -> Source:
         is_tsv = (options.format or format_of(path)) == "tsv" and not options.delimiter
         if not is_tsv:
             raise ValueError("--decimal and the delimiter are the same character: add --delimiter ';' or another")
-    return Source(
-        path,
-        options.format,
-        dict(getattr(options, "type", [])),
-        (*MISSING, *options.missing),
-        tuple(getattr(options, "drop", ())),
-        options.delimiter or "",
-        options.encoding,
-        options.decimal,
-    )
+    types, drop = dict(getattr(options, "type", [])), tuple(getattr(options, "drop", ()))
+    missing, separator = (*MISSING, *options.missing), options.delimiter or ""
+    return Source(path, options.format, types, missing, drop, separator, options.encoding, options.decimal)
 
 
 def read(options: argparse.Namespace, source: Source | None = None, target: Any = None, only: Any = None) -> Any:

@@ -22,7 +22,7 @@ from electorate.comparison.cells import Coded, Protocol
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.ranking import Line, baseline, rank
-from electorate.comparison.rows import Floats, Parts, Places, Rows, as_table, read_rows
+from electorate.comparison.rows import Parts, Places, Rows, as_table, read_rows
 from electorate.comparison.workers import run_cells
 from electorate.data.inputs import check_weight
 from electorate.safe_write import write_text
@@ -105,7 +105,14 @@ def compare(
     2
     """
     _check_options(folds, locked, time_limit, seed)
-    X, y, weight = _without_zero_weights(X, y, sample_weight)
+    weight = None
+    if sample_weight is not None:
+        weight = check_weight(sample_weight, as_table(X).n_rows)
+        used = np.flatnonzero(weight)
+        if not len(used):
+            raise ValueError("all weights are 0")
+        if len(used) < len(weight):
+            X, y, weight = _safe_indexing(X, used), _safe_indexing(y, used), weight[used]
     rows, classes = read_rows(X, y, task, categorical_features, weight)
     work = rows.n_rows * (len(classes) if len(classes) > 2 else 1)
     chosen = applicable(task_of(len(classes)), algorithms, peers, work)
@@ -131,19 +138,6 @@ def _check_options(folds: int | None, locked: float, time_limit: float | None, s
         raise ValueError(f"time_limit is {time_limit}: it must be a positive number of seconds")
     if seed < 0:
         raise ValueError(f"seed is {seed}: it must not be negative")
-
-
-def _without_zero_weights(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
-    """The rows of positive weight, and their weights."""
-    if sample_weight is None:
-        return X, y, None
-    weight = check_weight(sample_weight, as_table(X).n_rows)
-    used = np.flatnonzero(weight)
-    if not len(used):
-        raise ValueError("all weights are 0")
-    if len(used) == len(weight):
-        return X, y, weight
-    return _safe_indexing(X, used), _safe_indexing(y, used), weight[used]
 
 
 class Comparison:

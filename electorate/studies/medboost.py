@@ -13,6 +13,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,8 +125,8 @@ def fit_medboost(part: Part, options: dict[str, Any], rounds: int) -> Any:
     return MedBoostRegressor(n_estimators=rounds, n_jobs=1, **options).fit(*part)
 
 
-def tried(parts: Parts, cost: str, rules: list[dict[str, Any]], rounds: int) -> list[tuple[float, dict[str, Any]]]:
-    """Every eps with every rule for rho, on the first rounds: the least error on the rows to choose by, and options."""
+def best_options(parts: Parts, cost: str, rules: list[dict[str, Any]], rounds: int) -> tuple[float, dict[str, Any]]:
+    """Of every eps with every rule for rho: the least error on the rows to choose by, early on, and its options."""
     train, judged, scale = parts["train"], parts["validation"], typical(parts["train"].y)
     found = []
     for share, rule in product(SHARES, rules):
@@ -133,19 +134,15 @@ def tried(parts: Parts, cost: str, rules: list[dict[str, Any]], rounds: int) -> 
         model = fit_medboost(train, options, min(TRY_ROUNDS, rounds))
         error = min(float(np.abs(predicted - judged.y).mean()) for predicted in _stages(model, judged.X))
         found.append((error, options))
-    return found
-
-
-def best(found: list[tuple[float, dict[str, Any]]]) -> dict[str, Any]:
-    return min(found, key=lambda one: one[0])[1]
+    return min(found, key=itemgetter(0))
 
 
 def medboosts(parts: Parts, rounds: int, linear: bool) -> tuple[Errors, dict[str, dict[str, Any]]]:
     """MedBoost with eps and rho chosen among all, among constants only, and with the linear cost."""
-    adaptive, constant = (tried(parts, "zero_one", rules, rounds) for rules in (ADAPTIVE, CONSTANT))
-    options = {"MedBoost": best(adaptive + constant), "MedBoost, rho constant": best(constant)}
+    adaptive, constant = (best_options(parts, "zero_one", rules, rounds) for rules in (ADAPTIVE, CONSTANT))
+    options = {"MedBoost": min(adaptive, constant, key=itemgetter(0))[1], "MedBoost, rho constant": constant[1]}
     if linear:
-        options["MedBoost, linear cost"] = best(tried(parts, "linear", LINEAR, rounds))
+        options["MedBoost, linear cost"] = best_options(parts, "linear", LINEAR, rounds)[1]
     errors: Errors = {}
     for name, given in options.items():
         same = next((errors[other] for other in errors if options[other] == given), None)
@@ -219,7 +216,7 @@ def unit(name: str, seed: int, folder: Path, rounds: int, most: int = MOST_ROWS)
 def with_outliers(parts: Parts, seed: int, rounds: int) -> dict[str, float]:
     """Test errors at the chosen rounds, of models fitted and chosen on spoiled rows."""
     bad, few = spoiled(parts, seed), min(rounds, OUTLIER_ROUNDS)
-    options = best(tried(bad, "zero_one", ADAPTIVE + CONSTANT, rounds))
+    options = best_options(bad, "zero_one", ADAPTIVE + CONSTANT, rounds)[1]
     squares = gradient(few, "squared_error").fit(*bad["train"])
     models = {"MedBoost": fit_medboost(bad["train"], options, few), SQUARES: squares}
     return {algorithm: errors_by_rounds(model, bad)["chosen"] for algorithm, model in models.items()}
