@@ -2,8 +2,6 @@
 
 The first use of a kernel imports its file, and with it Numba, so that `import electorate` stays light. With the
 environment variable ELECTORATE_KERNELS=reference the twins are used instead: slow, for debugging without a compiler.
-
-Kernels that call each other are in the same file: Numba's disk cache does not notice edits in other files.
 """
 
 import os
@@ -12,6 +10,7 @@ from typing import Any
 
 FILES = {
     "values": "mix hash_values fold tally select cuts first_infinite",
+    "special": "exp log exp_of log_of",
     "codes": "encode join lookup climb",
     "histograms": "quantise histogram8 histogram16 histogram8_of histogram16_of histograms8 histograms8_of "
     "spread unpack",

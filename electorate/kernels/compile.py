@@ -5,8 +5,13 @@ The same where a cache file cannot be read or written (damaged, disk full). We n
 cache files are pickles and belong beside the code.
 """
 
+import hashlib
+import inspect
 import logging
+import re
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -22,10 +27,21 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError as error:
         _log_once(error)
         return njit(nogil=True, error_model="numpy")(function)
-    cache = getattr(compiled, "_cache", None)
-    for name in ("load_overload", "save_overload") if cache is not None else ():
-        setattr(cache, name, _forgiving(getattr(cache, name)))
+    stored = getattr(compiled, "_cache", None)
+    for name in ("load_overload", "save_overload") if stored is not None else ():
+        setattr(stored, name, _forgiving(getattr(stored, name)))
+    if hasattr(stored, "_cache_file"):  # by default an edit of a file whose kernels are called would go unnoticed
+        stored._cache_file._source_stamp = "".join(sorted(source_hashes(inspect.getfile(function))))
     return compiled
+
+
+@cache
+def source_hashes(path: str) -> frozenset[str]:
+    """Of a file of kernels, and of those that it imports kernels from."""
+    text = Path(path).read_text(encoding="utf-8")
+    called = re.findall(r"^from electorate\.kernels\.(\w+) import", text, flags=re.MULTILINE)
+    mine = {hashlib.sha256(text.encode()).hexdigest()}
+    return frozenset(mine.union(*(source_hashes(str(Path(path).with_name(f"{name}.py"))) for name in called)))
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
