@@ -369,7 +369,7 @@ def test_a_missing_folder_is_reported_before_the_work(there, capsys, monkeypatch
     def never(*_: object) -> None:
         raise AssertionError("the table was read")
 
-    monkeypatch.setattr(Source, "open", never)
+    monkeypatch.setattr(OpenedSource, "__init__", never)
     monkeypatch.setattr(reading, "read_training", never)
     for order in (
         ["fit", "t.csv", "--target", "y", "--out", "no/m"],
