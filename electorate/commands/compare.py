@@ -138,7 +138,13 @@ def _resume(found: list[Any]) -> list[str]:
 def _run_all(options: argparse.Namespace) -> int:
     """Compare each table, then all of them. Every table is read first, to find errors before the work."""
     tables = [_with_target(options, table) for table in options.tables]
-    names = _distinct_names(options.tables, tables)
+    if any(table.table == "-" for table in tables):
+        raise ValueError("standard input cannot be one of several tables: use files")
+    names = [_name(table.table) for table in tables]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            both = f"{literal(options.tables[names.index(name)])} and {literal(options.tables[i])}"
+            raise ValueError(f"{both} have the same name: rename one of them")
     folder = options.out or "tables.compare"
     _check_folder(folder)
     sizes = _check_tasks(names, tables)
@@ -153,17 +159,6 @@ def _run_all(options: argparse.Namespace) -> int:
         found[name] = _compare(table, data, os.path.join(folder, name + ".compare"), seconds)
         print(f"{literal(name)}\n\n{found[name]}\n", flush=True)
     return _conclude(found, folder)
-
-
-def _distinct_names(given: list[str], tables: list[argparse.Namespace]) -> list[str]:
-    if any(table.table == "-" for table in tables):
-        raise ValueError("standard input cannot be one of several tables: use files")
-    names = [_name(table.table) for table in tables]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            both = f"{literal(given[names.index(name)])} and {literal(given[i])}"
-            raise ValueError(f"{both} have the same name: rename one of them")
-    return names
 
 
 def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int]:

@@ -149,7 +149,9 @@ def _read_binary(source: Source, request: TableRequest) -> Any:
     fields = [opened.schema.field(place) for place in places]
     binary.refuse_unusable(source, [field for field in fields if field.name not in source.types])
     watch = MemoryWatch(source)
-    watch.expect(opened.n_bytes)
+    if source.kind == "parquet":  # it states its unpacked size
+        meta = opened.file.metadata
+        watch.expect(sum(int(meta.row_group(i).total_byte_size) for i in range(meta.num_row_groups)))
     batches = [watch.add(batch) for batch in opened.batches(places)]
     table = arrow.Table.from_batches(batches, arrow.schema(fields))
     names = [str(field.name) for field in fields]

@@ -27,9 +27,9 @@ from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, A
 from electorate.comparison.cells import Cell, Failed, Protocol
 from electorate.comparison.journal import Journal
 from electorate.comparison.paired_tests import chance_of_worse, posterior_means
-from electorate.comparison.progress import Progress
 from electorate.comparison.ranking import baseline, best_setting, nest, rank, standard_error
 from electorate.comparison.rows import Rows, guess_task, read_rows, restore, store
+from electorate.comparison.workers import Progress
 from electorate.theory.binomial import binomial_bound
 
 TIMES = ("fit_seconds", "predict_ms_per_1000")
