@@ -4,8 +4,9 @@ Columns are taken from a dataframe all at once. Looking one up by position or na
 which is quadratic in their number.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -43,14 +44,13 @@ def _library(column: Any) -> str:
     return type(column).__module__.partition(".")[0]
 
 
-def parts_of(starts: NDArray[np.int64], low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
+def parts_of(starts: list[int], low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield the parts that hold rows low..high, which of their rows these are, and where they go in a block of them.
 
     starts: the first row of each part, and the end of the last one.
     """
-    first = max(int(np.searchsorted(starts, low, side="right")) - 1, 0)
-    last = int(np.searchsorted(starts, high, side="left"))
-    for number, (start, end) in enumerate(pairwise(starts[first : last + 1].tolist()), start=first):
+    first, last = max(bisect_right(starts, low) - 1, 0), bisect_left(starts, high)
+    for number, (start, end) in enumerate(pairwise(starts[first : last + 1]), start=first):
         begin, stop = max(low, start), min(high, end)
         if begin < stop:
             yield number, begin - start, stop - start, begin - low
@@ -61,7 +61,7 @@ class ChunkedView:
 
     def __init__(self, arrays: list[NDArray[Any]], present: list[NDArray[np.bool_] | None]) -> None:
         self.arrays, self.present = arrays, present
-        self.starts = np.cumsum([0, *map(len, arrays)])
+        self.starts = list(accumulate(map(len, arrays), initial=0))
 
     def __getitem__(self, rows: slice) -> NDArray[np.float64]:
         out = np.empty(rows.stop - rows.start)

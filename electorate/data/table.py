@@ -4,9 +4,11 @@ NumPy arrays, SciPy sparse matrices and dataframes (pandas, polars, pyarrow, thr
 [column, row], C-contiguous, with NaN for missing values; category columns are read as codes of known categories.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -312,8 +314,8 @@ class Stack(Table):
     def __init__(self, tables: Sequence[Table], partitions: Sequence[int]) -> None:
         self.tables = tables
         self.partitions = partitions
-        self.starts = np.cumsum([0, *(table.n_rows for table in tables)])
-        self.n_rows = int(self.starts[-1])
+        self.starts = list(accumulate((table.n_rows for table in tables), initial=0))
+        self.n_rows = self.starts[-1]
         self.n_columns = tables[0].n_columns
         self.names = tables[0].names
 
@@ -335,5 +337,5 @@ class Stack(Table):
         return sorted({column for table in self.tables for column in table.category_columns()})
 
     def row_name(self, row: int) -> str:
-        table = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return f"row {row - int(self.starts[table])} of partition {self.partitions[table]}"
+        table = bisect_right(self.starts, row) - 1
+        return f"row {row - self.starts[table]} of partition {self.partitions[table]}"
