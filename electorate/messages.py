@@ -30,7 +30,7 @@ class Split:
 
 @dataclass
 class Change:
-    """One more voter: its questions, parents first, its leaves, and what a leaf adds to the state of an example."""
+    """One more voter: its splits, parents first, its leaves, and what a leaf adds to the state of an example."""
 
     splits: list[Split]
     leaves: list[int]

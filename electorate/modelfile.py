@@ -43,7 +43,8 @@ _HASH_LENGTH = hashlib.sha256().digest_size
 
 _NESTING = re.compile(rb'"[^"]*"|[\[\]{}]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SHOWN_LENGTH = 60
+_QUOTED_LENGTH = 60
+_MESSAGE_LENGTH = 300
 
 _T = TypeVar("_T")
 
@@ -66,7 +67,8 @@ class Contents:
 # ---------------------------------------------------------------- files
 
 
-def expect(holds: bool, otherwise: str) -> None:
+def expect(holds: Any, otherwise: str) -> None:
+    """Raise ValueError with this message unless the condition holds."""
     if not holds:
         raise ValueError(otherwise)
 
@@ -86,7 +88,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
     """Read a model file; `ModelFormatError` for every kind of damage, OSError if it cannot be read.
 
     The hash in the file finds damage, not forgery: whoever changes a file on purpose can write the
-    hash anew. So nothing here trusts a file because its hash agrees. Every field is checked, no
+    hash anew. So nothing here trusts a file because its hash is right. Every field is checked, no
     code is ever run or unpickled, and a hostile file can cost no more than twice its own size in
     memory (plus 64 MiB for its header). Whether the arrays make sense together is for the caller
     to check, who must distrust them in the same way.
@@ -97,7 +99,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
         raise ModelFormatError(f"model file {name!r}: not a regular file")
     with open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        with _blaming(name):  # a large file of another kind is refused before it is read
+        with blaming(name):  # a large file of another kind is refused before it is read
             _check_prefix(file.read(_PREFIX.size), size)
         file.seek(0)
         return read_bytes(file.read(size), name)
@@ -123,7 +125,11 @@ def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[An
         # A flat view, not tobytes(): the only copy of the arrays is the one made by join.
         blocks += [bytes(offset - end), array.reshape(-1).view(np.uint8).data]
         end = offset + array.nbytes
-    header = _encoded_header(kind, meta, table)
+    expect(isinstance(kind, str), f"kind must be str, not {type(kind).__name__}")
+    expect(isinstance(meta, dict), f"meta must be a dict, not {type(meta).__name__}")
+    contents = {"arrays": table, "kind": kind, "meta": meta}
+    check_json(contents, "header")
+    header = json.dumps(contents, sort_keys=True, allow_nan=False, separators=(",", ":")).encode("ascii")
     start = _aligned(_PREFIX.size + len(header))
     total = start + end + _HASH_LENGTH
     _check_cost(header, total)
@@ -137,22 +143,14 @@ def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[An
 
 def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """The array in the byte order and layout of the file, checked by the reader's own rules."""
-    expect(isinstance(array, np.ndarray), f"{_shown(name)} is a {type(array).__name__}, not an array")
+    expect(isinstance(array, np.ndarray), f"{_quoted(name)} is a {type(array).__name__}, not an array")
     dtype = array.dtype.newbyteorder("<")
-    expect(dtype.str in DTYPES, f"array {_shown(name)} has dtype {array.dtype}, which cannot be stored")
+    expect(dtype.str in DTYPES, f"array {_quoted(name)} has dtype {array.dtype}, which cannot be stored")
     stored = np.asarray(array, dtype=dtype, order="C")
     if dtype.kind == "b":  # a bool array may hold other bytes than 0 and 1 when it is a view
         stored = np.asarray(stored.view(np.uint8) != 0)
     _check_shape(name, list(stored.shape), dtype.itemsize, stored.nbytes)
     return stored
-
-
-def _encoded_header(kind: str, meta: dict[str, Any], table: list[dict[str, Any]]) -> bytes:
-    expect(isinstance(kind, str), f"kind must be str, not {type(kind).__name__}")
-    expect(isinstance(meta, dict), f"meta must be a dict, not {type(meta).__name__}")
-    header = {"arrays": table, "kind": kind, "meta": meta}
-    _check_json(header, "header", 0)
-    return json.dumps(header, sort_keys=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 # ---------------------------------------------------------------- reading
@@ -165,10 +163,10 @@ def read_bytes(data: bytes, name: str) -> Contents:
     """
     if not isinstance(data, bytes):
         raise TypeError(f"expected bytes, not {type(data).__name__}")
-    with _blaming(name):
+    with blaming(name):
         version, header_length = _check_prefix(data[: _PREFIX.size], len(data))
-        same = hashlib.sha256(memoryview(data)[:-_HASH_LENGTH]).digest() == data[-_HASH_LENGTH:]
-        expect(same, "its hash does not agree with its bytes: the file is damaged")
+        found = hashlib.sha256(memoryview(data)[:-_HASH_LENGTH]).digest()
+        expect(found == data[-_HASH_LENGTH:], "its hash is not that of its bytes: the file is damaged")
         end = _PREFIX.size + header_length
         header = _decoded_header(data[_PREFIX.size : end], len(data))
         kind = _typed(header, "kind", str, "header")
@@ -178,15 +176,19 @@ def read_bytes(data: bytes, name: str) -> Contents:
 
 
 @contextlib.contextmanager
-def _blaming(name: str) -> Iterator[None]:
-    """Turn what went wrong inside into a ModelFormatError that names the file.
+def blaming(name: str) -> Iterator[None]:
+    """Turn an error that a file causes into a ModelFormatError that names the file.
 
     Without the cause: JSON's errors carry the whole header, which may be large.
     """
     try:
         yield
-    except ValueError as error:
-        raise ModelFormatError(f"model file {name!r}: {error}") from None
+    except ModelFormatError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+        text = f"{type(error).__name__}, {error}" if isinstance(error, KeyError) else str(error)
+        printable = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_MESSAGE_LENGTH])
+        raise ModelFormatError(f"model file {name!r}: {printable}") from None
 
 
 def _check_prefix(prefix: bytes, size: int) -> tuple[tuple[int, int], int]:
@@ -202,8 +204,8 @@ def _check_prefix(prefix: bytes, size: int) -> tuple[tuple[int, int], int]:
     expect(major >= 1, f"unknown format version {major}.{minor}")
     expect(total <= size, f"cut short: it has {size} of {total} bytes")
     expect(total == size, f"{size - total} bytes follow its end")
-    inside = _aligned(_PREFIX.size + header_length) <= size - _HASH_LENGTH
-    expect(inside, f"a header of {header_length} bytes does not fit into {size} bytes")
+    end = _aligned(_PREFIX.size + header_length) + _HASH_LENGTH
+    expect(end <= size, f"a header of {header_length} bytes does not fit into {size} bytes")
     return (major, minor), header_length
 
 
@@ -222,7 +224,7 @@ def _decoded_header(raw: bytes, size: int) -> dict[str, Any]:
         )
     except json.JSONDecodeError as error:
         raise ValueError(f"the header is not JSON: {error.msg} (byte {error.pos})") from None
-    _check_json(header, "header", 0)
+    check_json(header, "header")
     expect(isinstance(header, dict), "the header is not a JSON object")
     return dict(header)
 
@@ -248,7 +250,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the header repeats the key {_shown(key)}")
+            raise ValueError(f"the header repeats the key {_quoted(key)}")
         found[key] = value
     return found
 
@@ -272,7 +274,7 @@ def _views(data: bytes, table: list[Any], header_end: int) -> dict[str, NDArray[
     for entry in table:
         expect(isinstance(entry, dict), "an entry of the array table is not a JSON object")
         name = _typed(entry, "name", str, "an entry of the array table")
-        expect(name not in arrays, f"array {_shown(name)} appears twice")
+        expect(name not in arrays, f"array {_quoted(name)} appears twice")
         arrays[name] = _view(data, entry, start, end)
         end = start + _aligned(end - start) + arrays[name].nbytes
     expect(end == len(data) - _HASH_LENGTH, f"{len(data) - _HASH_LENGTH - end} bytes belong to no array")
@@ -286,11 +288,11 @@ def _view(data: bytes, entry: dict[str, Any], start: int, end: int) -> NDArray[A
     another one; only its size is left to check.
     """
     name = entry["name"]
-    where = f"array {_shown(name)}"
+    where = f"array {_quoted(name)}"
     code = _typed(entry, "dtype", str, where)
     shape = _typed(entry, "shape", list, where)
     offset = _typed(entry, "offset", int, where)
-    expect(code in DTYPES, f"{where} has the unknown dtype {_shown(code)}")
+    expect(code in DTYPES, f"{where} has the unknown dtype {_quoted(code)}")
     expected = _aligned(end - start)
     expect(offset == expected, f"{where} is at offset {offset} and must be at {expected}")
     limit = len(data) - _HASH_LENGTH
@@ -321,7 +323,7 @@ def _check_shape(name: str, shape: list[Any], itemsize: int, available: int) -> 
     An empty array takes no bytes whatever its other dimensions are, so these are bounded as if it
     were not empty: the caller may use one of them as a size.
     """
-    where = f"array {_shown(name)}"
+    where = f"array {_quoted(name)}"
     expect(len(shape) <= MAX_DIMENSIONS, f"{where} has {len(shape)} dimensions, over {MAX_DIMENSIONS}")
     sizes = all(type(size) is int and size >= 0 for size in shape)
     expect(sizes, f"{where} has a shape that is not made of sizes")
@@ -338,60 +340,54 @@ def _check_cost(header: bytes, size: int) -> None:
     """
     prices = {b"{": 200, b":": 200, b"[": 96, b",": 64}
     cost = 9 * len(header) + sum(price * header.count(mark) for mark, price in prices.items())
-    fits = cost <= size + ALLOWANCE
-    expect(fits, f"a header of {len(header)} bytes is too large; long lists belong into arrays")
+    expect(cost <= size + ALLOWANCE, f"a header of {len(header)} bytes is too large; long lists belong into arrays")
 
 
-def _check_json(value: Any, where: str, depth: int) -> None:
+def check_json(value: Any, where: str, depth: int = 0) -> None:
     """What every JSON reader can represent; `where` is the nearest key, for the message.
 
     `depth` counts the containers around the value.
     """
     if depth == MAX_DEPTH and isinstance(value, (dict, list, tuple)):
-        raise ValueError(f"{_shown(where)} is nested deeper than {MAX_DEPTH} levels")
+        raise ValueError(f"{_quoted(where)} is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, str):
         _check_text(value, where)
     elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ValueError(f"{_shown(where)} has a key that is not str: {key!r}")
+                raise ValueError(f"{_quoted(where)} has a key that is not str: {key!r}")
             _check_text(key, where)
-            _check_json(item, key, depth + 1)
+            check_json(item, key, depth + 1)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            _check_json(item, where, depth + 1)
+            check_json(item, where, depth + 1)
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"{_shown(where)} is not a finite number")
+            raise ValueError(f"{_quoted(where)} is not a finite number")
     elif isinstance(value, int):
         if not -(2**63) <= value < 2**64:
-            raise ValueError(f"{_shown(where)} is an integer of more than 64 bits")
+            raise ValueError(f"{_quoted(where)} is an integer of more than 64 bits")
     elif value is not None:
-        raise ValueError(f"{_shown(where)} is a {type(value).__name__}, which cannot be stored")
-
-
-def is_text(text: str) -> bool:
-    """Return whether a string is text that every JSON reader can represent: no half of a surrogate pair."""
-    return text.isascii() or not _SURROGATE.search(text)
+        raise ValueError(f"{_quoted(where)} is a {type(value).__name__}, which cannot be stored")
 
 
 def _check_text(text: str, where: str) -> None:
-    if not is_text(text):
-        raise ValueError(f"{_shown(where)} holds half a surrogate pair, which is not text")
+    """Text that every JSON reader can represent."""
+    if not text.isascii() and _SURROGATE.search(text):
+        raise ValueError(f"{_quoted(where)} holds half a surrogate pair, which is not text")
 
 
 def _typed(mapping: dict[str, Any], key: str, type_: type[_T], where: str) -> _T:
     """The value under a key, of exactly this type: to JSON a bool is not a number."""
-    expect(key in mapping, f"{where} lacks {_shown(key)}")
+    expect(key in mapping, f"{where} lacks {_quoted(key)}")
     value: _T = mapping[key]
-    right = type(value) is type_
-    expect(right, f"{where}: {_shown(key)} must be {type_.__name__}, not {type(value).__name__}")
+    expect(type(value) is type_, f"{where}: {_quoted(key)} must be {type_.__name__}, not {type(value).__name__}")
     return value
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     """Text from a file as it may enter a message: quoted, escapes made visible, never long."""
-    return repr(text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "...")
+    return repr(text if len(text) <= _QUOTED_LENGTH else text[:_QUOTED_LENGTH] + "...")
 
 
 # ---------------------------------------------------------------- for the layer above
@@ -399,20 +395,19 @@ def _shown(text: str) -> str:
 
 def require(contents: Contents, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """The array of this name if it has this dtype and shape (None: any size), or an error."""
-    with _blaming(contents.source):
-        expect(name in contents.arrays, f"array {_shown(name)} is missing")
+    with blaming(contents.source):
+        expect(name in contents.arrays, f"array {_quoted(name)} is missing")
         array = contents.arrays[name]
         wanted = np.dtype(dtype).newbyteorder("<")
-        right = array.dtype == wanted
-        expect(right, f"array {_shown(name)} must have dtype {wanted.str}, not {array.dtype.str}")
-        pairs = list(zip(shape, array.shape, strict=False))
-        fits = array.ndim == len(shape) and all(size is None or size == actual for size, actual in pairs)
+        expect(array.dtype == wanted, f"array {_quoted(name)} must have dtype {wanted.str}, not {array.dtype.str}")
+        same = all(size in (None, actual) for size, actual in zip(shape, array.shape, strict=False))
+        fits = array.ndim == len(shape) and same
         text = ", ".join("any" if size is None else str(size) for size in shape)
-        expect(fits, f"array {_shown(name)} must have shape ({text}), not {list(array.shape)}")
+        expect(fits, f"array {_quoted(name)} must have shape ({text}), not {list(array.shape)}")
     return array
 
 
 def meta_value(contents: Contents, key: str, type_: type[_T]) -> _T:
     """The value of `meta` under this key if it has exactly this type, or an error."""
-    with _blaming(contents.source):
+    with blaming(contents.source):
         return _typed(contents.meta, key, type_, "meta")

@@ -5,9 +5,9 @@ held-out rows decides how many voters stay.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -31,7 +31,7 @@ from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
 from electorate.grid import on_grid
 from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
-from electorate.model.voter_outputs import Picks, count_rows, rows_of, voter_outputs_of
+from electorate.model.voter_outputs import Picks, VoterOutputs, count_rows, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
 from electorate.threads import ThreadPool
@@ -246,6 +246,7 @@ def _without_voters(model: Any) -> Any:
     return reader
 
 
+@dataclass(eq=False, repr=False)
 class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimator):
     """An ensemble of few voters: fits an ensemble, then re-weights its voters on other rows and drops most of them.
 
@@ -284,7 +285,7 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         (0, 1], and a larger one regularises more. It is nu for "lp", 1 / sqrt(C n) for "qp" (n is the total weight of
         the rows), and lam divided by the smallest lam that empties the model for "quad-l1".
     summary_ : str
-        What was kept, and by which program.
+        The number of voters that are left, the program with its parameter, and the held-out accuracy.
 
     Notes
     -----
@@ -306,19 +307,16 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
     True
     """
 
+    estimator: Any = None
+    _: KW_ONLY
+    by: str = "quad-l1"
+    max_voters: int | None = None
+    weighing_fraction: float = 0.25
+    validation_fraction: float = 0.25
+    random_state: Any = 0
+
     _guarantees = Guarantees(loss=HINGE)
-
-    classes_: NDArray[Any]
-    n_features_in_: int
-    ensemble_: Any
-    kept_: NDArray[np.int64]
-    weights_: Floats
-    tried_: list[Choice]
-    summary_: str
-    _input_model: Any
-    seen_: Any
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "by": [StrOptions(set(PROGRAMS))],
         "max_voters": [Interval(Integral, 1, None, closed="left"), None],
@@ -326,23 +324,6 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        by: str = "quad-l1",
-        max_voters: int | None = None,
-        weighing_fraction: float = 0.25,
-        validation_fraction: float = 0.25,
-        random_state: Any = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.by = by
-        self.max_voters = max_voters
-        self.weighing_fraction = weighing_fraction
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
 
     # ------------------------------------------------------------ fitting
 
@@ -392,7 +373,7 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
 
     def _weigh(self, model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
         """Weigh the voters of a fitted model by these rows, and keep few: sets the fitted attributes."""
-        voters, rows = voter_outputs_of(model), rows_of(model, X)
+        voters, rows = VoterOutputs(model), rows_of(model, X)
         if len(model.classes_) == 1:
             raise ValueError("The ensemble was fitted to one class only: there is nothing to weigh.")
         if self.max_voters is not None and self.max_voters < voters.n_runs:
@@ -421,9 +402,9 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         self.kept_ = np.array(sorted({t for run in picks for t, _ in run}), dtype=np.int64)
         self.weights_ = np.array(alphas)[:, self.kept_]
         self.summary_ = (
-            f"kept {len(self.kept_)} of {voters.n_voters} voters of {type(model).__name__}, weighed by {self.by!r} "
-            f"with {program.text.format(choice.strength, choice.strength**-2)}; held-out accuracy of such weights "
-            f"{choice.score:.4f}"
+            f"kept {len(self.kept_)} of {voters.n_voters} voters of {type(model).__name__}; weights: {self.by}, "
+            f"{program.text.format(choice.strength, choice.strength**-2)}; accuracy on held-out rows before the final "
+            f"weighting: {choice.score:.4f}"
         )
         self._input_model = _without_voters(model)
         self.seen_ = seen_of([(rows, labels, weight)]).and_also(getattr(model, "seen_", None))

@@ -7,9 +7,8 @@ import numpy as np
 
 from electorate.algorithms.protocol import Step
 from electorate.messages import ROOT, Split
-from electorate.model.casting import from_casts
+from electorate.model.casting import Cast, from_casts
 from electorate.model.ensemble import Ensemble
-from electorate.model.outcome import Cast
 from electorate.voters.leaves import label_outputs
 from electorate.voters.trees import Voter
 

@@ -255,7 +255,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
         check_is_fitted(self)
         files.save(self, path)
 
-    def _kept_parameters(self) -> dict[str, Any]:
+    def _stored_parameters(self) -> dict[str, Any]:
         """The parameters that a file holds."""
         return dict(self.get_params(deep=False))
 

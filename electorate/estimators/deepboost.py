@@ -18,6 +18,7 @@ from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.model.moves import first_moves
 from electorate.model.voter_view import Voters
 from electorate.theory import training as proved
 from electorate.theory.complexity import Shape
@@ -245,16 +246,10 @@ class DeepBoostClassifier(BoostedClassifier):
 
     def _merged(self) -> Any:
         """The ensemble of every distinct voter that has a weight, once."""
-        ensemble, history = self.ensemble_, self.history_
-        weights: dict[tuple[int, int], float] = {}
-        first: dict[tuple[int, int], int] = {}
-        for event, (about, number) in enumerate(zip(ensemble.about.tolist(), ensemble.rounds.tolist(), strict=True)):
-            mine = history["voter"] if about < 0 else history["voter"][history["label"] == about]
-            key = (about, int(mine[number - 1]))
-            weights[key] = weights.get(key, 0.0) + float(ensemble.steps[event])
-            first.setdefault(key, event)
-        used = [key for key in first if weights[key] != 0]
-        return ensemble.chosen([first[key] for key in used], [weights[key] for key in used])
+        weights = np.zeros(self.ensemble_.n_voters)
+        np.add.at(weights, first_moves(self.ensemble_, self.history_), self.ensemble_.steps)
+        used = np.flatnonzero(weights)
+        return self.ensemble_.chosen(used.tolist(), weights[used].tolist())
 
     @property
     def steps_(self) -> NDArray[np.float64]:

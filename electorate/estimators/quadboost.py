@@ -20,8 +20,8 @@ from electorate.algorithms.quadboost import PENALTIES, Penalty, Rules
 from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
 from electorate.grid import UNITS
+from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.moves import in_units
-from electorate.model.row_ensemble import RowEnsemble
 from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart

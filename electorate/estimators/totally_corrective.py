@@ -18,7 +18,7 @@ from electorate.algorithms.totally_corrective import rlp
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
 from electorate.model.trace import Trace, joined_history
-from electorate.model.voter_outputs import rows_of, voter_outputs_of
+from electorate.model.voter_outputs import VoterOutputs, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
 from electorate.training.classification import groups_of
@@ -42,9 +42,9 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         given = getattr(self, "ensemble", None)
         return super()._family() if given is None else given._family()
 
-    def _kept_parameters(self) -> dict[str, Any]:
+    def _stored_parameters(self) -> dict[str, Any]:
         """A file holds the voters, not the ensemble they came from: their family takes its place."""
-        parameters = super()._kept_parameters()
+        parameters = super()._stored_parameters()
         return parameters if self.ensemble is None else {**parameters, "ensemble": None, "estimator": self._family()}
 
     def _validate_family(self) -> None:
@@ -62,7 +62,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
         base = self._base(place.data.given.weight, outline.classes, *data)
-        outputs, n_classes = voter_outputs_of(base), len(outline.classes)
+        outputs, n_classes = VoterOutputs(base), len(outline.classes)
         groups = [TWO if group is None else group for _, group in groups_of(self, outline.classes)]
         examples = place.data.examples["train"]
         picks, traces, self._failed = weigh_again(

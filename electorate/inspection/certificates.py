@@ -18,22 +18,21 @@ from electorate.data import inputs
 from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
-from electorate.inspection.complexity_classes import classes_of, columns_shape, log_all, places
+from electorate.inspection.complexity_classes import Parts, classes_of, columns_shape, log_all, parts_of, places
+from electorate.inspection.convergence import training_bounds
 from electorate.inspection.family_complexity import empirical_rademacher
 from electorate.inspection.margins import votes_of
-from electorate.inspection.median_bounds import median_bounds, refuse_weights
-from electorate.inspection.training_bounds import training_bounds
-from electorate.inspection.vote_parts import Parts, parts_of
 from electorate.model.ensemble import Ensemble
-from electorate.model.row_ensemble import RowEnsemble
-from electorate.model.voter_outputs import rows_of
+from electorate.model.foreign_ensemble import RowEnsemble
+from electorate.model.voter_outputs import count_rows, rows_of
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound
 from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Floats, Loss, Terms
 from electorate.theory.certificate import IID, Bound, Certificate, proved, refused
-from electorate.theory.complexity import Shape
+from electorate.theory.complexity import Shape, log_trees, massart
 from electorate.training.dask_inputs import is_dask
 from electorate.voters.columns import Columns, ColumnVoter
+from electorate.voters.pool import Pool
 from electorate.voters.pool import Pool as StumpPool
 from electorate.voters.trees import Stumps
 
@@ -41,6 +40,11 @@ QUADBOOST = "QuadBoost paper, Theorem 1, p = 1"
 DEEPBOOST = "DeepBoost paper, Theorem 1, uniform in rho"
 BERNSTEIN = "VadaBoost paper, Theorem 1: Maurer and Pontil 2009, Theorem 6"
 CLOPPER = "Clopper and Pearson 1934"
+THEOREM_3 = "LocMedBoost paper, Theorem 3"
+THEOREM_4 = "LocMedBoost paper, Theorem 4, constants ours"
+THEOREM_5 = "LocMedBoost paper, Theorem 5"
+FIXED = "the columns were fixed before the training rows were drawn: they are predictions of models fitted elsewhere"
+ROWS_AT_ONCE = 4096
 IID_OUT = "the held-out rows were drawn independently, each like the rows to come, and took no part in fitting"
 CLASSES_SUMMED = 100  # at least, before the sum of their bounds may be cut short
 ROUNDING = 1e-9  # margins this much above rho count as rho
@@ -115,7 +119,7 @@ def certificate(
     if train is not None:
         rows = LabelledRows.of(model, train, "train")
         labels = hasattr(model, "classes_")
-        risk += _vote_bounds(model, rows, delta, draws) if labels else median_bounds(model, error, rows, delta)
+        risk += _vote_bounds(model, rows, delta, draws) if labels else _median_bounds(model, error, rows, delta)
     training = training_bounds(model, train)
     return Certificate(type(model).__name__, error.words, delta, tuple(risk), tuple(training), tuple(notes))
 
@@ -139,10 +143,8 @@ class LabelledRows:
         X, y = given[0], given[1]
         if is_dask(X):
             raise ValueError(f"{name} is a Dask collection: a certificate needs its rows here, call compute() first")
-        reader = reader_of(model)
-        table = reader._check_rows(X, reset=False) if hasattr(reader, "_check_rows") else rows_of(reader, X)
-        n_rows = table.n_rows if hasattr(table, "n_rows") else table.shape[0]
-        labels = np.asarray(inputs.to_array(y)).ravel()
+        table = rows_of(reader_of(model), X)
+        n_rows, labels = count_rows(table), np.asarray(inputs.to_array(y)).ravel()
         if len(labels) != n_rows:
             raise ValueError(f"{name}: X has {n_rows} rows and y {len(labels)}")
         if hasattr(model, "classes_") and not np.any(np.isin(labels, model.classes_)):
@@ -262,31 +264,32 @@ class BinaryVote:
 
 def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int) -> list[Bound]:
     """The bounds on a weighted vote; for several classes fitted one against the rest, their sums."""
-    losses = list(dict.fromkeys((HINGE, model._guarantees.loss)))
+    # but for the root of the norm other losses are never smaller than the hinge loss at once or twice the norm
+    kinds: list[tuple[str, str, Callable[[BinaryVote, float], Terms], bool]] = [
+        (f"vote, {loss.name} loss", QUADBOOST, partial(BinaryVote.vote_bound, loss=loss), loss is HINGE)
+        for loss in dict.fromkeys((HINGE, model._guarantees.loss))
+    ]
+    kinds += [("margins", DEEPBOOST, BinaryVote.deep_bound, True)]
+    kinds += [("variance", BERNSTEIN, BinaryVote.bernstein_bound, True)]
     try:
-        _refuse_conditions(model, rows)
+        _refuse_vote(model, rows)
         votes = _binary_votes(model, rows, draws)
     except ValueError as why:
-        names = [*((f"vote, {loss.name} loss", QUADBOOST) for loss in losses)]
-        names += [("margins", DEEPBOOST), ("variance", BERNSTEIN)]
-        return [refused(name, source, str(why)) for name, source in names]
+        return [refused(name, source, str(why)) for name, source, *_ in kinds]
     assumed = [IID]
     if getattr(model, "seen_", None) is None:
         assumed.append("the rows of the fit had no weights (the model has no record of them)")
     if isinstance(model.ensemble_, RowEnsemble):
         assumed.append("the columns are the voters' own, fixed before the rows were drawn")
-    found = []
-    for loss in losses:
-        # but for the root of the norm the others are never smaller than the hinge loss at once or twice the norm
-        at = _summed(votes, partial(BinaryVote.vote_bound, loss=loss))
-        found.append(proved(f"vote, {loss.name} loss", QUADBOOST, at, delta, tuple(assumed), loss is HINGE))
-    found.append(proved("margins", DEEPBOOST, _summed(votes, BinaryVote.deep_bound), delta, tuple(assumed)))
+    no_variance = f"it needs {bounds.FEWEST} rows" if len(rows.y) < bounds.FEWEST else ""
     if any(vote.log_any is None for vote in votes):
-        no_count = "M(n) counts labelings of any 2 n rows, and the number of categories or kernels has no bound"
-        return [*found, refused("variance", BERNSTEIN, no_count)]
-    if len(rows.y) < bounds.FEWEST:
-        return [*found, refused("variance", BERNSTEIN, f"it needs {bounds.FEWEST} rows")]
-    return [*found, proved("variance", BERNSTEIN, _summed(votes, BinaryVote.bernstein_bound), delta, tuple(assumed))]
+        no_variance = "M(n) counts labelings of any 2 n rows, and the number of categories or kernels has no bound"
+    return [
+        refused(name, source, no_variance)
+        if no_variance and source == BERNSTEIN
+        else proved(name, source, _summed(votes, at), delta, tuple(assumed), offered)
+        for name, source, at, offered in kinds
+    ]
 
 
 def _summed(votes: list[BinaryVote], at: Callable[[BinaryVote, float], Terms]) -> Callable[[float], Terms]:
@@ -309,8 +312,8 @@ def _summed(votes: list[BinaryVote], at: Callable[[BinaryVote, float], Terms]) -
     return summed
 
 
-def _refuse_conditions(model: Any, rows: LabelledRows) -> None:
-    refuse_weights(model, rows)
+def _refuse_vote(model: Any, rows: LabelledRows) -> None:
+    _refuse_weights(model, rows)
     if getattr(model, "class_weight", None) is not None:
         raise ValueError("class_weight makes the rows another sample than the rows to come")
     if len(model.classes_) < 2:
@@ -372,3 +375,92 @@ def _drawn(family: Any, rows: LabelledRows, shape: Shape, draws: int) -> Complex
     if not found.exact_search:
         raise ValueError("draws needs columns that can be searched exhaustively")
     return Drawn(found.value, len(rows.y), draws)
+
+
+# ---------------------------------------------------------------- weighted medians: regressors
+
+
+def _median_bounds(model: Any, error: ErrorRule, rows: LabelledRows, delta: float) -> list[Bound]:
+    """Theorem 3 for columns, Theorem 4 for trees; where neither applies, the reasons. Errors are those of `error`.
+
+    A median that is too high has half of its votes above y + eps: both sides of the tube are votes of +-1, and the
+    margin bounds of votes apply (docs/certificates.md).
+    """
+    finite, infinite = "median, finitely many voters", "median, tubes"
+    try:
+        _refuse_median(model, error, rows)
+    except ValueError as why:
+        found = [refused(infinite, THEOREM_4, str(why))]
+        if getattr(model, "confidences_", None):
+            found.append(Bound("median, smooth confidences", THEOREM_5, "up to constants: not a certificate"))
+        return found
+    if model._by_rows and np.isnan(rows.table).any():
+        reason = "some predictions are missing, where voters abstain: the confidences are not constant"
+        return [refused(finite, THEOREM_3, reason)]
+    assert error.eps is not None  # it is refused above
+    margins = tube_margins(model, rows.X, rows.y.astype(np.float64), error.eps)
+    n, complexity = len(margins), _tube_complexity(model, rows)
+
+    def at(part: float) -> Terms:
+        return bounds.median_bound(lambda rho: float(np.mean(margins <= rho)), n, complexity, part)
+
+    if model._by_rows:
+        return [proved(finite, THEOREM_3, at, delta, (IID, FIXED))]
+    reason = "the voters are not a finite set that was fixed before the rows were drawn: Theorem 4 covers them"
+    return [refused(finite, THEOREM_3, reason), proved(infinite, THEOREM_4, at, delta, (IID,))]
+
+
+def _refuse_median(model: Any, error: ErrorRule, rows: LabelledRows) -> None:
+    if not hasattr(model, "vote_"):
+        raise ValueError("it is about medians, and this model adds its voters up")
+    if error.unknown:
+        raise ValueError("no eps defines which predictions are wrong: give eps")
+    _refuse_weights(model, rows)
+    if model.vote_.trees is None and not model._by_rows:
+        raise ValueError("foreign voters: nothing bounds how complex they are")
+    if not model.vote_.n_voters:
+        raise ValueError("there are no voters")
+    if model.confidences_ or model.vote_.leaves_doubt:
+        raise ValueError("the confidences of the voters are not constant")
+
+
+def _refuse_weights(model: Any, rows: LabelledRows) -> None:
+    """ValueError if the rows, or those of the fit, have weights."""
+    seen = getattr(model, "seen_", None)
+    if rows.weight is not None or (seen is not None and seen.weighted):
+        raise ValueError("the rows have weights, so they are no sample of the rows to come")
+
+
+def tube_margins(model: Any, X: Any, y: Floats, eps: float) -> Floats:
+    """The smaller of the two margins of a row: of the voters not above y + eps, and of those not below y - eps.
+
+    L^(rho) of eq. 9 is the share of rows where it is at most rho, for constant confidences.
+    """
+    n, outputs = model._say(X)
+    out = np.empty(n)
+    for low in range(0, n, ROWS_AT_ONCE):
+        high = min(low + ROWS_AT_ONCE, n)
+        votes = model.vote_.votes(*outputs(low, high))
+        weights = np.broadcast_to(votes.weights, votes.outputs.shape)
+        mass = weights.sum(axis=1)
+        target = y[low:high, None]
+        above = (weights * (votes.outputs > target + eps)).sum(axis=1)
+        below = (weights * (votes.outputs < target - eps)).sum(axis=1)
+        out[low:high] = (mass - 2 * np.maximum(above, below)) / np.maximum(mass, 1)
+    return out
+
+
+def _tube_complexity(model: Any, rows: LabelledRows) -> Counted:
+    """Of the sets {h > y} on n rows: the splits of a tree part them, and every leaf has n + 1 places among targets.
+
+    The targets may be moved by any eps, which the leaves can follow: so eps may have been chosen by the rows. A column
+    marks at most n + 1 sets, whatever eps.
+    """
+    n = len(rows.y)
+    if model._by_rows:
+        return Counted(massart(n, math.log((n + 1) * model.n_features_in_)), False)
+    shape, counted = columns_shape(model, rows.table)
+    depth = 1 if isinstance(model._family(), Pool) else model._family().max_depth
+    splits = n - 1 if depth is None else min(n - 1, 2 ** min(depth, 62) - 1)
+    log_count = log_trees(n, shape, splits) + (splits + 1) * math.log((n + 1) / 2)
+    return Counted(massart(n, log_count), counted)

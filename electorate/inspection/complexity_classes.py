@@ -1,7 +1,7 @@
-"""The complexity classes of a fitted vote: fixed before any row is seen, each with a count that can be proved.
+"""The distinct voters of a fitted vote and their complexity classes, each with a count that can be proved.
 
-A family of estimators may be chosen by looking at the rows (the thresholds of a pool); a class holds all that it could
-have been. Every voter is in the cheapest class that holds it.
+Classes are fixed before any row is seen. A family of estimators may be chosen by looking at the rows (the thresholds of
+a pool); a class holds all that it could have been. Every voter is in the cheapest class that holds it.
 """
 
 import math
@@ -16,7 +16,8 @@ from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.text import monomial
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
-from electorate.voters.columns import Columns
+from electorate.voters.by_rows import Always
+from electorate.voters.columns import Columns, ColumnVoter
 from electorate.voters.kernel_sections import KernelSections
 from electorate.voters.paired_stumps import PairedStumps
 from electorate.voters.pool import Pool
@@ -142,3 +143,66 @@ def columns_shape(model: Any, table: Any) -> tuple[Shape, bool]:
             values = table.numbers(0, table.n_rows, [column])[0]
             levels.append(len(np.unique(values[~np.isnan(values)])) + 1)
     return Shape(0, model.n_features_in_ - len(levels), tuple(levels)), bool(levels)
+
+
+# ---------------------------------------------------------------- the distinct voters
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The distinct voters of a vote, each scaled to outputs from -1 to 1, with the weight that this leaves it.
+
+    Copies of a voter, and a voter and its complement, are one: their weights add up. voters: the place of each distinct
+    voter; steps: its weight as a voter of size 1; dimension: free numbers.
+    """
+
+    voters: list[int]
+    steps: NDArray[np.float64]
+    dimension: int
+
+    @property
+    def count(self) -> int:
+        return len(self.voters)
+
+    @property
+    def norm(self) -> float:
+        return float(np.abs(self.steps).sum())
+
+
+def parts_of(ensemble: Any, about: int = -1) -> Parts:
+    """Of an ensemble of trees or of voters by rows; about: the class of one against the rest, -1 for all."""
+    look = _tree if isinstance(ensemble, Ensemble) else _by_rows
+    found: dict[Any, tuple[int, float, int]] = {}  # place, weight, dimension
+    for voter in np.flatnonzero((ensemble.about == about) & (ensemble.steps != 0)).tolist():
+        key, size, dimension = look(ensemble, voter)
+        first, weight, _ = found.get(key, (voter, 0.0, 0))
+        found[key] = first, weight + size * float(ensemble.steps[voter]), dimension
+    used = [part for part in found.values() if part[1] != 0]
+    steps = np.array([weight for _, weight, _ in used], dtype=np.float64)
+    return Parts([first for first, _, _ in used], steps, sum(dimension for *_, dimension in used))
+
+
+def _tree(ensemble: Ensemble, voter: int) -> tuple[Any, float, int]:
+    """What a tree is up to a factor, that factor, and how many numbers are free: its leaves, 1 if they are all +-1."""
+    alone = ensemble.only(voter)
+    leaves = alone.column == LEAF
+    outputs = np.where(leaves, alone.value[:, max(int(ensemble.about[voter]), 0)], 0.0)
+    largest = float(np.abs(outputs).max())
+    if largest == 0:
+        return ("nothing",), 0.0, 1
+    leading = outputs[leaves][np.flatnonzero(outputs[leaves])[0]]
+    size = float(np.copysign(largest, leading))
+    shape = outputs / size
+    sets = b"".join(alone.sets[k].tobytes() if k >= 0 else b"" for k in alone.members.tolist())
+    arrays = (alone.column, alone.threshold, alone.missing_left, alone.children, shape)
+    key = (*(array.tobytes() for array in arrays), sets)
+    return key, size, 1 if np.all(np.abs(shape[leaves]) == 1) else int(leaves.sum())
+
+
+def _by_rows(ensemble: Any, voter: int) -> tuple[Any, float, int]:
+    fitted = ensemble.fitted[voter]
+    if isinstance(fitted, Always):
+        return ("always",), float(fitted.sign), 1
+    if isinstance(fitted, ColumnVoter):
+        return ("column", fitted.column, fitted.scale), float(fitted.sign), 1
+    return ("section", fitted.landmark, abs(fitted.factor)), float(np.sign(fitted.factor)), 1

@@ -1,6 +1,7 @@
-"""What the papers predict about every round of a fit, beside what its history shows.
+"""What the papers prove about the training rows of a fit, beside what was observed: for every round, and for the last.
 
-The theorems hold at learning_rate = 1, for two classes or for each class against the rest.
+It comes from the history; what was observed of margins comes from the training rows, where they are given. The theorems
+about rounds hold at learning_rate = 1, for two classes or for each class against the rest.
 """
 
 import math
@@ -9,11 +10,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data import inputs
+from electorate.data.split import hash_rows
 from electorate.estimators.certified import refuse_others
+from electorate.grid import UNITS
 from electorate.inspection.margins import has_log_odds
 from electorate.model.ensemble import LEAF, Ensemble
-from electorate.theory.convergence import Convergence
-from electorate.theory.training import RATE, Run
+from electorate.theory import training
+from electorate.theory.certificate import Bound, known, refused
+from electorate.theory.training import RATE, Convergence, Run
+
+THETAS = (0.0, 0.25, 0.5)
+RHOS = (0.0, 0.25)
+ADABOOST_R = "AdaBoost_R paper, Theorem 1"
 
 
 def convergence(model: Any) -> Convergence:
@@ -31,7 +40,7 @@ def convergence(model: Any) -> Convergence:
     Returns
     -------
     Convergence
-        Predicted and observed values per round; `holds` says whether every prediction held.
+        Predicted and observed values per round; `holds` is whether every prediction held.
 
     Examples
     --------
@@ -87,3 +96,82 @@ def _run_of(model: Any, label: int | None) -> Run:
     history = {name: column[:rounds] for name, column in history.items()}
     lam = math.nan if isinstance(lam, str) else float(lam)
     return Run(history, params, lam, largest, unit_outputs, certain, label)
+
+
+# ---------------------------------------------------------------- bounds on the last round
+
+
+def training_bounds(model: Any, train: Any) -> list[Bound]:
+    """The bounds of the papers that cover this algorithm."""
+    if not hasattr(model, "history_") or not len(model.history_.get("step", ())):
+        return []
+    if hasattr(model, "vote_"):
+        return _median_bounds(model, train) if hasattr(model, "eps_") else []
+    if not hasattr(model, "classes_"):
+        return []
+    proved = model._guarantees
+    if len(model.classes_) > 2 and not model._one_vs_rest:
+        why = "all classes vote at once: it is about two, or one against the rest"
+        return [refused("training error", proved.source, why)]
+    found = [_error(model)]
+    if proved.mu is not None:
+        found += [_margin_error(model, theta, train) for theta in THETAS]
+    if hasattr(model, "gap_") and np.isfinite(model.gap_):
+        found.append(known("distance from the optimum", "the duality gap", {"bound": float(model.gap_)}))
+    return found
+
+
+def _error(model: Any) -> Bound:
+    """The training error; for several classes, the sum of the bounds of each against the rest."""
+    name, proved, runs = "training error", model._guarantees, runs_of(model)
+    try:
+        terms = {"bound": sum(training.error_bound(proved.objective, run) for run in runs)}
+    except ValueError as why:
+        return refused(name, proved.source, str(why))
+    observed = runs[0].history.get("train_error", np.empty(0))
+    if len(runs) == 1 and len(observed) and np.isfinite(observed[-1]):  # with more classes, there is none of all
+        terms["as observed"] = float(observed[-1])
+    return known(name, proved.source, terms)
+
+
+def _margin_error(model: Any, theta: float, train: Any) -> Bound:
+    """AdaBoost_R's Theorem 1, which discrete and real AdaBoost with their own mu obey as well."""
+    name, run = f"margins (eq. 9) of at most {theta:g}", runs_of(model)[0]
+    mus = model._guarantees.mu(run)
+    conditions = {
+        RATE: model.learning_rate != 1.0,
+        "the step is not searched for": getattr(model, "step", "search") == 1,
+        "it is about two classes": "label" in model.history_,
+        "there are no voters": not len(mus),
+    }
+    why = next((reason for reason, broken in conditions.items() if broken), training.broken_condition(run, mus))
+    if why is not None:
+        return refused(name, ADABOOST_R, why)
+    terms = {"product": float(training.margin_errors(mus, theta, 0.0)[-1]), "empirical Bayes error": 0.0}
+    terms["as sharpened"] = float(training.sharper_margin_errors(mus, theta)[-1])
+    if train is not None:
+        terms["empirical Bayes error"], terms["as observed"] = _observed_margins(model, theta, train)
+    return known(name, ADABOOST_R, terms)
+
+
+def _observed_margins(model: Any, theta: float, train: Any) -> tuple[float, float]:
+    """The error of the heavier label among identical rows, and the share of margins of at most theta."""
+    X, y = train[0], np.asarray(inputs.to_array(train[1]))
+    weight = np.ones(len(y)) if len(train) < 3 else np.asarray(train[2], dtype=np.float64)
+    second = y == model.classes_[1]
+    votes = np.where(second, 1.0, -1.0) * model._votes(X)[0] / UNITS
+    low = np.tanh(votes / 2) <= theta
+    _, place = np.unique(hash_rows(model._check_rows(X, reset=False), 0), return_inverse=True)
+    up, down = (np.bincount(place, weights=weight * mine) for mine in (second, ~second))
+    return float(np.minimum(up, down).sum() / weight.sum()), float(weight[low].sum() / weight.sum())
+
+
+def _median_bounds(model: Any, train: Any) -> list[Bound]:
+    """MedBoost's Theorem 1 at a few rho; `model.error_bounds(rho)` has it for any, in every round."""
+    found = []
+    for rho in RHOS if model.vote_.n_voters else ():
+        terms = {"bound": float(model.error_bounds(rho)[-1])}
+        if train is not None:
+            terms["as observed"] = model.robust_error(train[0], train[1], rho, *train[2:3])
+        found.append(known(f"rows not {rho:g}-robust and eps-precise", "LocMedBoost paper, Theorem 1", terms))
+    return found

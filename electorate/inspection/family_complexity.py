@@ -20,7 +20,7 @@ from electorate.engines.rows import Rows
 from electorate.engines.shard import Examples
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.theory import complexity
-from electorate.theory.rademacher import Estimate, monte_carlo
+from electorate.theory.complexity import Estimate, monte_carlo
 from electorate.threads import ThreadPool
 from electorate.voters.by_rows import ByRows, RowVoterReader
 from electorate.voters.prices import shape_of
@@ -79,7 +79,7 @@ def empirical_rademacher(
     categorical_features: Any = "from_dtype",
     random_state: int = 0,
 ) -> Estimate:
-    """Estimate the empirical Rademacher complexity of a family: how well its voters can agree with random labels.
+    """Estimate the empirical Rademacher complexity of a family: how well its voters can fit random labels.
 
     Exact up to the draw where the family's search is exhaustive; otherwise a lower estimate, and labelled as one.
 

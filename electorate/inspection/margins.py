@@ -17,12 +17,12 @@ from electorate.estimators.medboost import COSTS
 from electorate.estimators.quadboost import staged_votes
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble
+from electorate.model.moves import Moves, Turn, changes, first_moves
 from electorate.theory.margins import KINDS, Graph, Margins, MarginTable, Proof, logistic, normalised
 from electorate.theory.training import COST_3, MEAN_EXP, MEAN_WEIGHT, Guarantees, log_mean_exp
 from electorate.training.dask_inputs import is_dask
 
 Floats = NDArray[np.float64]
-Turn = list[tuple[int, float, float]]  # in a round: voter, its weight before, and after
 ROWS_AT_ONCE = 4096  # of a regressor's voters
 
 
@@ -182,7 +182,7 @@ class VoteMargins:
     def last(self) -> Margins:
         """After the last round."""
         has_voters = hasattr(self.model, "ensemble_") and len(self.model.ensemble_.steps) > 0
-        rounds = int(_rounds(self.model)[-1]) if has_voters else 0
+        rounds = int(self.model.ensemble_.rounds[-1]) if has_voters else 0
         reach = [0.0, *_reaches(self.model)][-1] if self.kind == "normalised" else 0.0
         return self._margins(votes_of(self.model, self.X), reach, rounds)
 
@@ -225,11 +225,6 @@ def _staged_votes(model: Any, X: Any) -> Iterator[Floats]:
     return (np.atleast_2d(np.asarray(decision).T) for decision in model.staged_decision_function(X))
 
 
-def _rounds(model: Any) -> NDArray[Any]:
-    """The round of every step."""
-    return np.asarray(getattr(model.ensemble_, "rounds", np.arange(1, len(model.ensemble_.steps) + 1)))
-
-
 def _reaches(model: Any) -> Iterator[float]:
     """After every round, the largest score there can be.
 
@@ -248,31 +243,14 @@ def _reaches(model: Any) -> Iterator[float]:
 def _turns(model: Any) -> Iterator[Turn]:
     """For every round, the voters whose weights changed, from what to what."""
     if hasattr(model, "moves_"):
-        yield from ([(int(place), old, new) for place, old, new in turn] for turn in model.moves_.changes())
-        return
-    rounds, steps, first = _rounds(model), model.ensemble_.steps, first_of(model)
-    weights: dict[int, float] = {}
-    for number in np.unique(rounds).tolist():
-        turn: Turn = []
-        for event in np.flatnonzero(rounds == number).tolist():
-            voter = int(first[event])
-            before = weights.get(voter, 0.0)
-            weights[voter] = before + float(steps[event])
-            turn.append((voter, before, weights[voter]))
-        yield turn
-
-
-def first_of(model: Any) -> NDArray[np.int64]:
-    """[event]: the event that added its voter. Only a history with voters has old ones; elsewhere copies count."""
-    ensemble, history = model.ensemble_, getattr(model, "history_", {})
-    if "voter" not in history:
-        return np.arange(len(ensemble.steps))
-    met: dict[tuple[int, int], int] = {}
-    first = []
-    for event, (about, number) in enumerate(zip(ensemble.about.tolist(), ensemble.rounds.tolist(), strict=True)):
-        mine = history["voter"] if about < 0 else history["voter"][history["label"] == about]
-        first.append(met.setdefault((about, int(mine[number - 1])), event))
-    return np.array(first, dtype=np.int64)
+        moves: Moves = model.moves_
+        return moves.changes()
+    steps, first = model.ensemble_.steps, first_moves(model.ensemble_, getattr(model, "history_", {}))
+    now, weights = np.zeros(len(steps)), np.zeros(len(steps))
+    for event, voter in enumerate(first.tolist()):
+        now[voter] += steps[event]
+        weights[event] = now[voter]
+    return changes(model.ensemble_.rounds, first, weights)
 
 
 def _sizes(model: Any) -> Floats:

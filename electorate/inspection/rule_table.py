@@ -3,8 +3,7 @@
 A stump or a rule is one line; any other tree has one line per leaf.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.data import inputs
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
-from electorate.model.text import Words, monomial
-from electorate.threads import ThreadPool
+from electorate.model.text import Rule, Words
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,8 @@ class RuleTable:
         """One line per rule, the weight first."""
         lines = []
         for _, step, condition, then, otherwise, *coverage in zip(*self.columns.values(), strict=True):
-            rule = f"if {condition}: {then}" if condition else f"always {then}"
-            rule += f", else {otherwise}" if otherwise is not None else ""
-            rule += f"  ({100 * coverage[0]:.1f}% of the weight)" if coverage else ""
-            lines.append(f"{step:+.4f}  {rule}")
+            share = f"  ({100 * coverage[0]:.1f}% of the weight)" if coverage else ""
+            lines.append(f"{step:+.4f}  {Rule(0, condition, then, otherwise)}{share}")
         return "\n".join(lines)
 
     __str__ = to_text
@@ -69,7 +65,10 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     """
     check_is_fitted(model)
     if not isinstance(model.ensemble_, Ensemble):
-        raise TypeError(f"voters of {type(model.estimator_).__name__} have no splits, so there are no rules to list")
+        raise TypeError(
+            f"rule_table lists the splits of electorate's trees, and this {type(model).__name__} has other voters: use "
+            "stumps, trees, rules or paired stumps as its voters"
+        )
     table = inputs.check_table(model, X, reset=False) if X is not None else None
     weight = inputs.check_weight(sample_weight, table.n_rows) if table is not None else np.empty(0)
     words = Words(model, brief=True)
@@ -78,27 +77,14 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     for voter, step in enumerate(model.ensemble_.steps.tolist()):
         alone = model.ensemble_.only(voter)
         shares = _coverage(model, alone, table, weight) if table is not None else None
-        for leaf, *texts in _lines(words, alone):
+        for leaf, *texts in words.rules(alone, words.output_text):
             lines.append((voter, step, *texts, *([] if shares is None else [float(shares[leaf])])))
     return RuleTable({name: [line[k] for line in lines] for k, name in enumerate(names)})
 
 
-def _lines(words: Words, alone: Ensemble) -> Iterator[tuple[int, str, str, str | None]]:
-    """Yield (leaf, its rule, its output, the output elsewhere if there is only one) for each line."""
-    rule = monomial(alone)
-    if rule is None:
-        for leaf, path in words.leaves(alone):
-            yield leaf, words.all_of(alone, path), words.output_text(alone, alone.value[leaf]), None
-        return
-    leaf = int(alone.children[rule.path[-1]]) if rule.path else 0
-    otherwise = words.output_text(alone, rule.outside) if rule.path else None
-    yield leaf, words.all_of(alone, rule.path), words.output_text(alone, rule.inside), otherwise
-
-
 def _coverage(model: Any, alone: Ensemble, table: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """[node]: the share of the weight that ends there, found by a voter whose output is its leaf's number."""
-    parts = {name: getattr(alone, name) for name in Ensemble.__dataclass_fields__}
     numbers = np.arange(len(alone.value), dtype=np.float64)[:, None] / len(alone.value)
-    votes = Ensemble(**{**parts, "value": numbers}).votes(table.n_rows, model._reader(table), ThreadPool(1))[0]
+    votes = replace(alone, value=numbers).votes(table.n_rows, model._reader(table))[0]
     leaf = np.rint(votes / UNITS * len(alone.value)).astype(np.int64)
     return np.bincount(leaf, weights=weight, minlength=len(alone.value)) / weight.sum()

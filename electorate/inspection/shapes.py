@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.grid import UNITS
-from electorate.model.ensemble import LEAF, Ensemble, tables_of
+from electorate.model.ensemble import Ensemble, tables_of
 from electorate.model.text import column_names
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
 
     Parameters
     ----------
-    model : a fitted classifier whose voters have at most one question each
+    model : a fitted classifier whose voters have at most one split each
 
     Returns
     -------
@@ -88,9 +88,8 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
     if not isinstance(ensemble, Ensemble) or not hasattr(model, "classes_"):
         raise TypeError(f"{type(model).__name__} has no shape functions: give a classifier of stumps")
     if np.diff(ensemble.offsets).max(initial=0) > 3:
-        raise ValueError("a voter has more than one question: only stumps have one function per column")
-    names, roots = column_names(model), ensemble.offsets[:-1]
-    constant = ensemble.units[roots[ensemble.column[roots] == LEAF]].sum(axis=0) / UNITS
+        raise ValueError("a voter has more than one split: only stumps have one function per column")
+    names = column_names(model)
     if not ensemble.fits_tables(0):
         raise ValueError(
             f"The shape functions of {len(ensemble.cells.columns)} columns for {ensemble.n_outputs} classes would take "
@@ -98,7 +97,7 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
         )
     parts = zip(ensemble.cells.columns.tolist(), ensemble.cells.edges, tables_of(ensemble), strict=True)
     shapes = [_shape(model, column, names[column], edges, table) for column, edges, table in parts]
-    return np.asarray(constant), sorted(shapes, key=lambda shape: -shape.weight)
+    return ensemble.constant / UNITS, sorted(shapes, key=lambda shape: -shape.weight)
 
 
 def shape_parts(model: Any, X: Any) -> tuple[list[Shape], Floats]:

@@ -5,7 +5,6 @@ takes the columns in S from x and the others from z, averaged over z. Lundberg e
 global understanding with explainable AI for trees" (2020), call it the interventional feature perturbation.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +14,10 @@ from scipy.special import comb
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.grid import UNITS
-from electorate.model.ensemble import LEAF, Ensemble
-from electorate.model.text import column_names
-from electorate.threads import ThreadPool
+from electorate.model.ensemble import Ensemble
+from electorate.model.text import Path, column_names, leaf_paths
 
 Floats = NDArray[np.float64]
-Path = list[tuple[int, bool]]  # nodes, and whether the path goes left there
 MOST_COLUMNS = 63  # on the way to one leaf: they are the bits of a pattern
 
 
@@ -108,7 +105,7 @@ def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
     slope, start = at[1] - at[0], at[0]
     values *= slope[:, None, None]
     read = model._reader(model._check_rows(X if background is None else background, reset=False))
-    mean_votes = np.asarray(ensemble.votes(others.shape[1], read, ThreadPool(1)).mean(axis=1))
+    mean_votes = np.asarray(ensemble.votes(others.shape[1], read).mean(axis=1))
     base, names = slope * (mean_votes / UNITS) + start, column_names(model)
     return Contributions(values[0], float(base[0]), names) if len(values) == 1 else Contributions(values, base, names)
 
@@ -121,37 +118,25 @@ def _block(model: Any, X: Any) -> Floats:
 
 def _add_voter(ensemble: Ensemble, voter: int, rows: Floats, others: Floats, values: Floats) -> None:
     """Adds the Shapley values of one voter to values[output, row, column]."""
-    for leaf, path in _paths(ensemble, voter):
-        outputs = ensemble.units[leaf] / UNITS
+    alone = ensemble.chosen([voter], [float(ensemble.steps[voter])])
+    for leaf, path in leaf_paths(alone, first=1):
+        outputs = alone.units[leaf] / UNITS
         if not path or not np.any(outputs):
             continue
-        columns = sorted({int(ensemble.column[node]) for node, _ in path})
+        columns = sorted({int(alone.column[node]) for node, _ in path})
         if len(columns) > MOST_COLUMNS:
             raise ValueError(f"a tree tests {len(columns)} columns in a row; contributions takes {MOST_COLUMNS}")
-        mine, place = np.unique(_patterns(ensemble, path, columns, rows), return_inverse=True)
-        theirs, count = np.unique(_patterns(ensemble, path, columns, others), return_counts=True)
+        mine, place = np.unique(_patterns(alone, path, columns, rows), return_inverse=True)
+        theirs, count = np.unique(_patterns(alone, path, columns, others), return_counts=True)
         shares = _leaf_shares(mine, theirs, count / others.shape[1], len(columns))
         for output in np.flatnonzero(outputs).tolist():
             values[output][:, columns] += outputs[output] * shares[place.ravel()]
 
 
-def _paths(ensemble: Ensemble, voter: int) -> Iterator[tuple[int, Path]]:
-    """Every leaf of a voter, with the nodes on its path and whether the path goes left there."""
-    root = int(ensemble.offsets[voter])
-    waiting: list[tuple[int, Path]] = [(root, [])]
-    while waiting:
-        node, path = waiting.pop()
-        if ensemble.column[node] == LEAF:
-            yield node, path
-            continue
-        left, right = (root + ensemble.children[node]).tolist()
-        waiting += [(left, [*path, (node, True)]), (right, [*path, (node, False)])]
-
-
 def _patterns(ensemble: Ensemble, path: Path, columns: list[int], block: Floats) -> NDArray[np.uint64]:
     """For each row, a bit for each column: whether its value passes all tests of that column on the path."""
     passes = np.ones((len(columns), block.shape[1]), dtype=np.bool_)
-    for node, goes_left in path:
+    for node, side in path:
         x = block[ensemble.column[node]]
         missing = np.isnan(x)
         if ensemble.members[node] >= 0:
@@ -159,7 +144,7 @@ def _patterns(ensemble: Ensemble, path: Path, columns: list[int], block: Floats)
         else:
             left = x <= ensemble.threshold[node]
         left = np.where(missing, ensemble.missing_left[node], left)
-        passes[columns.index(ensemble.column[node])] &= left == goes_left
+        passes[columns.index(ensemble.column[node])] &= left == (side == 0)
     bits = np.arange(len(columns), dtype=np.uint64)[:, None]
     return np.bitwise_or.reduce(passes.astype(np.uint64) << bits, axis=0)
 

@@ -1,42 +1,85 @@
-"""From the voters of training, which split bins, to the arrays of a model, which split values; and back again.
+"""Voters as training leaves them, which split bins; from them to the arrays of a model, which split values; and back.
 
 Several runs are one per label, against the rest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.protocol import Step
+from electorate.algorithms.protocol import Booster, Step
 from electorate.data.bins import Bins
-from electorate.messages import Split
+from electorate.messages import Change, Split, StoredVoter
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
-from electorate.model.outcome import Cast
-from electorate.model.trace import Row
+from electorate.model.trace import Row, Trace
 from electorate.voters.trees import Voter
+from electorate.voters.wrapped import LeafOutputs
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
-def in_rounds(runs: Sequence[Sequence[Any]]) -> list[tuple[int, int]]:
-    """(place in its run, run) of every voter, round by round."""
+@dataclass
+class Cast:
+    """A voter of an ensemble, with the outputs of its leaves and its step."""
+
+    voter: Voter
+    outputs: Floats  # [leaf, output]
+    step: Step
+
+    @property
+    def reach(self) -> float:
+        """The most it can add to a vote."""
+        return abs(self.step.size) * max(map(abs, self.outputs.ravel().tolist()), default=0.0)
+
+    def change(self, booster: Booster) -> Change:
+        gains = booster.gains(self.step, self.outputs)
+        outside = None if self.voter.fitted is None else (self.voter.fitted, self.step)
+        stored = None
+        if self.voter.number is not None:
+            stored = StoredVoter(self.voter.number, self.step.size, awards_of(self.outputs))
+        return Change(self.voter.splits, self.voter.leaves, gains, outside, stored)
+
+
+@dataclass
+class PastRun:
+    """The rounds that a run resumes from: its trace, and the voters that the trace numbers."""
+
+    trace: Trace = field(default_factory=Trace)
+    casts: list[Any] = field(default_factory=list)
+
+    def cast(self, number: int, weight: float) -> Any:
+        return self.casts[number]
+
+
+def awards_of(outputs: Floats) -> Floats:
+    """[label, leaf]: y h, of a voter with one output."""
+    return np.stack([-outputs[:, 0], outputs[:, 0]])
+
+
+def in_rounds(runs: Sequence[Sequence[T]]) -> tuple[list[T], NDArray[np.int32], NDArray[np.int32]]:
+    """The entries of all runs, round by round; the round of each, and the run that it is about, -1 of the only one."""
     longest = max(map(len, runs), default=0)
-    return [(t, run) for t in range(longest) for run in range(len(runs)) if t < len(runs[run])]
+    order = [(t, run) for t in range(longest) for run in range(len(runs)) if t < len(runs[run])]
+    about = [run if len(runs) > 1 else -1 for _, run in order]
+    rounds = np.array([t + 1 for t, _ in order], dtype=np.int32)
+    return [runs[run][t] for t, run in order], rounds, np.array(about, dtype=np.int32)
 
 
 def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
-    """Voters over bins, as arrays over values. Several runs: one per label, against the rest."""
-    order = in_rounds(runs)
-    casts = [runs[run][t] for t, run in order]
-    about = [run if len(runs) > 1 else -1 for _, run in order]
+    """Voters over bins, as arrays over values."""
+    casts, rounds, about = in_rounds(runs)
     offsets = np.cumsum([0, *(2 * len(cast.voter.splits) + 1 for cast in casts)])
     return Ensemble(
         offsets=offsets,
         value=_values(casts, offsets, about, n_outputs),
         steps=np.array([cast.step.size for cast in casts], dtype=np.float64),
-        rounds=np.array([t + 1 for t, _ in order], dtype=np.int32),
-        about=np.array(about, dtype=np.int32),
+        rounds=rounds,
+        about=about,
         n_columns=len(bins.n_bins),
         **_tests(casts, offsets, bins),
     )
@@ -65,7 +108,7 @@ def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[st
     return tests
 
 
-def _values(casts: list[Cast], offsets: NDArray[np.int64], about: list[int], n_outputs: int) -> NDArray[np.float64]:
+def _values(casts: list[Cast], offsets: NDArray[np.int64], about: NDArray[np.int32], n_outputs: int) -> Floats:
     """The outputs of the leaves; a voter about one label has an output for that label only."""
     value = np.zeros((int(offsets[-1]), n_outputs))
     if not casts:
@@ -79,25 +122,42 @@ def _values(casts: list[Cast], offsets: NDArray[np.int64], about: list[int], n_o
     return value
 
 
-def casts_of(ensemble: Ensemble, bins: Bins, label: int | None, rows: list[Row]) -> list[Cast]:
-    """Back again: the voters (of one label's run) over the bins they were made on, to resume from."""
+def casts_of(
+    ensemble: Any,
+    bins: Bins,
+    label: int | None,
+    rows: list[Row],
+    evaluate: Callable[[Any], LeafOutputs] | None = None,
+) -> list[Cast]:
+    """Back again: the voters (of one label's run) over the bins they were made on, to resume from.
+
+    evaluate: of voters that predict whole rows, gives the outputs of one.
+    """
     mine = np.flatnonzero((ensemble.about == label) | (label is None)).tolist()
     casts = []
-    for voter, row in zip(mine, rows, strict=False):
-        low, high = int(ensemble.offsets[voter]), int(ensemble.offsets[voter + 1])
-        inner = [node for node in range(low, high) if ensemble.column[node] != LEAF]
-        inner.sort(key=lambda node: int(ensemble.children[node, 0]))
-        splits = [_split_of(ensemble, bins, node, node - low) for node in inner]
-        leaves = [node - low for node in range(low, high) if ensemble.column[node] == LEAF]
-        outputs = ensemble.value[[low + leaf for leaf in leaves]]
-        if label is not None:
-            outputs = outputs[:, [label]]
-        step = Step(float(ensemble.steps[voter]), row["edge"], row["error"])
-        casts.append(Cast(Voter(splits, leaves, np.zeros((len(leaves), 0), dtype=np.int64)), outputs, step))
+    for number, row in zip(mine, rows, strict=False):
+        if evaluate is None:
+            splits, leaves, outputs = _tree_of(ensemble, bins, number)
+            outputs = outputs if label is None else outputs[:, [label]]
+            voter = Voter(splits, leaves, np.zeros((len(leaves), 0), dtype=np.int64))
+        else:
+            fitted = ensemble.fitted[number]
+            _, outputs = evaluate(fitted)
+            voter = Voter([], [], np.zeros((len(outputs), 0), dtype=np.int64), fitted, outputs)
+        casts.append(Cast(voter, outputs, Step(float(ensemble.steps[number]), row["edge"], row["error"])))
     return casts
 
 
-def _split_of(ensemble: Ensemble, bins: Bins, node: int, number: int) -> Split:
+def _tree_of(ensemble: Ensemble, bins: Bins, number: int) -> tuple[list[Split], list[int], Floats]:
+    """The splits of a voter, its leaves, and their outputs."""
+    alone = ensemble.only(number)
+    inner = np.flatnonzero(alone.column != LEAF).tolist()
+    inner.sort(key=lambda node: int(alone.children[node, 0]))
+    leaves = np.flatnonzero(alone.column == LEAF).tolist()
+    return [_split_of(alone, bins, node) for node in inner], leaves, alone.value[leaves]
+
+
+def _split_of(ensemble: Ensemble, bins: Bins, node: int) -> Split:
     column = int(ensemble.column[node])
     left, right = (int(child) for child in ensemble.children[node])
     if ensemble.members[node] >= 0:
@@ -108,4 +168,4 @@ def _split_of(ensemble: Ensemble, bins: Bins, node: int, number: int) -> Split:
         cut = int(np.searchsorted(bins.edges[column], ensemble.threshold[node]))
         on_left = np.arange(bins.width) <= cut
     on_left[bins.missing] = ensemble.missing_left[node]
-    return Split(number, left, right, column, cut, on_left)
+    return Split(node, left, right, column, cut, on_left)

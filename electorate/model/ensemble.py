@@ -21,12 +21,26 @@ from electorate.threads import ThreadPool
 
 LEAF = -1
 NODE_ARRAYS = ("column", "threshold", "members", "missing_left", "children", "value")
-ARRAYS = ("offsets", *NODE_ARRAYS, "steps", "rounds", "about", "sets")
 SET_WIDTH = 256  # category codes; the last one stands for missing and is not used
+ArrayType = tuple[str, tuple[int | None, ...]]  # dtype and shape in a file
+ARRAY_TYPES: dict[str, ArrayType] = {
+    "offsets": ("<i8", (None,)),
+    "column": ("<i4", (None,)),
+    "threshold": ("<f8", (None,)),
+    "members": ("<i4", (None,)),
+    "missing_left": ("|b1", (None,)),
+    "children": ("<i4", (None, 2)),
+    "value": ("<f8", (None, None)),
+    "steps": ("<f8", (None,)),
+    "rounds": ("<i4", (None,)),
+    "about": ("<i4", (None,)),
+    "sets": ("|b1", (None, SET_WIDTH)),
+}
 CLIMBED = 48  # edges up to which comparing with all of them beats a search
 MOST_TABLE = 1 << 22  # entries of tables by column, beyond a few times what the nodes themselves hold
 VOTERS_AT_ONCE = 64  # walked over a block in one kernel call: stays far under 0.2 s
 
+SERIAL = ThreadPool(1)
 Tables = list[NDArray[np.int64]]  # of each column, [output, cell]
 Read = Callable[[int, int], NDArray[np.float64]]  # rows low..high as a block [column, row]
 
@@ -63,13 +77,9 @@ class Ensemble:
         return np.rint(steps[:, None] * self.value * UNITS).astype(np.int64)
 
     @cached_property
-    def parents(self) -> NDArray[np.int64]:
-        """[node]: its parent, counted from the voter's root; LEAF at a root."""
-        parents = np.full(len(self.column), LEAF, dtype=np.int64)
-        first = np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        inner = np.flatnonzero(self.column != LEAF)
-        parents[first[inner, None] + self.children[inner]] = (inner - first[inner])[:, None]
-        return parents
+    def child_nodes(self) -> NDArray[np.int64]:
+        """[node, left and right], counted from the first node of all; of no use at leaves."""
+        return np.repeat(self.offsets[:-1], np.diff(self.offsets))[:, None] + self.children
 
     @cached_property
     def constant(self) -> NDArray[np.int64]:
@@ -100,7 +110,7 @@ class Ensemble:
         entries = sum(max(least, len(edges) + 2) for edges in self.cells.edges) * self.n_outputs
         return entries <= MOST_TABLE + 4 * self.value.size
 
-    def votes(self, n_rows: int, read: Read, pool: ThreadPool) -> NDArray[np.int64]:
+    def votes(self, n_rows: int, read: Read, pool: ThreadPool = SERIAL) -> NDArray[np.int64]:
         """[output, row] of the summed votes, in units of the grid."""
         votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
         vote = self.lookup.fill if self.lookup is not None else self._walk
@@ -177,7 +187,7 @@ class Ensemble:
         )
 
     def importances(self) -> NDArray[np.float64]:
-        """The share of the steps that rests on each column; a voter's own is split over its questions."""
+        """The share of the steps that rests on each column; a voter's own is divided among its splits."""
         inner = self.column != LEAF
         splits = np.maximum(1, np.add.reduceat(inner, self.offsets[:-1])) if self.n_voters else 1
         share = np.repeat(np.abs(self.steps) / splits, np.diff(self.offsets))
@@ -185,7 +195,7 @@ class Ensemble:
         return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, name) for name in ARRAYS}
+        return {name: getattr(self, name) for name in ARRAY_TYPES}
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # not the tables derived from them
@@ -193,7 +203,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Cells:
-    """Columns cut at the thresholds of the ensemble: a voter's questions are then about small integers."""
+    """Columns cut at the thresholds of the ensemble: a voter then tests small integers."""
 
     columns: NDArray[np.int64]  # that some voter splits on, ascending
     edges: list[NDArray[np.float64]]
@@ -251,9 +261,7 @@ class Ladder:
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Ladder":
         inner = ensemble.column != LEAF
-        roots = np.repeat(ensemble.offsets[:-1], np.diff(ensemble.offsets))
-        itself = np.arange(len(inner))
-        kids = np.where(inner[:, None], roots[:, None] + ensemble.children[:, ::-1], itself[:, None])
+        kids = np.where(inner[:, None], ensemble.child_nodes[:, ::-1], np.arange(len(inner))[:, None])
         depth = np.zeros(len(inner), dtype=np.int32)
         for node in np.flatnonzero(inner)[::-1]:  # children come after their parent
             depth[node] = 1 + depth[kids[node]].max()

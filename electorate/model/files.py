@@ -21,12 +21,12 @@ from electorate.data.table import Categories
 from electorate.grid import LONGEST
 from electorate.model import file_parts as parts
 from electorate.model.ensemble import LEAF, Ensemble
+from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.history_checks import MOVING, check_history
 from electorate.model.median import Median
 from electorate.model.moves import Moves
-from electorate.model.row_ensemble import RowEnsemble
 from electorate.model.stored_parameters import decode_confidence, decode_parameters, encode_parameters
-from electorate.modelfile import Contents, expect, meta_value, require
+from electorate.modelfile import Contents, blaming, expect, meta_value, require
 from electorate.registry import ALGORITHMS
 from electorate.voters.confidence import Bump, Sure
 from electorate.voters.finite_regressors import ColumnPredictor
@@ -35,6 +35,9 @@ Arrays = dict[str, NDArray[Any]]
 HISTORY = "history."
 NO_COLUMNS = np.empty(0, dtype=np.int32)  # of voters that do not use bins
 TWO_CLASSES = np.arange(2)  # a sum that predicts numbers has one output, as that of two classes
+# The width of an array of texts is not part of the model; nor for its digest is that of numbers, or whether objects.
+STORED_KINDS = {"O": "object", "U": "str"}
+DIGEST_KINDS = {"O": "str", "U": "str", "i": "<i8", "u": "<i8", "f": "<f8"}
 LONGEST_REASON = 1000  # characters of a stop reason
 HELD_OUT: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("rows", "errors"), (int,)),
@@ -57,21 +60,21 @@ def save(model: Any, path: Any) -> None:
         raise TypeError(
             f"{model._functions} holds a function, which a model file cannot hold: use skops or pickle instead"
         )
-    meta = _meta(model) | ({"classes": _stored_labels(model.classes_)} if hasattr(model, "classes_") else facts or {})
+    if hasattr(model, "classes_"):
+        facts = {"classes": _labels(model.classes_, STORED_KINDS)}
     arrays |= bin_arrays(model.bins_, arrays.get("column", NO_COLUMNS))
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
     if hasattr(model, "moves_"):
         arrays |= {**model.moves_.arrays(), "gap": np.array([model.gap_])}
     if hasattr(model, "calibration_"):
         arrays["calibration"] = model.calibration_
-    arrays |= model._more_arrays() if hasattr(model, "_more_arrays") else {}
-    modelfile.write(path, type(model).__name__, meta, arrays | seen_rows.arrays_of(model))
+    arrays |= model._more_arrays() | seen_rows.arrays_of(model)
+    modelfile.write(path, type(model).__name__, {**_meta(model), **(facts or {})}, arrays)
 
 
 def stored_parameters(model: Any) -> dict[str, Any]:
     """Return the parameters as a file holds them; TypeError names one that it cannot hold."""
-    own = getattr(model, "_kept_parameters", None)
-    return encode_parameters(model.get_params(deep=False) if own is None else own())
+    return encode_parameters(model._stored_parameters())
 
 
 def check_storable(model: Any) -> None:
@@ -108,7 +111,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
         if not (isinstance(ensemble, Ensemble) or by_rows):
             raise _no_format(model, "a family of electorate")
         if hasattr(model, "classes_"):
-            return ensemble.arrays(), _labels_for_digest(model.classes_)
+            return ensemble.arrays(), _labels(model.classes_, DIGEST_KINDS)
         return {**ensemble.arrays(), "frame": np.array([model.scale_, model.start_]), "centres": model.centres_}, None
     if vote.trees is None and not model._by_rows:
         raise _no_format(model, "RegressionTrees, Pool or Columns")
@@ -151,17 +154,10 @@ def _meta(model: Any) -> dict[str, Any]:
     return meta
 
 
-def _stored_labels(classes: NDArray[Any]) -> dict[str, Any]:
-    """Texts as "str", however long: the width of an array of texts is not part of the model."""
-    kind = {"O": "object", "U": "str"}.get(classes.dtype.kind, classes.dtype.newbyteorder("<").str)
+def _labels(classes: NDArray[Any], kinds: dict[str, str]) -> dict[str, Any]:
+    """The labels and their kind."""
+    kind = kinds.get(classes.dtype.kind, classes.dtype.newbyteorder("<").str)
     return {"dtype": kind, "labels": classes.tolist()}
-
-
-def _labels_for_digest(classes: NDArray[Any]) -> dict[str, Any]:
-    """The labels and their kind. How wide an array holds them, or whether as objects, is not part of the model."""
-    stored = _stored_labels(classes)
-    kinds = {"O": "str", "U": "str", "i": "<i8", "u": "<i8", "f": "<f8"}
-    return {**stored, "dtype": kinds.get(classes.dtype.kind, stored["dtype"])}
 
 
 def _stored_categories(categories: dict[int, Categories]) -> list[dict[str, Any]]:
@@ -222,7 +218,7 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
     True
     """
     contents = modelfile.read(path)
-    with parts.blaming(contents):
+    with blaming(contents.source):
         expect(contents.kind in ALGORITHMS, f"no estimator is called {contents.kind!r:.60}")
         return _rebuild(contents, {family.__name__: family for family in families})
 
@@ -230,10 +226,7 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
 def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     algorithm = ALGORITHMS[contents.kind]
     model = _described(contents, getattr(import_module(algorithm.module), algorithm.name), families)
-    model.n_features_in_ = parts.read_n_features(contents)
-    if (names := parts.read_names(contents, model.n_features_in_)) is not None:
-        model.feature_names_in_ = names
-    model.bins_ = parts.read_bins(contents, model.n_features_in_)
+    parts.read_columns(contents, model)
     {"median": _read_median, "number": _read_number}.get(algorithm.vote, _read_sum)(contents, model)
     if algorithm.name in MOVING:
         model.moves_ = Moves.read(contents, model.ensemble_)
@@ -280,8 +273,8 @@ def _read_history(contents: Contents) -> Arrays:
     columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
     expect(all(column.ndim == 1 for column in columns.values()), "a column of the history is no list of numbers")
     expect(len({len(column) for column in columns.values()}) == 1, "the columns of the history differ in length")
-    typed = all(column.dtype in (np.float64, np.int64) for column in columns.values())
-    expect(typed, "the history is not made of 64-bit numbers")
+    types = {column.dtype.str for column in columns.values()}
+    expect(types <= {"<f8", "<i8"}, "the history is not made of 64-bit numbers")
     return columns
 
 
@@ -290,7 +283,7 @@ def _read_history(contents: Contents) -> Arrays:
 
 def _read_sum(contents: Contents, model: Any) -> None:
     """The voters and classes of a classifier."""
-    model.classes_ = parts.read_classes(meta_value(contents, "classes", dict))
+    model.classes_ = parts.read_classes(contents)
     model.n_classes_ = len(model.classes_)
     _read_voters(contents, model, model.classes_)
     model._read_more(contents)
@@ -300,17 +293,15 @@ def _read_number(contents: Contents, model: Any) -> None:
     """The voters of a regressor, and what turns their sum into a number."""
     _read_voters(contents, model, TWO_CLASSES)
     model.scale_, model.start_ = (float(number) for number in require(contents, "frame", "<f8", (2,)))
-    in_range = 0 < model.scale_ < math.inf and math.isfinite(model.start_)
-    expect(in_range, "the scale of the target is out of range")
+    expect(0 < model.scale_ < math.inf and math.isfinite(model.start_), "the scale of the target is out of range")
     model.centres_ = np.array(require(contents, "centres", "<f8", (model.ensemble_.n_voters,)))
-    expect(bool(np.all(np.abs(model.centres_) <= 1)), "the mean output of a voter is above 1")
+    expect(np.all(np.abs(model.centres_) <= 1), "the mean output of a voter is above 1")
 
 
 def _read_voters(contents: Contents, model: Any, classes: NDArray[Any]) -> None:
     model._validate_family()
     if model._is_native:
-        model.ensemble_ = parts.read_ensemble(contents, model.n_features_in_)
-        parts.check_ensemble(model.ensemble_, model.bins_, len(classes))
+        model.ensemble_ = parts.read_ensemble(contents, model.bins_, len(classes))
         return
     expect(hasattr(model._family(), "pack"), "its voters have no place in a file")
     expect(not model.bins_.categories, "voters by rows take no categories")
@@ -329,10 +320,9 @@ def _read_median(contents: Contents, model: Any) -> None:
     decides = meta_value(contents, "decides", bool)
     trees, fitted = None, []
     if model._is_native:
-        trees = parts.read_ensemble(contents, n_columns)
+        trees = parts.read_trees(contents, model.bins_, 1)
         expect(trees.n_outputs == 2, "a leaf does not have a value and a confidence")
-        parts.check_trees(trees, model.bins_, 1)
-        expect(bool(np.all((trees.value[:, 1] >= 0) & (trees.value[:, 1] <= 1))), "a confidence is not from 0 to 1")
+        expect(np.all((trees.value[:, 1] >= 0) & (trees.value[:, 1] <= 1)), "a confidence is not from 0 to 1")
         steps = trees.steps
     else:
         expect(model._by_rows, "its voters have no place in a file")
@@ -341,11 +331,10 @@ def _read_median(contents: Contents, model: Any) -> None:
         columns = require(contents, "voter.column", "<i4", (len(steps),)).tolist()
         expect(all(0 <= column < n_columns for column in columns), "the column of a voter is out of range")
         fitted = [ColumnPredictor(column, n_columns) for column in columns]
-    in_range = bool(np.all(np.isfinite(steps)) and np.all((steps >= 0) & (steps < LONGEST)) and steps.sum() < LONGEST)
+    in_range = np.all((steps >= 0) & (steps < LONGEST)) and steps.sum() < LONGEST
     expect(in_range, "steps are out of range")
     kappa = np.array(require(contents, "kappa", "<i4", (len(steps),)))
-    known = bool(np.all((kappa >= 0) & (kappa < max(1, len(model.confidences_)))))
-    expect(known, "a voter has no confidence")
+    expect(np.all((kappa >= 0) & (kappa < max(1, len(model.confidences_)))), "a voter has no confidence")
     expect(len(steps) > 0 or not decides, "no voter decides")
     model.fallback_ = _read_number_of(contents, "fallback")
     if hasattr(model, "eps"):
@@ -353,13 +342,12 @@ def _read_median(contents: Contents, model: Any) -> None:
         expect(model.eps_ > 0, "eps_ is not positive")
         model.rho_ = None if contents.meta.get("rho_") is None else _read_number_of(contents, "rho_")
     elif trees is not None:  # AdaBoost.R2 has no confidences
-        certain = not decides and not model.confidences_ and bool(np.all(trees.value[trees.column == LEAF, 1] == 1))
-        expect(certain, "a voter is not sure")
+        certain = not decides and not model.confidences_ and np.all(trees.value[trees.column == LEAF, 1] == 1)
+        expect(certain, "a voter is not certain")
     model.vote_ = Median(trees, fitted, steps, kappa, decides)
     if "calibration" in contents.arrays:
         model.calibration_ = np.array(require(contents, "calibration", "<f8", (None,)))
-        rises = np.all(model.calibration_ >= 0) and np.all(np.diff(model.calibration_) >= 0)
-        expect(bool(rises), "calibration scores do not rise from 0")
+        expect(np.all(np.diff(model.calibration_, prepend=0.0) >= 0), "calibration scores do not rise from 0")
 
 
 def _read_number_of(contents: Contents, name: str) -> float:

@@ -1,11 +1,11 @@
-"""Ensembles of voters that predict whole rows: fitted scikit-learn classifiers, or members of a scikit-learn ensemble.
+"""Ensembles of voters that predict whole rows: voters by rows, scikit-learn classifiers, members of their ensembles.
 
-Votes are added on the grid. Predictions of third-party estimators are outside the determinism guarantee: such a model
-has no digest and no model file.
+Votes are added on the grid. Where a family can write its voters by rows as arrays, the model has a digest and a file
+like any other. Predictions of third-party estimators are outside the determinism guarantee: no digest, no file.
 """
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,27 +13,25 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.protocol import Step
 from electorate.grid import UNITS
-from electorate.model.casting import in_rounds
-from electorate.model.outcome import Cast
-from electorate.model.trace import Row
-from electorate.voters.trees import Voter
-from electorate.voters.wrapped import ClassifierReader, LeafOutputs
+from electorate.model.casting import Cast, in_rounds
+from electorate.model.ensemble import ARRAY_TYPES
+from electorate.model.file_parts import check_voters, check_votes, read_arrays
+from electorate.modelfile import Contents, expect
+from electorate.voters.by_rows import Always, RowVoterReader
+from electorate.voters.wrapped import ClassifierReader
 
 Floats = NDArray[np.float64]
+OWN_ARRAYS = {name: ARRAY_TYPES[name] for name in ("steps", "rounds", "about")}
 
 
 class ForeignEnsemble:
     """Fitted classifiers, their steps, and how their predictions are read as outputs."""
 
     def __init__(self, runs: list[list[Cast]], reader: ClassifierReader, n_columns: int) -> None:
-        order = in_rounds(runs)
-        casts = [runs[run][t] for t, run in order]
+        casts, self.rounds, self.about = in_rounds(runs)
         self.fitted = [cast.voter.fitted for cast in casts]
         self.steps = np.array([cast.step.size for cast in casts], dtype=np.float64)
-        self.rounds = np.array([t + 1 for t, _ in order], dtype=np.int32)
-        self.about = np.array([run if len(runs) > 1 else -1 for _, run in order], dtype=np.int32)
         self.reader = reader
         self.n_columns = n_columns
         n_labels = len(reader.classes)
@@ -79,26 +77,46 @@ class ForeignEnsemble:
                 yield voter + 1, votes
 
     def importances(self) -> Floats:
-        none = np.zeros(self.n_columns)
-        try:
-            each = [none if isinstance(one, DummyClassifier) else one.feature_importances_ for one in self.fitted]
-        except AttributeError as error:
-            raise AttributeError(
-                "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
-            ) from error
-        total = max(float(np.abs(self.steps).sum()), np.finfo(np.float64).tiny)
-        return np.abs(self.steps) @ np.reshape(each, (-1, self.n_columns)) / total
+        return fitted_importances(self.fitted, np.abs(self.steps), self.n_columns)
 
-    def casts(self, label: int | None, rows: list[Row], hear: Callable[[Any], LeafOutputs]) -> list[Cast]:
-        """The voters (of one label's run) and their outputs, to resume training from."""
-        mine = np.flatnonzero((self.about == label) | (label is None)).tolist()
-        casts = []
-        for voter, row in zip(mine, rows, strict=False):
-            _, outputs = hear(self.fitted[voter])
-            step = Step(float(self.steps[voter]), row["edge"], row["error"])
-            no_rows = np.zeros((len(outputs), 0), dtype=np.int64)
-            casts.append(Cast(Voter([], [], no_rows, self.fitted[voter], outputs), outputs, step))
-        return casts
+
+class RowEnsemble(ForeignEnsemble):
+    """Voters by rows, with the family that made them."""
+
+    def __init__(self, runs: list[list[Cast]], reader: RowVoterReader, n_columns: int, family: Any) -> None:
+        super().__init__(runs, reader, n_columns)  # type: ignore[arg-type]
+        self.family = family
+
+    def outputs(self, voter: int, X: Any) -> NDArray[np.float64]:
+        return np.asarray(self.fitted[voter].outputs(X))[None]
+
+    def importances(self) -> NDArray[np.float64]:
+        """The share of the steps that rests on each column; a voter's step is split over its columns."""
+        total = np.zeros(self.n_columns)
+        for fitted, step in zip(self.fitted, np.abs(self.steps), strict=True):
+            if isinstance(fitted, Always):
+                continue
+            columns = getattr(fitted, "columns", None)
+            if columns is None:
+                raise AttributeError(f"{type(fitted).__name__} uses all columns at once: it has no feature importances")
+            np.add.at(total, list(columns), step / len(columns))
+        return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {**{name: getattr(self, name) for name in OWN_ARRAYS}, **self.family.pack(self.fitted)}
+
+    @classmethod
+    def read(cls, contents: Contents, family: Any, classes: NDArray[Any], n_columns: int) -> "RowEnsemble":
+        """From a model file, checked; ValueError where it does not fit."""
+        arrays = read_arrays(contents, OWN_ARRAYS | family.array_types)
+        made = cls([[]], RowVoterReader(classes, "log_odds", ""), n_columns, family)
+        made.fitted = family.unpack({name: arrays[name] for name in family.array_types}, n_columns)
+        made.steps, made.rounds, made.about = arrays["steps"], arrays["rounds"], arrays["about"]
+        made.n_outputs = 1 if len(classes) == 2 else len(classes)
+        check_voters(made, len(made.fitted), len(classes))
+        expect(np.all((made.about < 0) == (len(classes) == 2)), "a voter is about no class")
+        check_votes(made, len(classes), 1.0)
+        return made
 
 
 class SklearnEnsemble(ForeignEnsemble):
@@ -148,12 +166,11 @@ class SklearnEnsemble(ForeignEnsemble):
 
 
 class OneVsRestView(ForeignEnsemble):
-    """Some voters of an ensemble with other steps, each for one class against the rest, one voter per round."""
+    """The voters of an ensemble, each for one class against the rest."""
 
-    def __init__(self, source: ForeignEnsemble, voters: list[int], steps: list[float], runs: NDArray[np.int32]) -> None:
-        self.source = source.chosen(voters, steps)
-        self.__dict__ |= {name: self.source.__dict__[name] for name in ("fitted", "steps", "rounds")}
-        self.about = runs
+    def __init__(self, source: ForeignEnsemble) -> None:
+        self.source = source
+        self.fitted, self.steps = source.fitted, source.steps
         self.n_columns = getattr(source, "n_columns", 0)
 
     def outputs(self, voter: int, X: Any) -> Floats:
@@ -161,6 +178,18 @@ class OneVsRestView(ForeignEnsemble):
 
     def class_outputs(self, voter: int, X: Any, run: int) -> Floats:
         return self.outputs(voter, X)[0]
+
+
+def fitted_importances(fitted: list[Any], steps: NDArray[Any], n_columns: int) -> Floats:
+    """The mean of the importances that fitted estimators have, weighted by the sizes of their steps."""
+    none = np.zeros(n_columns)
+    try:
+        each = [none if isinstance(one, DummyClassifier) else one.feature_importances_ for one in fitted]
+    except AttributeError as error:
+        raise AttributeError(
+            "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
+        ) from error
+    return np.asarray(steps @ np.reshape(each, (-1, n_columns)) / max(steps.sum(), np.finfo(np.float64).tiny))
 
 
 def scaled_outputs(values: Floats, leaves: Floats) -> Floats:

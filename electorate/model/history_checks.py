@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.model.ensemble import NODE_ARRAYS, Ensemble
-from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.foreign_ensemble import RowEnsemble
+from electorate.model.moves import first_moves
 from electorate.model.trace import CLASSIFIER_COLUMNS, MEDIAN_COLUMNS
 from electorate.modelfile import expect
 from electorate.registry import ALGORITHMS
@@ -42,8 +43,8 @@ def check_history(model: Any, kind: str) -> None:
     for name in WHOLE:
         if name in history:
             whole = np.isfinite(history[name]) & (history[name] == np.rint(history[name]))
-            expect(bool(np.all(whole & (history[name] >= 0))), f"the history has a {name!r} that is no whole number")
-    expect(bool(np.all(history["n_voters"] <= max(rows, 1))), "the history counts more voters than rounds")
+            expect(np.all(whole & (history[name] >= 0)), f"the history has a {name!r} that is no whole number")
+    expect(np.all(history["n_voters"] <= max(rows, 1)), "the history counts more voters than rounds")
     if median:
         _check_median_steps(history["step"], model.vote_)
     else:
@@ -65,7 +66,7 @@ def _check_runs(model: Any, kind: str, rows: int) -> None:
     n_runs = n_classes if n_classes > 2 and model._one_vs_rest else 1
     expect(("label" in history) == (n_runs > 1), "the labels of the history do not fit the classes")
     label = history["label"] if n_runs > 1 else np.zeros(rows)
-    expect(bool(np.all(label < n_runs)), "the history has a label that is no class")
+    expect(np.all(label < n_runs), "the history has a label that is no class")
     counted = np.bincount(label.astype(np.int64), minlength=n_runs)
     _check_voters(model, n_runs)
     about = np.maximum(model.ensemble_.about, 0)
@@ -74,10 +75,9 @@ def _check_runs(model: Any, kind: str, rows: int) -> None:
         kept = np.bincount(label[history["kept"] > 0].astype(np.int64), minlength=n_runs)
         expect(np.array_equal(kept, voters), "the history keeps other voters than there are")
     elif kind in MOVING:
-        _check_moves(model, counted)
-        _check_errors(model, label)
+        _check_moves(model, label, counted)
     else:
-        expect(bool(np.all(voters <= counted)), "the history has fewer rounds than there are voters")
+        expect(np.all(voters <= counted), "the history has fewer rounds than there are voters")
         for run in np.unique(about).tolist():
             steps = model.ensemble_.steps[about == run]
             same = np.array_equal(history["step"][label == run][: len(steps)], steps)
@@ -90,7 +90,7 @@ def _check_voters(model: Any, n_runs: int) -> None:
     """The voters of a run come in the rounds 1, 2, ..., and those about a class have no output for others."""
     ensemble = model.ensemble_
     about, rounds = ensemble.about, ensemble.rounds
-    expect(bool(np.all(about == -1) if n_runs == 1 else np.all(about >= 0)), "voters are not about the classes")
+    expect(np.all(about == -1 if n_runs == 1 else about >= 0), "voters are not about the classes")
     for run in np.unique(about).tolist():
         mine = rounds[about == run]
         expect(np.array_equal(mine, np.arange(1, len(mine) + 1)), "the voters of a class do not come round by round")
@@ -100,40 +100,36 @@ def _check_voters(model: Any, n_runs: int) -> None:
         expect(not others.any(), "a voter about one class has an output for another")
 
 
-def _check_moves(model: Any, counted: NDArray[Any]) -> None:
-    moves = model.moves_
+def _check_moves(model: Any, label: Numbers, counted: NDArray[Any]) -> None:
+    """Each run has a move in every round, and a row of history for it. label: of each row; counted: rows per run."""
+    moves, history = model.moves_, model.history_
     run = np.maximum(moves.label, 0)
     last = np.zeros(len(counted), dtype=np.int64)
     np.maximum.at(last, run, moves.round)
-    expect(bool(np.all(last <= counted)), "the history has fewer rounds than the moves")
+    expect(np.all(last <= counted), "the history has fewer rounds than the moves")
     pairs = np.unique(np.stack([run, moves.round]), axis=1)
     expect(np.array_equal(np.bincount(pairs[0], minlength=len(counted)), last), "a class has a round without a move")
-
-
-def _check_errors(model: Any, label: Numbers) -> None:
-    """Where every round has its training error, training can only resume if all rounds of the model have one."""
     if not model._records_errors or not len(label):
         return
-    expect("train_error" in model.history_, "the history has no column 'train_error'")
-    for run in np.unique(model.moves_.label).tolist():
-        rounds = int(model.moves_.round[model.moves_.label == run].max())
-        errors = model.history_["train_error"][label == max(run, 0)][:rounds]
-        expect(bool(np.all(np.isfinite(errors))), "the history lacks the training error of a round")
+    # training can only resume if all rounds of the model have their training error
+    expect("train_error" in history, "the history has no column 'train_error'")
+    for number, rounds in enumerate(last.tolist()):
+        errors = history["train_error"][label == number][:rounds]
+        expect(np.all(np.isfinite(errors)), "the history lacks the training error of a round")
 
 
 def _check_numbers(model: Any, label: Numbers, about: NDArray[Any]) -> None:
     """DeepBoost numbers its voters in the order they come in; one that moves again is the same voter."""
     history = model.history_
     members = len(getattr(model._family(), "families", [None]))
-    expect(bool(np.all(history["family"] < members)), "the history names a family that there is not")
+    expect(np.all(history["family"] < members), "the history names a family that there is not")
     for run in np.unique(about).tolist():
         number = history["voter"][label == run]
         most = np.maximum.accumulate(np.concatenate([[-1.0], number]))
-        expect(bool(np.all(number <= most[:-1] + 1)), "the history names a voter before it came")
-        first: dict[int, bytes] = {}
-        for voter, one in zip(np.flatnonzero(about == run).tolist(), number.tolist(), strict=False):
-            bits = _bytes_of(model.ensemble_, voter)
-            expect(first.setdefault(int(one), bits) == bits, "a voter changes from move to move")
+        expect(np.all(number <= most[:-1] + 1), "the history names a voter before it came")
+    for entry, first in enumerate(first_moves(model.ensemble_, history).tolist()):
+        same = entry == first or _bytes_of(model.ensemble_, entry) == _bytes_of(model.ensemble_, first)
+        expect(same, "a voter changes from move to move")
 
 
 def _bytes_of(ensemble: Any, voter: int) -> bytes:

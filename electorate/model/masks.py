@@ -76,18 +76,11 @@ class Masks:
 
 def _levels(ensemble: "Ensemble") -> list[NDArray[np.int64]]:
     """The inner nodes, level by level over all trees."""
-    roots = np.repeat(ensemble.offsets[:-1], np.diff(ensemble.offsets))
     level, levels = ensemble.offsets[:-1], []
     while len(level := level[ensemble.column[level] >= 0]):
         levels.append(level)
-        level = (roots[level][:, None] + ensemble.children[level]).ravel()
+        level = ensemble.child_nodes[level].ravel()
     return levels
-
-
-def _children(ensemble: "Ensemble", level: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    voter = np.searchsorted(ensemble.offsets, level, side="right") - 1
-    both = ensemble.offsets[voter][:, None] + ensemble.children[level]
-    return both[:, 0], both[:, 1]
 
 
 def _leaves(ensemble: "Ensemble") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -96,10 +89,9 @@ def _leaves(ensemble: "Ensemble") -> tuple[NDArray[np.int64], NDArray[np.int64]]
     first = np.zeros(len(ensemble.column), dtype=np.int64)
     levels = _levels(ensemble)
     for level in reversed(levels):
-        left, right = _children(ensemble, level)
-        below[level] = below[left] + below[right]
+        below[level] = below[ensemble.child_nodes[level]].sum(axis=1)
     for level in levels:
-        left, right = _children(ensemble, level)
+        left, right = ensemble.child_nodes[level].T
         first[left] = first[level]
         first[right] = first[level] + below[left]
     return below, first
@@ -109,7 +101,7 @@ def _crossed_out(
     ensemble: "Ensemble", splits: NDArray[np.int64], below: NDArray[np.int64], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """span and keep. A root also crosses out the bits that are no leaves."""
-    left, _ = _children(ensemble, splits)
+    left = ensemble.child_nodes[splits, 0]
     low, high = first[splits], first[splits] + below[splits]
     middle = low + below[left]
     roots = ensemble.offsets[:-1]

@@ -18,6 +18,7 @@ from electorate import kernels
 from electorate.engines.running_median import Stage, needs, outside
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble, Read
+from electorate.model.foreign_ensemble import fitted_importances
 from electorate.threads import ThreadPool
 
 Array = NDArray[np.float64]
@@ -179,7 +180,7 @@ class Median:
     # ------------------------------------------------------------ round by round
 
     def staged(self, outputs: Array, confidences: Array | None) -> Iterator["Stage"]:
-        """After every voter; rows are kept sorted, so a round costs a pass over them."""
+        """After every voter; rows stay sorted, so a round costs a pass over them."""
         stage = Stage(len(outputs), self.n_voters)
         units = self.units
         for t in range(self.n_voters):
@@ -191,13 +192,7 @@ class Median:
         if self.trees is not None:
             return self.trees.importances()
         steps = np.where(self.units > 0, self.units, 1) if self.decides else self.units
-        try:
-            each = [np.asarray(one.feature_importances_) for one in self.fitted]
-        except AttributeError as error:
-            raise AttributeError(
-                "Unable to compute feature importances since estimator does not have a feature_importances_ attribute"
-            ) from error
-        return np.asarray(steps @ np.reshape(each, (-1, n_columns)) / max(steps.sum(), 1))
+        return fitted_importances(self.fitted, steps, n_columns)
 
 
 def tree_outputs(trees: Ensemble, block: Array, n_outputs: int, value: Array | None = None) -> Array:

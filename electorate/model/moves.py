@@ -1,10 +1,10 @@
 """The moves that made a model whose voters change their weights: round, voter, new weight.
 
-Stages are replayed from them. A voter is known by its number in the pool it was chosen from; the ensemble holds every
-voter once, in the order in which they first came, class by class within a place.
+Stages are replayed from them. A voter is identified by its number in the pool it was chosen from; the ensemble holds
+every voter once, in the order in which they first came, class by class within a place.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,14 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.grid import UNITS
-from electorate.modelfile import Contents, expect, require
+from electorate.model.ensemble import ArrayType
+from electorate.model.file_parts import check_rounds, read_arrays
+from electorate.model.trace import Trace
+from electorate.modelfile import Contents, expect
 
-TYPES: dict[str, tuple[str, tuple[int | None, ...]]] = {
+TYPES: dict[str, ArrayType] = {
     "move.round": ("<i8", (None,)),
     "move.label": ("<i4", (None,)),
     "move.number": ("<i8", (None,)),
     "move.told": ("<f8", (None, 5)),
 }
+Turn = list[tuple[int, float, float]]  # of a round: voter, its weight before, and after
 
 
 @dataclass(frozen=True)
@@ -30,31 +34,23 @@ class Moves:
     round: NDArray[np.int64]
     label: NDArray[np.int32]  # the class that a one-against-rest voter is about, -1 for all
     number: NDArray[np.int64]  # of the voter in its pool
-    told: NDArray[np.float64]  # [move]: weight after it, step, edge, what the objective lost, voters of weight
+    details: NDArray[np.float64]  # [move]: weight after it, step, edge, what the objective lost, voters of weight
 
     @classmethod
-    def of(cls, runs: list[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> "Moves":
-        """From the places (round, number) of each run and what was told: one, or one per label."""
-        label = [np.full(len(places), run if len(runs) > 1 else -1) for run, (places, _) in enumerate(runs)]
-        places = np.concatenate([np.empty((0, 2), dtype=np.int64), *(places for places, _ in runs)])
-        told = np.concatenate([np.empty((0, 5)), *(told for _, told in runs)])
-        labels = np.concatenate([np.empty(0, dtype=np.int32), *label]).astype(np.int32)
-        order = np.argsort(places[:, 0], kind="stable")
-        return cls(places[order, 0], labels[order], places[order, 1], told[order])
+    def of(cls, traces: Sequence[Trace]) -> "Moves":
+        """From the trace of the only run, or from one per label."""
+        labels = np.arange(len(traces), dtype=np.int32) if len(traces) > 1 else np.array([-1], dtype=np.int32)
+        label = np.repeat(labels, [len(trace.rounds) for trace in traces])
+        rounds = np.concatenate([trace.rounds for trace in traces])
+        numbers = np.concatenate([trace.voters for trace in traces])
+        details = np.concatenate([trace.details for trace in traces])
+        order = np.argsort(rounds, kind="stable")
+        return cls(rounds[order], label[order], numbers[order], details[order])
 
     @property
     def weight(self) -> NDArray[np.float64]:
         """Of the voter, after the move."""
-        return self.told[:, 0]
-
-    def about(self, label: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The places of one run, and what was told."""
-        mine = np.ones(len(self.round), dtype=np.bool_) if label is None else self.label == label
-        return np.stack([self.round[mine], self.number[mine]], axis=1), self.told[mine]
-
-    def voters(self, label: int | None) -> NDArray[np.int64]:
-        """The numbers of a run's voters, in the order in which they first came."""
-        return first_come(self.about(label)[0][:, 1])
+        return self.details[:, 0]
 
     def places(self) -> NDArray[np.int64]:
         """[move]: the place of its voter in the ensemble."""
@@ -66,31 +62,21 @@ class Moves:
         in_order = rank * (int(self.label.max(initial=0)) + 2) + self.label + 1
         return np.asarray(np.unique(in_order, return_inverse=True)[1])
 
-    def changes(self) -> Iterator[list[tuple[int, float, float]]]:
-        """Round by round: (place in the ensemble, old weight, new weight)."""
-        now: dict[int, float] = {}
-        places, weights = self.places().tolist(), self.weight.tolist()
-        ends = np.flatnonzero(np.diff(self.round, append=-1)) + 1
-        for low, high in pairwise([0, *ends.tolist()]):
-            turn = []
-            for place, weight in zip(places[low:high], weights[low:high], strict=True):
-                turn.append((place, now.get(place, 0.0), weight))
-                now[place] = weight
-            yield turn
+    def changes(self) -> Iterator[Turn]:
+        """Round by round, the voters that move, as places in the ensemble."""
+        return changes(self.round, self.places(), self.weight)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return dict(zip(TYPES, (self.round, self.label, self.number, self.told), strict=True))
+        return dict(zip(TYPES, (self.round, self.label, self.number, self.details), strict=True))
 
     @classmethod
     def read(cls, contents: Contents, ensemble: Any) -> "Moves":
         """From a model file, checked against its ensemble; ValueError where it does not fit."""
-        moves = cls(*(np.array(require(contents, name, *kind)) for name, kind in TYPES.items()))
-        n, others = len(moves.round), (moves.label, moves.number, moves.told)
-        expect(all(len(array) == n for array in others), "the arrays of the moves differ in length")
-        in_turn = n == 0 or (moves.round[0] == 1 and np.all(np.isin(np.diff(moves.round), (0, 1))))
-        expect(bool(in_turn), "the rounds of the moves do not count up from 1")
-        in_range = np.all((moves.number >= 0) & (moves.number < 2**62)) and np.all(np.isfinite(moves.told))
-        expect(bool(in_range), "a move is out of range")
+        moves = cls(*read_arrays(contents, TYPES).values())
+        expect(len({len(array) for array in moves.arrays().values()}) == 1, "the arrays of the moves differ in length")
+        check_rounds(moves.round)
+        in_range = np.all((moves.number >= 0) & (moves.number < 2**62)) and np.all(np.isfinite(moves.details))
+        expect(in_range, "a move is out of range")
         places = moves.places()
         about = np.full(int(places.max(initial=-1)) + 1, -2)
         about[places] = moves.label
@@ -101,10 +87,29 @@ class Moves:
         return moves
 
 
-def first_come(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Distinct numbers in the order in which they first come."""
-    distinct, first = np.unique(numbers, return_index=True)
-    return np.asarray(distinct[np.argsort(first)])
+def changes(rounds: NDArray[Any], voters: NDArray[np.int64], weights: NDArray[np.float64]) -> Iterator[Turn]:
+    """Round by round, the voters that move. Of each move: its round, its voter, and the weight after it."""
+    now: dict[int, float] = {}
+    moves = list(zip(voters.tolist(), weights.tolist(), strict=True))
+    ends = np.flatnonzero(np.diff(rounds, append=-1)) + 1
+    for low, high in pairwise([0, *ends.tolist()]):
+        turn = []
+        for voter, weight in moves[low:high]:
+            turn.append((voter, now.get(voter, 0.0), weight))
+            now[voter] = weight
+        yield turn
+
+
+def first_moves(ensemble: Any, history: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """[entry of the ensemble]: the entry that added its voter. Only in a history with voters do old ones move again."""
+    if "voter" not in history:
+        return np.arange(len(ensemble.steps))
+    about, voter = ensemble.about.tolist(), history["voter"]
+    numbers = {label: voter if label < 0 else voter[history["label"] == label] for label in set(about)}
+    met: dict[tuple[int, int], int] = {}
+    moves = enumerate(zip(about, ensemble.rounds.tolist(), strict=True))
+    first = [met.setdefault((label, int(numbers[label][round - 1])), entry) for entry, (label, round) in moves]
+    return np.array(first, dtype=np.int64)
 
 
 def in_units(weight: float, outputs: Any) -> Any:

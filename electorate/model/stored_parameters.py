@@ -20,16 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from electorate.modelfile import expect, is_text
+from electorate.modelfile import check_json, expect
 from electorate.registry import FAMILIES
 from electorate.voters.confidence import Bump, Sure
 
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 DEEPEST = 12  # lists and families inside each other: far more than any parameter needs
-
-
-class _NotStorableError(Exception):
-    """Why a value cannot be stored, before the name of its parameter is known."""
 
 
 # ---------------------------------------------------------------- writing
@@ -41,7 +37,8 @@ def encode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in parameters.items():
         try:
             encoded[name] = _encode(value, 0)
-        except _NotStorableError as why:
+            check_json(encoded[name], name)
+        except ValueError as why:
             raise TypeError(
                 f"The parameter {name} cannot be stored in a model file: {why}. Use another value, or keep the model "
                 "with pickle or skops and without a Checkpoint."
@@ -51,7 +48,7 @@ def encode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _encode(value: Any, depth: int) -> Any:
     if depth > DEEPEST:
-        raise _NotStorableError(f"it is nested more than {DEEPEST} levels deep")
+        raise ValueError(f"it is nested more than {DEEPEST} levels deep")
     if is_family(value):
         own = value.get_params(deep=False)
         inside = {name: _encode(one, depth + 1) for name, one in own.items()}
@@ -89,19 +86,14 @@ def _scalar(value: Any) -> Any:
     if value is None or isinstance(value, bool | np.bool_):
         return None if value is None else bool(value)
     if isinstance(value, str):
-        text = str.__str__(value)
-        if not is_text(text):
-            raise _NotStorableError("it holds half a surrogate pair, which is not text")
-        return text
+        return str.__str__(value)
     if isinstance(value, Integral):
-        if not -(2**63) <= int(value) < 2**64:
-            raise _NotStorableError("it is an integer of more than 64 bits")
         return int(value)
     if not isinstance(value, Real):
-        raise _NotStorableError(f"it is or holds a {type(value).__name__}")
+        raise ValueError(f"it is or holds a {type(value).__name__}")
     number = float(value)
     if number != value and not math.isnan(number):
-        raise _NotStorableError(f"{value!r:.60} is not exactly a 64-bit float")
+        raise ValueError(f"{value!r:.60} is not exactly a 64-bit float")
     return number if math.isfinite(number) else {"float": str(number)}
 
 

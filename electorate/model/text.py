@@ -3,7 +3,7 @@
 Thresholds are written so that the text predicts what the voter predicts: see `comparison`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,19 +25,34 @@ class Monomial(NamedTuple):
     outside: NDArray[np.float64]
 
 
-def leaf_paths(alone: Ensemble) -> Iterator[tuple[int, Path]]:
-    """Yield the leaves of an ensemble of one voter, from left to right, each with the way to it."""
+class Rule(NamedTuple):
+    """A line of text about a voter. leaf: the node it is about; otherwise: the output elsewhere, if there is only one.
+
+    Its text is, for example: if age <= 40.5 or age is missing: 'no', else 'yes'.
+    """
+
+    leaf: int
+    tests: str
+    then: str
+    otherwise: str | None = None
+
+    def __str__(self) -> str:
+        text = f"if {self.tests}: {self.then}" if self.tests else f"always {self.then}"
+        return text if self.otherwise is None else f"{text}, else {self.otherwise}"
+
+
+def leaf_paths(alone: Ensemble, first: int = 0) -> Iterator[tuple[int, Path]]:
+    """Yield the leaves of an ensemble of one voter, each with the way to it. first: 0 from left to right, 1 back."""
     path: Path = []
-    waiting = [(0, 0)]  # nodes, and how deep they are
+    waiting = [(0, 0, (0, 0))]  # nodes, how deep they are, and the last step to them
     while waiting:
-        node, depth = waiting.pop()
+        node, depth, step = waiting.pop()
         if depth:
-            parent = int(alone.parents[node])
-            path[depth - 1 :] = [(parent, int(alone.children[parent, 1] == node))]
+            path[depth - 1 :] = [step]
         if alone.column[node] == LEAF:
             yield node, path[:depth]
         else:
-            waiting += [(int(alone.children[node, side]), depth + 1) for side in (1, 0)]
+            waiting += [(int(alone.children[node, side]), depth + 1, (node, side)) for side in (1 - first, first)]
 
 
 def monomial(alone: Ensemble) -> Monomial | None:
@@ -102,7 +117,7 @@ class Words:
         label = self.model.classes_[number]
         return repr(label.item() if hasattr(label, "item") else label)
 
-    def all_of(self, alone: Ensemble, path: Path) -> str:
+    def _all_of(self, alone: Ensemble, path: Path) -> str:
         """The tests of a path; the same one only once."""
         if alone is not self._alone:
             self._alone, self._texts = alone, {}
@@ -113,14 +128,24 @@ class Words:
         self._count(sum(map(len, texts)))
         return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
 
-    def leaves(self, alone: Ensemble) -> Iterator[tuple[int, Path]]:
-        """Return the leaves and their paths as `leaf_paths` does; ValueError if the paths are too long to write out."""
-        parents, depth = alone.parents.tolist(), [0] * len(alone.column)
-        for node in range(1, len(depth)):
-            depth[node] = depth[parents[node]] + 1
-        leaves = np.flatnonzero(alone.column == LEAF)
-        self._count(LEAST_LENGTH * int(np.array(depth)[leaves].sum()))
-        return leaf_paths(alone)
+    def rules(self, alone: Ensemble, output: Callable[[Ensemble, NDArray[np.float64]], str]) -> Iterator[Rule]:
+        """Yield the one line of a voter that is a path of tests, else a line per leaf. output: the text of a value.
+
+        ValueError if the paths are too long to write out.
+        """
+        rule = monomial(alone)
+        if rule is not None:
+            leaf = int(alone.children[rule.path[-1]]) if rule.path else 0
+            otherwise = output(alone, rule.outside) if rule.path else None
+            yield Rule(leaf, self._all_of(alone, rule.path), output(alone, rule.inside), otherwise)
+            return
+        depth = [0] * len(alone.column)
+        for node, (left, right) in enumerate(alone.children.tolist()):
+            if left != LEAF:  # children come after their parent
+                depth[left] = depth[right] = depth[node] + 1
+        self._count(LEAST_LENGTH * int(np.array(depth)[alone.column == LEAF].sum()))
+        for leaf, path in leaf_paths(alone):
+            yield Rule(leaf, self._all_of(alone, path), output(alone, alone.value[leaf]))
 
     def _count(self, characters: int) -> None:
         self.written += characters
@@ -145,16 +170,16 @@ class Words:
 
     def _categories(self, name: str, column: int, on_left: NDArray[np.bool_], side: int, missing: bool) -> str:
         """One category by "=", all but one by "is not", others as a set."""
-        known = self.model.bins_.categories[column]
-        shown = [repr(level) for level in known.levels.tolist()] + (["a rare level"] if known.rest else [])
-        inside = [bool(on_left[code]) == (side == 0) for code in range(len(shown))]
-        here = [text for text, is_in in zip(shown, inside, strict=True) if is_in]
+        found = self.model.bins_.categories[column]
+        levels = [repr(level) for level in found.levels.tolist()] + (["a rare level"] if found.rest else [])
+        inside = [bool(on_left[code]) == (side == 0) for code in range(len(levels))]
+        here = [text for text, is_in in zip(levels, inside, strict=True) if is_in]
         if not here:
             return f"{name} is missing"
-        if len(here) == len(shown):
+        if len(here) == len(levels):
             return f"{name} is {'anything' if missing else 'not missing'}"
-        if missing and len(here) == len(shown) - 1:
-            return f"{name} is not {shown[inside.index(False)]}"  # nor is a missing value
+        if missing and len(here) == len(levels) - 1:
+            return f"{name} is not {levels[inside.index(False)]}"  # nor is a missing value
         test = f"{name} = {here[0]}" if len(here) == 1 else f"{name} in {{{', '.join(here)}}}"
         return f"{test} or {name} is missing" if missing else test
 

@@ -93,30 +93,29 @@ class Trace:
         if not rows:
             return
         self._new_rows, self._new_moves = [], []
-        for array, values in zip((self._round, self._voter, self._weight), zip(*moves, strict=True), strict=False):
-            array.extend(values)
-        self._details.resize(self._round.n)
-        for name in dict.fromkeys(name for row in rows for name in row):
-            column = self._column(name)
-            column.resize(self.n_rounds - len(rows))
-            column.extend([row.get(name, column.fill) for row in rows])
-        for column in self._history.values():
-            column.resize(self.n_rounds)
+        history = {
+            name: [row.get(name, self._column(name).fill) for row in rows]
+            for name in dict.fromkeys(name for row in rows for name in row)
+        }
+        self.n_rounds -= len(rows)
+        self._extend(list(zip(*moves, strict=True)) or [(), (), ()], history, None, len(rows))
 
     def add_rounds(
         self, rounds: Any, voters: Any, weights: Any, history: Mapping[str, Any], details: Any = None
     ) -> None:
         """Add a batch: per move its round, voter, new weight and details; per round an entry of each column."""
         self._take_up()
-        self._round.extend(rounds)
-        self._voter.extend(voters)
-        self._weight.extend(weights)
+        self._extend((rounds, voters, weights), history, details, max(map(len, history.values()), default=0))
+
+    def _extend(self, moves: Sequence[Any], history: Mapping[str, Any], details: Any, n_rounds: int) -> None:
+        for array, values in zip((self._round, self._voter, self._weight), moves, strict=True):
+            array.extend(values)
         if details is None:
             self._details.resize(self._round.n)
         else:
             self._details.extend(details)
         before = self.n_rounds
-        self.n_rounds += max(map(len, history.values()), default=0)
+        self.n_rounds += n_rounds
         for name, values in history.items():
             column = self._column(name)
             if column.n != before:

@@ -14,21 +14,26 @@ from electorate.data.sparse_format import check_sparse
 from electorate.grid import UNITS
 from electorate.model.casting import in_rounds
 from electorate.model.ensemble import Ensemble
-from electorate.model.foreign_ensemble import ForeignEnsemble, OneVsRestView, SklearnEnsemble, scaled_outputs
-from electorate.model.row_ensemble import RowEnsemble
-from electorate.threads import ThreadPool
+from electorate.model.foreign_ensemble import (
+    ForeignEnsemble,
+    OneVsRestView,
+    RowEnsemble,
+    SklearnEnsemble,
+    scaled_outputs,
+)
 
 Floats = NDArray[np.float64]
 Picks = list[list[tuple[int, float]]]  # of each run, (voter, step)
 
 
 class VoterOutputs:
-    """The voters of a model that predict whole rows."""
+    """The voters of a fitted model: trees over bins, or voters that predict whole rows."""
 
-    def __init__(self, model: Any, ensemble: Any) -> None:
+    def __init__(self, model: Any) -> None:
+        own = getattr(model, "ensemble_", None)
         self.model = model
-        self.ensemble = ensemble
-        self.n_voters = len(ensemble.steps)
+        self.ensemble: Any = own if isinstance(own, Ensemble | ForeignEnsemble) else SklearnEnsemble(model)
+        self.n_voters = len(self.ensemble.steps)
         self.n_runs = 1 if len(model.classes_) == 2 else len(model.classes_)
 
     def steps(self, run: int) -> Floats:
@@ -39,61 +44,32 @@ class VoterOutputs:
         """[voter, row] in a run. rows: as `rows_of` returns them."""
         outputs = np.zeros((self.n_voters, count_rows(rows)))
         for voter in np.flatnonzero(np.isin(self.ensemble.about, (-1, run))).tolist():
-            outputs[voter] = self._one(voter, rows, run)
+            if isinstance(self.ensemble, Ensemble):
+                alone = replace(self.ensemble.only(voter), value=self._values(voter)[:, [run]])
+                outputs[voter] = alone.votes(rows.n_rows, self.model._reader(rows))[0] / UNITS
+            else:
+                outputs[voter] = self.ensemble.class_outputs(voter, rows, run)
         return outputs
 
-    def _one(self, voter: int, rows: Any, run: int) -> Floats:
-        return np.asarray(self.ensemble.class_outputs(voter, rows, run))
-
-    def chosen(self, picks: Picks) -> Any:
-        """The ensemble of these voters with these steps. A voter of several runs is there once for each."""
-        order = in_rounds(picks)
-        voters, steps = [picks[run][k][0] for k, run in order], [picks[run][k][1] for k, run in order]
-        rounds = np.array([k + 1 for k, _ in order], dtype=np.int32)
-        runs = np.array([run for _, run in order], dtype=np.int32)
-        return self._made(voters, steps, rounds, runs)
-
-    def _made(self, voters: list[int], steps: list[float], rounds: NDArray[np.int32], runs: NDArray[np.int32]) -> Any:
-        about = self._about(runs)
-        if not isinstance(self.ensemble, RowEnsemble):
-            made: ForeignEnsemble = OneVsRestView(self.ensemble, voters, steps, about)
-        else:
-            made = self.ensemble.chosen(voters, steps)
-            made.rounds, made.about = rounds, about
-        made.n_outputs = self.n_runs
-        return made
-
-    def _about(self, runs: NDArray[np.int32]) -> NDArray[np.int32]:
-        return runs if self.n_runs > 1 else np.full_like(runs, -1)
-
-
-class BinnedOutputs(VoterOutputs):
-    """The voters of a model over bins. Rows are tables."""
-
     def _values(self, voter: int) -> Floats:
-        """[node, run] of one voter, from -1 to 1."""
+        """[node, run] of one tree, from -1 to 1."""
         low, high = self.ensemble.offsets[voter : voter + 2]
         value = self.ensemble.value[low:high]
         leaves = self.ensemble.column[low:high] < 0
         return np.where(leaves[:, None], scaled_outputs(value, value[leaves]), 0.0)
 
-    def _one(self, voter: int, rows: Any, run: int) -> Floats:
-        alone = replace(self.ensemble.only(voter), value=self._values(voter)[:, [run]])
-        return np.asarray(alone.votes(rows.n_rows, self.model._reader(rows), ThreadPool(1))[0] / UNITS)
-
-    def _made(self, voters: list[int], steps: list[float], rounds: NDArray[np.int32], runs: NDArray[np.int32]) -> Any:
-        some = self.ensemble.chosen(voters, steps)
-        value = np.concatenate([np.zeros((0, self.n_runs)), *(self._values(voter) for voter in voters)])
-        value[np.arange(self.n_runs) != np.repeat(runs, np.diff(some.offsets))[:, None]] = 0.0
-        return replace(some, value=value, rounds=rounds, about=self._about(runs))
-
-
-def voter_outputs_of(model: Any) -> VoterOutputs:
-    """Return the voters of a fitted ensemble."""
-    ensemble = getattr(model, "ensemble_", None)
-    if isinstance(ensemble, Ensemble):
-        return BinnedOutputs(model, ensemble)
-    return VoterOutputs(model, ensemble if isinstance(ensemble, ForeignEnsemble) else SklearnEnsemble(model))
+    def chosen(self, picks: Picks) -> Any:
+        """The ensemble of these voters with these steps. A voter of several runs is there once for each."""
+        chosen, rounds, about = in_rounds(picks)
+        voters = [voter for voter, _ in chosen]
+        some = self.ensemble.chosen(voters, [step for _, step in chosen])
+        if isinstance(some, Ensemble):
+            value = np.concatenate([np.zeros((0, self.n_runs)), *(self._values(voter) for voter in voters)])
+            value[np.arange(self.n_runs) != np.repeat(np.maximum(about, 0), np.diff(some.offsets))[:, None]] = 0.0
+            return replace(some, value=value, rounds=rounds, about=about)
+        made = some if isinstance(some, RowEnsemble) else OneVsRestView(some)
+        made.rounds, made.about, made.n_outputs = rounds, about, self.n_runs
+        return made
 
 
 def rows_of(model: Any, X: Any) -> Any:

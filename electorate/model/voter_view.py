@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data import inputs
-from electorate.model.ensemble import Read
+from electorate.model.ensemble import Ensemble, Read
 from electorate.model.median import tree_outputs
-from electorate.model.text import Words, column_names, monomial
-from electorate.threads import ThreadPool
+from electorate.model.text import Words, column_names
 
 
 class VoterView:
@@ -31,24 +30,14 @@ class VoterView:
         """Return the class this voter alone votes for."""
         table = inputs.check_table(self._model, X, reset=False)
         alone = self._model.ensemble_.only(self._number)
-        votes = alone.votes(table.n_rows, self._model._reader(table), ThreadPool(1))
+        votes = alone.votes(table.n_rows, self._model._reader(table))
         best = votes[0] > 0 if len(votes) == 1 else np.argmax(votes, axis=0)
         return np.asarray(self._model.classes_.take(best))
 
     def to_text(self) -> str:
         """For example: if age <= 40.5 or age is missing: 'no', else 'yes'. A tree takes one line per leaf."""
-        alone = self._model.ensemble_.only(self._number)
         words = Words(self._model)
-        rule = monomial(alone)
-        if rule is not None and not rule.path:
-            return f"always {words.label(alone, rule.inside)}"
-        if rule is not None:
-            then, otherwise = words.label(alone, rule.inside), words.label(alone, rule.outside)
-            return f"if {words.all_of(alone, rule.path)}: {then}, else {otherwise}"
-        return "\n".join(
-            f"if {words.all_of(alone, path)}: {words.label(alone, alone.value[leaf])}"
-            for leaf, path in words.leaves(alone)
-        )
+        return "\n".join(map(str, words.rules(self._model.ensemble_.only(self._number), words.label)))
 
     def __repr__(self) -> str:
         return f"Voter({self.to_text()}; step {self.step:.4g})"
@@ -102,17 +91,13 @@ class RegressionVoterView(VoterView):
         words, vote = Words(self._model), self._model.vote_
         if vote.trees is None:
             return words.names[vote.fitted[self._number].column]
-        alone = vote.trees.only(self._number)
-        lines = []
-        for leaf, path in words.leaves(alone):
-            value, confidence = alone.value[leaf].tolist()
-            text = repr(value).removesuffix(".0") if confidence > 0 else "abstains"  # the shortest exact text
-            lines.append((words.all_of(alone, path), text))
-        if len(lines) == 1:
-            return f"always {lines[0][1]}"
-        if len(lines) == 2:
-            return f"if {lines[0][0]}: {lines[0][1]}, else {lines[1][1]}"
-        return "\n".join(f"if {tests}: {text}" for tests, text in lines)
+        return "\n".join(map(str, words.rules(vote.trees.only(self._number), _number_text)))
+
+
+def _number_text(alone: Ensemble, value: NDArray[np.float64]) -> str:
+    """The shortest exact text of the output of a leaf."""
+    output, confidence = value.tolist()
+    return repr(output).removesuffix(".0") if confidence > 0 else "abstains"
 
 
 class Voters(Sequence[VoterView]):

@@ -3,7 +3,7 @@
 matplotlib is imported only here, when something is drawn.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import cycle
 from typing import Any, Self
 
@@ -76,9 +76,12 @@ def panels(who: Any, n: int, columns: int, width: float) -> list[Any]:
     return list(grid[:n])
 
 
-def check_test_rows(X_test: Any, y_test: Any) -> None:
+def on_both(measure: Callable[..., Any], training: tuple[Any, ...], X_test: Any, y_test: Any) -> dict[str, Any]:
+    """What is measured on training rows (X, y and more), and on test rows where there are some."""
     if (X_test is None) != (y_test is None):
         raise ValueError("Pass X_test and y_test together.")
+    found = {"training": measure(*training)}
+    return found if X_test is None else {**found, "test": measure(X_test, y_test)}
 
 
 def plain(text: object, longest: int = LONGEST) -> str:

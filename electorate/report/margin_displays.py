@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from electorate.inspection.margins import margins
-from electorate.report.drawing import SHADES, Display, Floats, check_test_rows, finish, lines, named, panels, plain
+from electorate.report.drawing import SHADES, Display, Floats, finish, lines, named, on_both, panels, plain
 from electorate.theory.margins import Graph, Margins
 
 MARGIN = {"normalised": "normalised margin", "logistic": "logistic margin", "award": "average award"}
@@ -77,15 +77,14 @@ class MarginDisplay(MarginPicture):
 
         bayes: the margins of the Bayes rule, where they are known.
         """
-        check_test_rows(X_test, y_test)
-        training = margins(estimator, X, y, kind=kind, sample_weight=sample_weight)
-        graphs: dict[str, Graph] = {"training": training}
-        if X_test is not None:
-            graphs["test"] = margins(estimator, X_test, y_test, kind=kind)
-        if bayes is not None:
-            graphs["Bayes rule"] = bayes
+
+        def measured(X: Any, y: Any, weight: Any = None) -> Margins:
+            return margins(estimator, X, y, kind=kind, sample_weight=weight)
+
+        graphs = on_both(measured, (X, y, sample_weight), X_test, y_test)
+        training = graphs["training"]
         proved = None if isinstance(training.proof, str) else training.bound_curve()
-        return cls(graphs, proved).plot(ax)
+        return cls(graphs if bayes is None else {**graphs, "Bayes rule": bayes}, proved).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         for (name, graph), style in zip(self.graphs.items(), lines(), strict=False):
@@ -193,11 +192,12 @@ class RobustErrorDisplay(Display):
         ax: Any = None,
     ) -> Self:
         """Of the rows that a MedBoostRegressor was fitted to, with the bound, and of test rows."""
-        check_test_rows(X_test, y_test)
         rho = np.linspace(-1.0, 1.0, POINTS)
-        errors = {"training": [estimator.robust_error(X, y, at, sample_weight) for at in rho]}
-        if X_test is not None:
-            errors["test"] = [estimator.robust_error(X_test, y_test, at) for at in rho]
+
+        def measured(X: Any, y: Any, weight: Any = None) -> list[float]:
+            return [estimator.robust_error(X, y, at, weight) for at in rho]
+
+        errors = on_both(measured, (X, y, sample_weight), X_test, y_test)
         bounds = estimator.error_bounds(rho)
         bound = np.minimum(1.0, bounds[:, -1]) if bounds.shape[-1] else np.ones(len(rho))
         return cls(rho, errors, bound).plot(ax)

@@ -3,6 +3,7 @@
 Both are drawn along one number. Lines differ by dashes, which remain in grey.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
@@ -17,13 +18,14 @@ POINTS = 200  # along a feature
 MOST_VOTERS = 40  # drawn
 
 
+@dataclass(eq=False, repr=False)
 class QuantilesDisplay(Display):
     """The outputs of voters along a number, the median of the vote f_0+, and its quantiles f_rho- and f_rho+.
 
     Parameters
     ----------
     x : ndarray
-    said : ndarray
+    predictions : ndarray
         [point, voter].
     low, middle, high : ndarray
     rho : float
@@ -36,34 +38,40 @@ class QuantilesDisplay(Display):
     ax_, figure_ : after ``plot``
     """
 
-    def __init__(
-        self, x: Any, said: Any, low: Any, middle: Any, high: Any, *, rho: float, target: Target = None, name: str = "x"
-    ) -> None:
-        self.x, self.said, self.low, self.middle, self.high = (
-            np.asarray(one, dtype=np.float64) for one in (x, said, low, middle, high)
-        )
-        self.rho, self.target, self.name = rho, target, name
+    x: Any
+    predictions: Any
+    low: Any
+    middle: Any
+    high: Any
+    _: KW_ONLY
+    rho: float
+    target: Target = None
+    name: str = "x"
+
+    def __post_init__(self) -> None:
+        for name in ("x", "predictions", "low", "middle", "high"):
+            setattr(self, name, np.asarray(getattr(self, name), dtype=np.float64))
 
     @classmethod
-    def from_voters(cls, x: Any, said: Any, steps: Any = None, *, rho: float, **more: Any) -> Self:
+    def from_voters(cls, x: Any, predictions: Any, steps: Any = None, *, rho: float, **more: Any) -> Self:
         """Of voters with the confidence 1, from their outputs; steps: their weights, else equal."""
-        said = np.ascontiguousarray(said, dtype=np.float64)
-        weights = np.ones(said.shape[1]) if steps is None else np.asarray(steps, dtype=np.float64)
+        predictions = np.ascontiguousarray(predictions, dtype=np.float64)
+        weights = np.ones(predictions.shape[1]) if steps is None else np.asarray(steps, dtype=np.float64)
         units = np.rint(weights / weights.sum() * UNITS).astype(np.int64)[None]
-        votes = Votes(said, units, np.full(len(said), float(units.sum())))
+        votes = Votes(predictions, units, np.full(len(predictions), float(units.sum())))
         quantiles = votes.quantiles(rho, False), votes.quantiles(0.0, True), votes.quantiles(rho, True)
-        return cls(x, said, *quantiles, rho=rho, **more)
+        return cls(x, predictions, *quantiles, rho=rho, **more)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, feature: int | str, *, rho: float = 0.25, ax: Any = None) -> Self:
         """Of the voters of a fitted MedBoostRegressor along one feature, the others at their middle."""
         grid, rows, _, name = along(X, feature)
-        said = np.stack([voter.predict(rows) for voter in estimator.estimators_[:MOST_VOTERS]], axis=1)
+        predictions = np.stack([voter.predict(rows) for voter in estimator.estimators_[:MOST_VOTERS]], axis=1)
         low, high = estimator.predict_interval(rows, rho=rho)
-        return cls(grid, said, low, estimator.predict(rows), high, rho=rho, name=name).plot(ax)
+        return cls(grid, predictions, low, estimator.predict(rows), high, rho=rho, name=name).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        voters = ax.plot(self.x, self.said, color="0.75", linewidth=0.8)
+        voters = ax.plot(self.x, self.predictions, color="0.75", linewidth=0.8)
         voters[0].set_label("voters")
         black = {"color": "black", "linewidth": 1.8}
         ax.plot(self.x, self.high, linestyle=(0, (6, 2)), label=f"f_rho+, rho = {self.rho:g}", **black)
@@ -81,11 +89,11 @@ def figure_2() -> Any:
     figure, (left, right) = pyplot(QuantilesDisplay).subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
     x = np.linspace(0.0, 1.0, POINTS)
     slopes = np.array([0.9, -0.3, 0.5, -0.7, 0.2, 0.8, -0.5, 0.1, -0.4])
-    said = np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
-    display = QuantilesDisplay.from_voters(x, said, rho=0.25).plot(left)
+    predictions = np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
+    display = QuantilesDisplay.from_voters(x, predictions, rho=0.25).plot(left)
     at = int(0.7 * POINTS)
     near = (float(x[at]), float(display.middle[at]) - 0.02, 0.16)
-    QuantilesDisplay.from_voters(x, said, rho=0.25, target=near).plot(right)
+    QuantilesDisplay.from_voters(x, predictions, rho=0.25, target=near).plot(right)
     left.set_title("(a) quantiles of the vote", fontsize="medium")
     right.set_title("(b) rho-robust and eps-precise at y", fontsize="medium")
     right.set_ylabel("")
@@ -102,7 +110,7 @@ class IntervalDisplay(Display):
     Parameters
     ----------
     grid, predicted, low, high : ndarray
-    said : str
+    label : str
         What the interval is.
     name : str
         Of the feature.
@@ -125,12 +133,12 @@ class IntervalDisplay(Display):
     """
 
     def __init__(
-        self, grid: Any, predicted: Any, low: Any, high: Any, *, said: str, name: str, rows: Any = None
+        self, grid: Any, predicted: Any, low: Any, high: Any, *, label: str, name: str, rows: Any = None
     ) -> None:
         self.grid, self.predicted, self.low, self.high = (
             np.asarray(one, dtype=np.float64) for one in (grid, predicted, low, high)
         )
-        self.said, self.name, self.rows = said, name, rows
+        self.label, self.name, self.rows = label, name, rows
 
     @classmethod
     def from_estimator(
@@ -159,9 +167,9 @@ class IntervalDisplay(Display):
         rho = 0.25 if rho is None and coverage is None else rho
         grid, at, values, name = along(X, feature)
         low, high = estimator.predict_interval(at, rho=rho, coverage=coverage)
-        said = f"quantiles of the vote, rho = {rho:g}" if rho is not None else f"{coverage:.0%} of new targets"
+        label = f"quantiles of the vote, rho = {rho:g}" if rho is not None else f"{coverage:.0%} of new targets"
         rows = None if y is None else (values, np.asarray(y, dtype=np.float64))
-        return cls(grid, estimator.predict(at), low, high, said=said, name=name, rows=rows).plot(ax)
+        return cls(grid, estimator.predict(at), low, high, label=label, name=name, rows=rows).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         """Infinite ends are left out."""
@@ -169,7 +177,7 @@ class IntervalDisplay(Display):
             ax.plot(*self.rows, linestyle="", marker=".", markersize=3, color="0.6", label="rows", zorder=1)
         known = np.isfinite(self.low) & np.isfinite(self.high)
         low, high = (np.where(known, end, np.nan) for end in (self.low, self.high))
-        ax.fill_between(self.grid, low, high, color="0.85", linewidth=0, label=self.said, zorder=0)
+        ax.fill_between(self.grid, low, high, color="0.85", linewidth=0, label=self.label, zorder=0)
         for end in (low, high):
             ax.plot(self.grid, end, color="0.35", linewidth=0.9, zorder=2)
         ax.plot(self.grid, self.predicted, color="black", linewidth=1.9, label="median of the vote", zorder=3)

@@ -14,10 +14,8 @@ from electorate.data import inputs
 from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins
 from electorate.engines.rows import Rows
-from electorate.model.casting import casts_of, from_casts
-from electorate.model.foreign_ensemble import ForeignEnsemble
-from electorate.model.outcome import PastRun
-from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.casting import PastRun, casts_of, from_casts
+from electorate.model.foreign_ensemble import ForeignEnsemble, RowEnsemble
 from electorate.model.text import column_names
 from electorate.model.trace import CLASSIFIER_COLUMNS, Trace
 from electorate.training.callbacks import TrialLimit
@@ -175,8 +173,7 @@ class RowBench(ClassifierBench):
             self.bins = no_bins(X.shape[1])
 
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
-        casts: list[Any] = self.before.ensemble_.casts(label, rows, self.engine.evaluate)
-        return casts
+        return casts_of(self.before.ensemble_, self.bins, label, rows, self.engine.evaluate)
 
     def start(self, task: Group, past: PastRun) -> Stagewise | None:
         group, labels = task[1], self.examples.labels

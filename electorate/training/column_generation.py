@@ -18,10 +18,8 @@ from electorate.algorithms.solvers.linear import Master, master_of
 from electorate.data.bins import Bins
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
 from electorate.grid import on_grid
-from electorate.model.casting import from_casts
-from electorate.model.foreign_ensemble import ForeignEnsemble
-from electorate.model.outcome import Cast, PastRun
-from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.casting import Cast, PastRun, from_casts
+from electorate.model.foreign_ensemble import ForeignEnsemble, RowEnsemble
 from electorate.model.text import column_names
 from electorate.model.trace import Trace
 from electorate.training.classification import NO_BINS, Group, no_bins

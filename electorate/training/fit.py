@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from electorate.model.outcome import PastRun
+from electorate.model.casting import PastRun
 from electorate.model.trace import Trace, joined_history
 from electorate.training.callbacks import Checkpoint, Hooks
 from electorate.training.run import Method, Watcher, run

@@ -18,7 +18,7 @@ from electorate.data.bins import Bins
 from electorate.engines.targets import TargetEngine
 from electorate.grid import UNITS
 from electorate.messages import AppliedVoter
-from electorate.model.outcome import Cast, PastRun
+from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Row, Trace
 from electorate.training.run import RoundByRound, refuse_large_votes
 from electorate.training.stagewise import refuse_other

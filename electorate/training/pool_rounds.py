@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.algorithms.quadboost import Rules
-from electorate.model.outcome import Cast
+from electorate.model.casting import Cast
 from electorate.model.trace import Trace
 from electorate.training.run import OTHER_DATA, refuse_large_votes
 from electorate.voters.means import Gram, PoolMeans

@@ -16,8 +16,8 @@ from electorate.data.weights import Weights
 from electorate.engines.shard import Examples
 from electorate.grid import UNITS, on_grid
 from electorate.messages import ROOT, Change
+from electorate.model.casting import Cast
 from electorate.model.moves import in_units
-from electorate.model.outcome import Cast
 from electorate.model.text import column_names
 from electorate.model.trace import Trace
 from electorate.training.pool_rounds import QuadRounds

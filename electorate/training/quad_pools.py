@@ -14,9 +14,8 @@ from electorate.data.bins import Bins
 from electorate.engines.memory import Threads
 from electorate.engines.shard import counts_of, sort_by_label
 from electorate.messages import ROOT, Change, Split, Sums
-from electorate.model.casting import from_casts
-from electorate.model.outcome import Cast
-from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.casting import Cast, from_casts
+from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.trace import Trace
 from electorate.training.classification import no_bins
 from electorate.training.pool_rounds import PoolRounds

@@ -88,7 +88,7 @@ class QuadRegressionBench(QuadBench):
         if not self.options.records_errors:
             del made["history_"]["train_error"]
         intercept = self.source.intercept if isinstance(self.source, FinitePool) else None
-        voters = made["moves_"].voters(None)
+        voters = list(dict.fromkeys(made["moves_"].number.tolist()))  # in the order in which they first came
         return made | {
             "history_": scaled(made["history_"], frame.unit),
             "gap_": made["gap_"] * frame.unit**2,

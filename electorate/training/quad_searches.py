@@ -21,8 +21,7 @@ from electorate.data.bins import Bins
 from electorate.engines.residuals import Residuals
 from electorate.grid import on_grid
 from electorate.messages import Change, StoredVoter
-from electorate.model.casting import casts_of
-from electorate.model.outcome import Cast, awards_of
+from electorate.model.casting import Cast, awards_of, casts_of
 from electorate.model.trace import Trace
 from electorate.training.quad_data import (
     ColumnCache,

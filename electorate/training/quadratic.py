@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.model.casting import Cast, PastRun
 from electorate.model.moves import Moves
-from electorate.model.outcome import Cast, PastRun
 from electorate.model.trace import Trace
 from electorate.training.classification import Here, groups_of, refuse_other_bins
 from electorate.training.fit import Bench, casts_of_run, common_attributes, resumed_model, train
@@ -59,12 +59,14 @@ class QuadBench(Bench):
         trace, (label, _), history = Trace(COLUMNS, N_DETAILS), task, self.history
         if self.before is None:
             return QuadPast(trace)
-        places, details = self.before.moves_.about(label)
+        moves = self.before.moves_
         mine = slice(None) if label is None else history["label"] == label
-        n_rounds = int(places[-1, 0]) if len(places) else 0
+        moved = slice(None) if label is None else moves.label == label
+        rounds, details = moves.round[moved], moves.details[moved]
+        n_rounds = int(rounds[-1]) if len(rounds) else 0
         names = [*COLUMNS, *(["train_error"] if self.options.records_errors and "train_error" in history else [])]
         columns = {name: history[name][mine][:n_rounds] for name in names}
-        trace.add_rounds(places[:, 0], places[:, 1], details[:, WEIGHT], columns, details)
+        trace.add_rounds(rounds, moves.number[moved], details[:, WEIGHT], columns, details)
         return QuadPast(trace, self.source.stored_voters(self.before, label), self.source)
 
     def start(self, task: tuple[int | None, Group], past: Any) -> QuadRounds | None:
@@ -83,11 +85,10 @@ class QuadBench(Bench):
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
         every = [*traces, *(run.trace for run in runs[len(traces) :])]
         casts = [casts_of_run(trace, run) for trace, run in zip(every, runs, strict=True)]
-        kept = [trace.kept for trace in every]
         attributes = {
             "classes_": self.outline.classes,
             "n_classes_": len(self.outline.classes),
-            "moves_": Moves.of([(np.stack([trace.rounds, trace.voters], axis=1), trace.details) for trace in kept]),
+            "moves_": Moves.of([trace.kept for trace in every]),
             "gap_": max(self.gaps) if len(self.gaps) == len(every) else np.inf,
             **common_attributes(self.model, every, self.outline.has_validation),
             **self.source.made(casts, self.outline.classes),

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from electorate.algorithms.protocol import Step
 from electorate.data.bins import Bins
 from electorate.engines.targets import RemoteTargets, TargetEngine
-from electorate.model.casting import casts_of, from_casts
+from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.median import Median
-from electorate.model.outcome import PastRun
 from electorate.model.trace import MEDIAN_COLUMNS, Trace
 from electorate.training.classification import NO_BINS, Here, no_bins, refuse_other_bins
 from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train

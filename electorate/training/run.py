@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from electorate.grid import LONGEST
-from electorate.model.outcome import Cast
+from electorate.model.casting import Cast
 from electorate.model.trace import Trace
 
 OTHER_DATA = (

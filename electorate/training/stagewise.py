@@ -17,7 +17,7 @@ from electorate.algorithms.protocol import Booster, ExponentialLoss, Floors, Mea
 from electorate.data.bins import Bins
 from electorate.engines.verbs import Engine
 from electorate.messages import Change
-from electorate.model.outcome import Cast, PastRun
+from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Row, Trace
 from electorate.training.run import OTHER_DATA, RoundByRound, refuse_large_votes
 from electorate.training.scale import Scale

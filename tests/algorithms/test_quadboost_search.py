@@ -94,7 +94,7 @@ def test_objective_stages_warm_start_and_files(family: str, way: str, classes: i
     if classes == 2:
         target = signs_of(model, y)
         risk = np.mean((target - model.decision_function(X)) ** 2)
-        paid = cost(model)(model.moves_.told[:, 1] if model.reweight == "never" else model.steps_).sum()
+        paid = cost(model)(model.moves_.details[:, 1] if model.reweight == "never" else model.steps_).sum()
         assert model.history_["objective"][-1] == pytest.approx(risk + paid, abs=1e-10)
         errors = 1 - np.array(list(model.staged_score(X, y)))
         np.testing.assert_allclose(model.history_["train_error"], errors, atol=1e-12)
@@ -189,7 +189,7 @@ def test_voters_by_rows(family: Any, way: str) -> None:
     f = model.decision_function(X)
     np.testing.assert_allclose(f, model.steps_ @ outputs, atol=1e-9)
     risk = np.average((signs_of(model, y) - f) ** 2, weights=weight)
-    paid = cost(model)(model.moves_.told[:, 1] if model.reweight == "never" else model.steps_).sum()
+    paid = cost(model)(model.moves_.details[:, 1] if model.reweight == "never" else model.steps_).sum()
     assert model.history_["objective"][-1] == pytest.approx(risk + paid, abs=1e-9)
     *_, last = model.staged_decision_function(X)
     np.testing.assert_array_equal(last, f)

@@ -85,7 +85,7 @@ def paid(model: Any) -> Floats:
     )
     rounds = np.arange(1, int(moves.round.max(initial=0)) + 1)
     if model.reweight == "never":
-        return np.cumsum(cost(moves.told[:, 1]))[np.searchsorted(moves.round, rounds, side="right") - 1]
+        return np.cumsum(cost(moves.details[:, 1]))[np.searchsorted(moves.round, rounds, side="right") - 1]
     now: dict[int, float] = {}
     found = []
     for turn in moves.changes():

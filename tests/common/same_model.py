@@ -12,7 +12,7 @@ import electorate
 from electorate.data.bins import Bins
 from electorate.data.seen_rows import Seen
 from electorate.model.ensemble import Ensemble
-from electorate.model.row_ensemble import RowEnsemble
+from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_view import Voters, VoterView
 
 # Methods that change a model, or take something else than rows.

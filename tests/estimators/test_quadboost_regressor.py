@@ -35,7 +35,7 @@ def model(family: str, way: str, **more: Any) -> QuadBoostRegressor:
 
 def paid(fitted: QuadBoostRegressor) -> float:
     """The penalty; without re-weighting copies count apart."""
-    apart = fitted.moves_.told[:, 1] * fitted.scale_ if fitted.reweight == "never" else fitted.steps_
+    apart = fitted.moves_.details[:, 1] * fitted.scale_ if fitted.reweight == "never" else fitted.steps_
     return {
         None: 0.0,
         "l1": 2 * fitted.lam * np.abs(apart).sum(),

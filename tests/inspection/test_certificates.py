@@ -48,9 +48,8 @@ from electorate import (
 )
 from electorate.cli import main
 from electorate.data.seen_rows import MOST_MARKS, Seen, marks_of
-from electorate.inspection.complexity_classes import PAIRS, STUMPS, TESTS, rules_class, trees_class
-from electorate.inspection.median_bounds import tube_margins
-from electorate.inspection.vote_parts import parts_of
+from electorate.inspection.certificates import tube_margins
+from electorate.inspection.complexity_classes import PAIRS, STUMPS, TESTS, parts_of, rules_class, trees_class
 from electorate.theory.binomial import binomial_bound
 from electorate.theory.certificate import Certificate
 

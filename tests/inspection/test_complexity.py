@@ -19,7 +19,7 @@ from electorate import (
     complexity_of,
     empirical_rademacher,
 )
-from electorate.theory import complexity, rademacher
+from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 
 
@@ -184,7 +184,7 @@ def test_stumps_agree_with_enumeration():
         seen[tuple(signs)] = np.max(voters @ signs) / 7
         return seen[tuple(signs)]
 
-    same = rademacher.monte_carlo(agreement, 7, draws=400, confidence=0.999)
+    same = complexity.monte_carlo(agreement, 7, draws=400, confidence=0.999)
     assert same.value == pytest.approx(estimate.value, abs=1e-12)  # the same signs, the same best voters
 
 
@@ -195,7 +195,7 @@ def test_intervals_hold():
     truth = np.mean([np.abs(voters @ (2 * rng.integers(0, 2, 20) - 1)).max() / 20 for _ in range(20_000)])
     held = 0
     for seed in range(200):
-        found = rademacher.monte_carlo(
+        found = complexity.monte_carlo(
             lambda signs: np.abs(voters @ signs).max() / 20, 20, draws=10, confidence=0.9, seed=seed
         )
         held += found.lower <= truth <= found.upper

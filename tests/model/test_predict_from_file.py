@@ -26,7 +26,8 @@ from training_cases import noisy
 import electorate
 from electorate.cli import main
 from electorate.data.bins import reader
-from electorate.model import byte_votes, predict_from_file
+from electorate.model import predict_from_file
+from electorate.model.predict_from_file import ColumnTables, Crossing
 from electorate.registry import ALGORITHMS
 from electorate.tables import text as text_tables
 from electorate.tables.reading import count_threads, in_order
@@ -142,7 +143,10 @@ def test_byte_votes_of_random_stumps(seed: int, labels: int) -> None:
         for j, edges in asked
     ]
     stacked = np.array(cells, dtype=np.uint8).reshape(-1, block.shape[1])
-    for voting in (byte_votes.ColumnTables.of(ensemble), byte_votes.Crossing(ensemble, ensemble.masks, bins)):
+    for voting in (
+        ColumnTables.of(ensemble),
+        Crossing(ensemble, ensemble.masks, bins),
+    ):
         votes = np.zeros_like(expected)
         voting.add(stacked, votes)
         np.testing.assert_array_equal(votes, expected)

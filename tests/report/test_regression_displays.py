@@ -63,21 +63,21 @@ def test_polars_and_arrays_give_the_same_picture() -> None:
 
 def test_quantiles_are_those_of_equations_7_and_8() -> None:
     rng = np.random.default_rng(1)
-    said, steps = rng.normal(size=(30, 7)), rng.integers(1, 5, 7)
-    display = QuantilesDisplay.from_voters(np.arange(30), said, steps, rho=0.3)
+    predictions, steps = rng.normal(size=(30, 7)), rng.integers(1, 5, 7)
+    display = QuantilesDisplay.from_voters(np.arange(30), predictions, steps, rho=0.3)
     for i in range(30):
-        above = [steps[said[i] > h].sum() / steps.sum() for h in said[i]]
-        below = [steps[said[i] < h].sum() / steps.sum() for h in said[i]]
-        assert display.high[i] == min(h for h, w in zip(said[i], above, strict=True) if w < 0.35)
-        assert display.low[i] == max(h for h, w in zip(said[i], below, strict=True) if w < 0.35)
-        assert display.middle[i] == min(h for h, w in zip(said[i], above, strict=True) if w < 0.5)
+        above = [steps[predictions[i] > h].sum() / steps.sum() for h in predictions[i]]
+        below = [steps[predictions[i] < h].sum() / steps.sum() for h in predictions[i]]
+        assert display.high[i] == min(h for h, w in zip(predictions[i], above, strict=True) if w < 0.35)
+        assert display.low[i] == max(h for h, w in zip(predictions[i], below, strict=True) if w < 0.35)
+        assert display.middle[i] == min(h for h, w in zip(predictions[i], above, strict=True) if w < 0.5)
 
 
 def test_voters_of_a_model() -> None:
     X, y = rows()
     model = MedBoostRegressor(n_estimators=6).fit(X, y)
     display = QuantilesDisplay.from_estimator(model, X, "_$z", rho=0.2)
-    assert display.said.shape == (len(display.x), 6)
+    assert display.predictions.shape == (len(display.x), 6)
     assert np.all(display.low <= display.middle)
     assert np.all(display.middle <= display.high)
     display.figure_.canvas.draw()
