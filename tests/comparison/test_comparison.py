@@ -520,7 +520,7 @@ class Screen(io.StringIO):
 def test_progress_is_rewritten_on_a_terminal_and_rare_elsewhere(is_terminal, monkeypatch):
     protocol = Protocol(two_algorithms(), 2, 0, 2)
     now = iter(range(0, 100, 6))
-    monkeypatch.setattr("electorate.comparison.progress.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("electorate.comparison.workers.time.monotonic", lambda: next(now))
     screen = Screen(is_terminal)
     shown = Progress(protocol, {protocol.cells[0]: outcome(0.1, 0, 1)}, screen)
     for cell in protocol.cells[1:4]:
