@@ -39,7 +39,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from electorate.tables.source import OpenedSource, Source
+    from electorate.tables.source import Source
 
     name, folder = options.name, options.folder
     if name is None:
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     paths = [os.path.join(folder, name + ending) for ending in ENDINGS] if is_local else []
     path = next((path for path in paths if os.path.exists(path)), None)
     if path is not None:
-        opened = OpenedSource(Source(path))
+        opened = Source(path).open()
         with writing(options.out) as file:
             while part := opened.read(2**20):
                 file.write(part)

@@ -60,7 +60,7 @@ def _named(source: Source) -> Iterator[None]:
 def open_binary(source: Source) -> BinaryTable:
     """Open a table before its rows are read. Files are mapped into memory; an Arrow stream is read in order."""
     with _named(source):
-        opened = OpenedSource(source)
+        opened = source.open()
         if source.kind == "parquet":  # it is read from its end
             mapped = source.is_file and not opened.is_packed
             data = arrow.memory_map(source.path) if mapped else io.BytesIO(opened.read())

@@ -112,6 +112,9 @@ class Source:
             return self.error(f"byte 0x{byte:02x} is not UTF-8: add the --encoding, for example latin-1", line)
         return self.error(f"byte 0x{byte:02x} is not {self.encoding}: is --encoding right?", line)
 
+    def open(self) -> "OpenedSource":
+        return OpenedSource(self)
+
     # ------------------------------------------------------------ columns by name
 
     def find_all(self, wanted: Iterable[str], names: list[str]) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from electorate.data.factors import as_number
 from electorate.escape import literal
-from electorate.tables.source import OpenedSource, Source, TableError, arrow
+from electorate.tables.source import Source, TableError, arrow
 
 OTHER_SEPARATORS = (";", "\t", "|", ",")
 LONGEST_HEADER = 64 * 2**20
@@ -58,7 +58,7 @@ class TextTable:
     """A text table. names: of its columns, in the first line that is not empty."""
 
     def __init__(self, source: Source) -> None:
-        self.source, self.stream = source, OpenedSource(source)
+        self.source, self.stream = source, source.open()
         prefix, n_empty = self._first_lines()
         end = _end_of_header(prefix)
         first, line = prefix[:end], n_empty + 1

@@ -18,7 +18,7 @@ from electorate.cli import main
 from electorate.data import inputs
 from electorate.tables import text as text_tables
 from electorate.tables.reading import TableRequest, read_training
-from electorate.tables.source import OpenedSource, Source, TableError
+from electorate.tables.source import Source, TableError
 
 FEW = ["--set", "n_estimators=3"]
 
@@ -142,13 +142,15 @@ def test_a_table_that_cannot_fit_is_refused_while_it_is_read(there, capsys, monk
     monkeypatch.setattr(inputs, "free_memory", lambda: 5 * 2**20)
     monkeypatch.setattr(text_tables, "BLOCK", 2**17)
     unpacked = []
-    read = OpenedSource.read
+    real = Source.open
 
-    def counting(self, size=-1):
-        unpacked.append(read(self, size))
-        return unpacked[-1]
+    def counting(self):
+        opened = real(self)
+        read = opened.read
+        opened.read = lambda size=-1: unpacked.append(part := read(size)) or part
+        return opened
 
-    monkeypatch.setattr(OpenedSource, "read", counting)
+    monkeypatch.setattr(Source, "open", counting)
     output = refused(capsys, "fit", "bomb.csv.gz", "--target", "y", "--out", "o")
     assert "bomb.csv.gz: the table takes about" in output
     assert "GiB are free" in output
@@ -369,7 +371,7 @@ def test_a_missing_folder_is_reported_before_the_work(there, capsys, monkeypatch
     def never(*_: object) -> None:
         raise AssertionError("the table was read")
 
-    monkeypatch.setattr(OpenedSource, "__init__", never)
+    monkeypatch.setattr(Source, "open", never)
     monkeypatch.setattr(reading, "read_training", never)
     for order in (
         ["fit", "t.csv", "--target", "y", "--out", "no/m"],
