@@ -17,13 +17,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
-from electorate.data.bins import reader
 from electorate.data.seen_rows import Seen, seen_of
-from electorate.data.table import Table
 from electorate.estimators.certified import Certified
+from electorate.estimators.voting import ReadsRows
 from electorate.messages import WorkerLostError
 from electorate.model import files
-from electorate.model.ensemble import Read
 from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.training.classification import Here
@@ -37,7 +35,7 @@ MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
-class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, BaseEstimator):
+class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, ReadsRows, BaseEstimator):
     """Subclasses set the parameters below in their constructors."""
 
     estimator: Any
@@ -218,26 +216,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
         if hasattr(family, "best") and hasattr(family, "_parameter_constraints"):
             family._validate_params()
 
-    def _check_rows(self, X: Any, reset: bool) -> Any:
-        """X as a table, as numbers, or for a third-party estimator as scikit-learn's AdaBoost would give it."""
-        if self._is_native:
-            return inputs.check_table(self, X, reset=reset)
-        if self._by_rows:
-            return inputs.check_numbers(self, X, reset=reset)
-        return inputs.check_array_like(self, X, reset=reset)
-
     # ------------------------------------------------------------ the fitted model
-
-    def _reader(self, table: Table) -> Read:
-        return reader(table, self.bins_.categories)
-
-    def _votes(self, X: Any) -> NDArray[np.int64]:
-        """[output, row] in units of the grid, of a model whose vote is a sum."""
-        table = self._check_rows(X, reset=False)
-        if not self._is_native:
-            return np.asarray(self.ensemble_.votes(table))
-        with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
-            return np.asarray(self.ensemble_.votes(table.n_rows, self._reader(table), pool))
 
     @property
     def estimator_weights_(self) -> NDArray[np.float64]:
