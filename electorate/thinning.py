@@ -440,10 +440,10 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, Ba
         return self._input_model.bins_
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
-        """Errors in X name this class."""
-        if hasattr(self._input_model, "_check_rows"):
-            return super()._check_rows(X, reset=reset)
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite=False)
+        """Errors in X name this class, but for voters by rows, whose options are those of the model."""
+        if not hasattr(self._input_model, "_check_rows"):
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite=False)
+        return self._input_model._check_rows(X, reset=reset) if self._by_rows else super()._check_rows(X, reset=reset)
 
     def _checked_probabilities(self, decision: Floats) -> Floats:
         """The classes' shares of the votes."""
