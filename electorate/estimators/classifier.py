@@ -1,82 +1,40 @@
 """What all boosted classifiers share: labels, classes, and how votes become decisions and probabilities."""
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.protocol import Booster
 from electorate.data import inputs
-from electorate.estimators.base import BoostedModel
+from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
 from electorate.model.voter_view import Voters
 from electorate.training.classification import fit_classifier, groups_of
-from electorate.training.fit import validation_seed
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BoostedClassifier(VotingClassifier, BoostedModel):
-    """Subclasses define `_booster` and, for more than two classes, `_probabilities`.
+    """Subclasses define `_booster`."""
 
-    The constructor is that of algorithms without parameters of their own; others define theirs.
-    """
+    class_weight: Any = None
 
-    class_weight: Any
-    scoring: str
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedModel._parameter_constraints,
-        # steps are multiples of 2^-40: a smaller rate would round them away
-        "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "scoring": [StrOptions({"loss", "error"})],
     }
     _worker_data = ClassWorkerData
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        scoring: str = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     # ------------------------------------------------------------ what a classifier adds
 
     _one_vs_rest = False  # one binary problem per class, where the algorithm is for two labels
-    _log_odds_factor = 2.0  # for two classes: decision to log-odds
+    _log_odds_factor = 2.0  # of a decision
 
     def _booster(self, n_labels: int) -> Booster:
         raise NotImplementedError
@@ -93,8 +51,12 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         return Stumps()
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        """For more than two classes."""
-        raise NotImplementedError
+        """For more than two classes: what is likely of each class alone, divided by the sum."""
+        return shares(self._likely(decision))
+
+    def _likely(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of a class, by its decision alone; for two classes, of the second one."""
+        return np.asarray(expit(self._log_odds_factor * decision))
 
     # ------------------------------------------------------------ fitting
 
@@ -105,11 +67,8 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     def _read_y(self, y: Any, n_rows: int) -> NDArray[Any]:
         return inputs.check_labels(self, y, n_rows)
 
-    def _plan(self, resumes: bool, has_validation: bool) -> ClassPlan:
-        classes = self.classes_ if resumes else None
-        if not self._needs_validation or has_validation:
-            return ClassPlan(self.class_weight, classes)
-        return ClassPlan(self.class_weight, classes, self.validation_fraction, validation_seed(self))
+    def _plan(self, resumes: bool) -> ClassPlan:
+        return ClassPlan(self.class_weight, self.classes_ if resumes else None)
 
     def _count_runs(self, outline: Outline) -> int:
         return len(groups_of(self, outline.classes))
@@ -131,22 +90,39 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     def estimators_(self) -> Any:
         return Voters(self) if self._is_native or self._by_rows else list(self.ensemble_.fitted)
 
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        return self.ensemble_.importances()
-
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """The accuracy after every round."""
-        for predicted in self.staged_predict(X):
-            yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
-
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.n_classes_ == 1:
             return np.ones((len(decision), 1))
         if self.n_classes_ == 2:
-            return _two_probabilities(expit(self._log_odds_factor * decision), decision)
+            return _two_probabilities(self._likely(decision), decision)
         return _keep_winner(self._probabilities(decision), decision)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RoundsClassifier(BoostedClassifier, StopsEarly):
+    """A classifier that is trained round by round."""
+
+    scoring: str = "loss"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BoostedClassifier._parameter_constraints,
+        **StopsEarly._parameter_constraints,
+        "scoring": [StrOptions({"loss", "error"})],
+    }
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StagewiseClassifier(RoundsClassifier):
+    """A classifier whose steps stay as they are, times a learning rate."""
+
+    n_estimators: int = 50
+    learning_rate: float = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RoundsClassifier._parameter_constraints,
+        # steps are multiples of 2^-40: a smaller rate would round them away
+        "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
+    }
 
 
 def _two_probabilities(second: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -166,8 +142,7 @@ def _keep_winner(proba: NDArray[np.float64], decision: NDArray[np.float64]) -> N
     return proba
 
 
-def one_vs_rest_probabilities(decision: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 / (1 + exp(-2 f)) of each class, divided by their sum; for two classes the sum is 1."""
-    alone = expit(2 * decision)
-    total = alone.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(alone, total, out=np.full_like(alone, 1 / alone.shape[1]), where=total > 0))
+def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows divided by their sums; equal shares where the sum is 0."""
+    total = values.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(values, total, out=np.full_like(values, 1 / values.shape[1]), where=total > 0))

@@ -37,12 +37,6 @@ class ReadsRows:
             return inputs.check_numbers(self, X, reset=reset)
         return inputs.check_array_like(self, X, reset=reset)
 
-    def __dask_tokenize__(self) -> Any:
-        """Parameters and fitted attributes: of a dataclass, Dask would take the fields alone."""
-        from dask.base import normalize_token
-
-        return normalize_token((type(self), vars(self)))
-
     def _reader(self, table: Table) -> Read:
         return reader(table, self.bins_.categories)
 
@@ -53,6 +47,12 @@ class ReadsRows:
             return np.asarray(self.ensemble_.votes(table))
         with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
             return np.asarray(self.ensemble_.votes(table.n_rows, self._reader(table), pool))
+
+    def __dask_tokenize__(self) -> Any:
+        """Parameters and fitted attributes: of a dataclass, Dask would take the fields alone."""
+        from dask.base import normalize_token
+
+        return normalize_token((type(self), vars(self)))
 
 
 class VotingClassifier(ClassifierMixin, ReadsRows):
