@@ -290,8 +290,8 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, Ba
 
     Notes
     -----
-    Probabilities are the classes' shares of the votes; they are not calibrated. The stages of ``staged_predict`` are the
-    heaviest voter (of each class), the two heaviest, and so on.
+    Probabilities are the classes' shares of the votes; they are not calibrated. The stages of ``staged_predict`` are
+    the heaviest voter (of each class), the two heaviest, and so on.
 
     See Also
     --------
