@@ -26,9 +26,7 @@ class AdaBoostR(Booster):
     learning_rate: float = 1.0
     leaves: ClassVar[str] = "log_odds"
 
-    @property
-    def n_states(self) -> int:
-        return 2
+    n_states = 2
 
     @property
     def margin_row(self) -> int:

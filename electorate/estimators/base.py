@@ -20,13 +20,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
-from electorate.data.bins import reader
 from electorate.data.seen_rows import Seen, seen_of
-from electorate.data.table import Table
 from electorate.estimators.certified import Certified
+from electorate.estimators.voting import ReadsRows
 from electorate.messages import WorkerLostError
 from electorate.model import files
-from electorate.model.ensemble import Read
 from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.training.classification import Here
@@ -41,7 +39,7 @@ Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, BaseEstimator):
+class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, ReadsRows, BaseEstimator):
     """The fields are the parameters; subclasses are dataclasses too, and add theirs."""
 
     estimator: Any = field(default=None, kw_only=False)
@@ -221,26 +219,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
         if hasattr(family, "best") and hasattr(family, "_parameter_constraints"):
             family._validate_params()
 
-    def _check_rows(self, X: Any, reset: bool) -> Any:
-        """X as a table, as numbers, or for a third-party estimator as scikit-learn's AdaBoost would give it."""
-        if self._is_native:
-            return inputs.check_table(self, X, reset=reset)
-        if self._by_rows:
-            return inputs.check_numbers(self, X, reset=reset)
-        return inputs.check_array_like(self, X, reset=reset)
-
     # ------------------------------------------------------------ the fitted model
-
-    def _reader(self, table: Table) -> Read:
-        return reader(table, self.bins_.categories)
-
-    def _votes(self, X: Any) -> NDArray[np.int64]:
-        """[output, row] in units of the grid, of a model whose vote is a sum."""
-        table = self._check_rows(X, reset=False)
-        if not self._is_native:
-            return np.asarray(self.ensemble_.votes(table))
-        with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
-            return np.asarray(self.ensemble_.votes(table.n_rows, self._reader(table), pool))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """The accuracy of a classifier, R squared of a regressor, after every round."""
@@ -280,12 +259,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
 
     def _read_more(self, contents: Contents) -> None:
         """Read it again, from a file that is not trusted: ValueError for what `_more_arrays` cannot have written."""
-
-    def __dask_tokenize__(self) -> Any:
-        """Parameters and fitted attributes: of a dataclass, Dask would take the fields alone."""
-        from dask.base import normalize_token
-
-        return normalize_token((type(self), vars(self)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self._fitted_attribute)

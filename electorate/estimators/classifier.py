@@ -1,6 +1,5 @@
 """What all boosted classifiers share: labels, classes, and how votes become decisions and probabilities."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -8,28 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.protocol import Booster
 from electorate.data import inputs
 from electorate.estimators.base import BoostedModel, StopsEarly
-from electorate.model import decisions
-from electorate.model.ensemble import Read
+from electorate.estimators.voting import VotingClassifier
 from electorate.model.voter_view import Voters
-from electorate.threads import ThreadPool, count_jobs
 from electorate.training.classification import fit_classifier, groups_of
-from electorate.training.dask_inputs import row_by_row
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
 
-FEW_CLASSES = 100  # up to that many, predict holds the votes of all rows at once
-VOTES_AT_ONCE = 2**20
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BoostedClassifier(ClassifierMixin, BoostedModel):
+class BoostedClassifier(VotingClassifier, BoostedModel):
     """Subclasses define `_booster`."""
 
     class_weight: Any = None
@@ -58,10 +49,6 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
 
     def _default_family(self) -> Any:
         return Stumps()
-
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
-        """total: of the steps."""
-        return decisions.plain(votes, self.n_classes_, total)
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         """For more than two classes: what is likely of each class alone, divided by the sum."""
@@ -92,11 +79,6 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
     # ------------------------------------------------------------ attributes
 
     @property
-    def steps_(self) -> NDArray[np.float64]:
-        """The papers' alpha, one per voter."""
-        return self.ensemble_.steps
-
-    @property
     def estimator_errors_(self) -> NDArray[np.float64]:
         history, ensemble = self.history_, self.ensemble_
         if "label" not in history:
@@ -107,81 +89,6 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
     @property
     def estimators_(self) -> Any:
         return Voters(self) if self._is_native or self._by_rows else list(self.ensemble_.fitted)
-
-    # ------------------------------------------------------------ prediction
-
-    @row_by_row
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The votes: one number per row for two classes, positive for the second; else a column per class."""
-        check_is_fitted(self)
-        return self._decision(self._votes(X), self._total_step())
-
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """The decision function after every round."""
-        check_is_fitted(self)
-        totals = np.cumsum(np.abs(self.steps_))
-        for n_voters, votes in self._staged_votes(X):
-            yield self._decision(votes, float(totals[n_voters - 1]))
-
-    def _total_step(self) -> float:
-        """The sum of all steps, by which decisions are divided where a booster does so."""
-        return float(np.abs(self.steps_).sum())
-
-    def _votes_in_blocks(self, X: Any) -> Iterator[NDArray[np.int64]]:
-        """Yield the votes of successive blocks of rows, of up to VOTES_AT_ONCE votes each."""
-        table = self._check_rows(X, reset=False)
-        native = self._is_native
-        n_rows = table.n_rows if native else table.shape[0]
-        at_once = max(1, VOTES_AT_ONCE // self.n_classes_)
-        jobs = count_jobs(self.n_jobs, n_rows * table.n_columns) if native else 1
-        with ThreadPool(jobs) as pool:
-            for low in range(0, n_rows, at_once):
-                high = min(low + at_once, n_rows)
-                if native:
-                    yield self.ensemble_.votes(high - low, _shifted(self._reader(table), low), pool)
-                else:
-                    yield self.ensemble_.votes(table[low:high])
-
-    def _staged_votes(self, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        table = self._check_rows(X, reset=False)
-        if not self._is_native:
-            return self.ensemble_.staged_votes(table)
-        return self.ensemble_.staged_votes(table.n_rows, self._reader(table))
-
-    @row_by_row
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the most votes; of equals, the first."""
-        check_is_fitted(self)
-        if self.n_classes_ <= FEW_CLASSES:
-            return self._classes_of(self.decision_function(X))
-        total = self._total_step()
-        blocks = [self._classes_of(self._decision(votes, total)) for votes in self._votes_in_blocks(X)]
-        return np.concatenate(blocks)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """The predictions after every round."""
-        for decision in self.staged_decision_function(X):
-            yield self._classes_of(decision)
-
-    @row_by_row
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes; not calibrated."""
-        return self._checked_probabilities(self.decision_function(X))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """The probabilities after every round."""
-        for decision in self.staged_decision_function(X):
-            yield self._checked_probabilities(decision)
-
-    @row_by_row
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """The logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
-    def _classes_of(self, decision: NDArray[np.float64]) -> NDArray[Any]:
-        best = decision > 0 if self.n_classes_ == 2 else np.argmax(decision, axis=1)
-        return np.asarray(self.classes_.take(best, axis=0))
 
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.n_classes_ == 1:
@@ -216,11 +123,6 @@ class StagewiseClassifier(RoundsClassifier):
         # steps are multiples of 2^-40: a smaller rate would round them away
         "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
     }
-
-
-def _shifted(read: Read, by: int) -> Read:
-    """Return a reader of the rows after the first `by`."""
-    return lambda low, high: read(low + by, high + by)
 
 
 def _two_probabilities(second: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:

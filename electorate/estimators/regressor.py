@@ -194,9 +194,7 @@ class BoostedRegressor(TargetModel):
         kappas = None
         if self.confidences_:
             kappas = values_of(self.confidences_, X if native else checked, checked, n_rows)
-        if native:
-            return n_rows, vote.outputs_of_trees(self._reader(checked), kappas, places)
-        return n_rows, vote.outputs_of_fitted(checked, kappas)
+        return n_rows, vote.outputs_on(self._reader(checked) if native else checked, kappas, places)
 
     def _stages(self, X: Any) -> Iterator[Stage]:
         check_is_fitted(self)
