@@ -21,7 +21,7 @@ from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import StoredVotes
-from electorate.kernels.layouts import Formulas, NodeArrays, NodeRows, RowArrays
+from electorate.kernels.layouts import Formulas, LevelArrays, NodeArrays, NodeRows, RowArrays
 from electorate.messages import ROOT, Change, Split, SplitArrays, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is noticed between two calls
