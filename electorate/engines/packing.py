@@ -21,6 +21,10 @@ class Packed:
     cells: NDArray[np.int64]
     columns: int
 
+    def __getitem__(self, number: int) -> "Packed":
+        """One of several."""
+        return Packed(self.cells[number], self.columns)
+
     def __add__(self, other: "Packed") -> "Packed":
         """In place: sums of many workers meet in one."""
         np.add(self.cells, other.cells, out=self.cells)
