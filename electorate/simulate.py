@@ -29,7 +29,9 @@ class Problem:
     """What all have in common. Subclasses are their parameters, `noise` among them, and what is abstract here."""
 
     noise: float
+    columns: int
     exact: ClassVar[bool] = True  # whether the Bayes rule is known in closed form, or by enumeration
+    inverts_labels: ClassVar[bool] = True  # whether the noise is one of the labels
 
     def __post_init__(self) -> None:
         if not 0 <= self.noise <= 0.5:
@@ -39,26 +41,35 @@ class Problem:
         """n rows and their labels. random_state: a seed, a NumPy generator, or None."""
         if n < 1:
             raise ValueError(f"n={n!r}: draw at least one row")
-        return self._draw(int(n), np.random.default_rng(random_state))
+        random = np.random.default_rng(random_state)
+        X, y = self._draw(int(n), random)
+        return X, (y ^ (random.random(n) < self.noise) if self.inverts_labels else y).astype(np.int64)
 
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[NDArray[Any], Ints]:
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Rows, and their labels before any are inverted."""
+        raise NotImplementedError
+
+    def _likely(self, X: NDArray[Any]) -> Floats:
+        """The probability of the label 1 before any are inverted."""
         raise NotImplementedError
 
     def probability(self, X: Any) -> Floats:
         """Of the label 1, given each row."""
-        raise NotImplementedError
+        likely = self._likely(_rows(X, self.columns).astype(np.float64))
+        return np.asarray(self.noise + (1 - 2 * self.noise) * likely)
 
     def predict(self, X: Any) -> Ints:
         """The Bayes rule; of equals, the label 0."""
         return (self.probability(X) > 0.5).astype(np.int64)
 
     def bayes_error(self) -> float:
-        """Of the best rule there is."""
-        raise NotImplementedError
+        """Of the best rule there is. By default to about 0.0003: the mean of min(p, 1 - p) over drawn points."""
+        p = self.probability(self.sample(DRAWN, 0)[0])
+        return float(np.minimum(p, 1 - p).mean())
 
     def bayes_margins(self) -> Margins | BayesMargins:
-        """The margin graph of the Bayes rule (eq. 23 of the AdaBoost_R paper)."""
-        raise NotImplementedError
+        """The margin graph of the Bayes rule (eq. 23 of the AdaBoost_R paper); by default over drawn points."""
+        return bayes_margins(self.probability(self.sample(DRAWN, 0)[0]))
 
 
 def _rows(X: Any, columns: int) -> NDArray[Any]:
@@ -72,22 +83,33 @@ def _rows(X: Any, columns: int) -> NDArray[Any]:
 
 
 class Bits(Problem):
-    """Rows of bits, the last `irrelevant` of them without meaning. All is known by going through the others."""
+    """Rows of bits, the last `irrelevant` of them without meaning. All is known by going through the others.
+
+    By default the bits are all even chances, with a formula for the label, which the noise inverts.
+    """
 
     irrelevant: int
     _relevant: int
 
     @property
-    def columns(self) -> int:
+    def columns(self) -> int:  # type: ignore[override]
         return self._relevant + self.irrelevant
 
+    def _formula(self, bits: Ints) -> NDArray[np.bool_]:
+        """The label by the bits that matter."""
+        raise NotImplementedError
+
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Ints, NDArray[Any]]:
+        bits = random.integers(0, 2, (n, self.columns))
+        return bits, self._formula(bits[:, : self._relevant])
+
     def _mass(self, bits: Ints) -> Floats:
-        """The probability of each row of the bits that matter; even by default."""
+        """The probability of each row of the bits that matter."""
         return np.full(len(bits), 0.5**self._relevant)
 
     def _likely(self, bits: Ints) -> Floats:
-        """The probability of the label 1 given the bits that matter."""
-        raise NotImplementedError
+        """The probability of the label 1 given the bits that matter, inverted labels included."""
+        return np.where(self._formula(bits), 1 - self.noise, self.noise)
 
     def probability(self, X: Any) -> Floats:
         rows = _rows(X, self.columns)
@@ -125,6 +147,7 @@ class LEDEven(Bits):
 
     noise: float = 0.1
     irrelevant: int = 0
+    inverts_labels: ClassVar[bool] = False
     _relevant: ClassVar[int] = 7  # type: ignore[misc]
 
     def _draw(self, n: int, random: np.random.Generator) -> tuple[Ints, Ints]:
@@ -153,22 +176,8 @@ def _segments() -> Ints:
     return (np.array(SEGMENTS)[:, None] >> np.arange(6, -1, -1)) & 1
 
 
-class Flipped(Bits):
-    """Bits that are all even chances, with a formula for the label, which is then inverted at the rate of the noise."""
-
-    def _formula(self, bits: Ints) -> NDArray[np.bool_]:
-        raise NotImplementedError
-
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Ints, Ints]:
-        bits = random.integers(0, 2, (n, self.columns))
-        return bits, (self._formula(bits[:, : self._relevant]) ^ (random.random(n) < self.noise)).astype(np.int64)
-
-    def _likely(self, bits: Ints) -> Floats:
-        return np.where(self._formula(bits), 1 - self.noise, self.noise)
-
-
 @dataclass(frozen=True)
-class XD6(Flipped):
+class XD6(Bits):
     """x0 x1 x2 or x3 x4 x5 or x6 x7 x8, and one bit without meaning."""
 
     noise: float = 0.1
@@ -180,7 +189,7 @@ class XD6(Flipped):
 
 
 @dataclass(frozen=True)
-class Parity(Flipped):
+class Parity(Bits):
     """Whether an odd number of the first bits is set. The paper does not give their number: the defaults are ours."""
 
     relevant: int = 4
@@ -218,9 +227,6 @@ class Normals(Problem):
     def _a(self) -> float:
         return 2 / math.sqrt(self.columns)
 
-    def _clean_draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
-        raise NotImplementedError
-
     def _log_odds(self, X: Floats) -> Floats:
         """The logarithm of the density of the class 1 over that of the class 0, with their chances."""
         raise NotImplementedError
@@ -229,14 +235,8 @@ class Normals(Problem):
         """P(score <= s) without noise: a continuous law."""
         raise NotImplementedError
 
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
-        X, y = self._clean_draw(n, random)
-        return X, y ^ (random.random(n) < self.noise)
-
-    def probability(self, X: Any) -> Floats:
-        rows = _rows(X, self.columns).astype(np.float64)
-        likely = 0.5 + 0.5 * np.tanh(self._log_odds(rows) / 2)
-        return np.asarray(self.noise + (1 - 2 * self.noise) * likely)
+    def _likely(self, X: Floats) -> Floats:
+        return np.asarray(0.5 + 0.5 * np.tanh(self._log_odds(X) / 2))
 
     def bayes_error(self) -> float:
         return float(self.noise + (1 - 2 * self.noise) * self._score_at_most(0.0))
@@ -259,7 +259,7 @@ class Normals(Problem):
 class TwoNorm(Normals):
     """Normal around (a, ..., a) against normal around (-a, ..., -a), of variance 1; a = 2 / sqrt(columns)."""
 
-    def _clean_draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
         y = random.integers(0, 2, n)
         return random.normal(size=(n, self.columns)) + self._a * (2 * y[:, None] - 1), y
 
@@ -278,7 +278,7 @@ class RingNorm(Normals):
     As in the files of DELVE and of Raetsch; elsewhere a = 1 / sqrt(columns) is found.
     """
 
-    def _clean_draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
         y = random.integers(0, 2, n)
         centred = random.normal(size=(n, self.columns))
         return np.where(y[:, None] == 1, centred + self._a, 2 * centred), y
@@ -311,7 +311,7 @@ class Waveform(Problem):
 
     noise: float = 0.0
     exact: ClassVar[bool] = False
-    columns: ClassVar[int] = 21
+    columns: ClassVar[int] = 21  # type: ignore[misc]
 
     def sample_classes(self, n: int, random_state: Any = None) -> tuple[Floats, Ints]:
         """n rows and which pair of waves, 0, 1 or 2, they were mixed of; without noise on the labels."""
@@ -321,9 +321,9 @@ class Waveform(Problem):
         first, second = _pairs()
         return part * first[kind] + (1 - part) * second[kind] + random.normal(size=(n, self.columns)), kind
 
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
         X, kind = self.sample_classes(n, random)
-        return X, ((kind == 1) ^ (random.random(n) < self.noise)).astype(np.int64)
+        return X, kind == 1
 
     def class_probabilities(self, X: Any) -> Floats:
         """[row, pair of waves], without noise on the labels."""
@@ -333,16 +333,8 @@ class Waveform(Problem):
         likely = np.exp(log - log.max(axis=1, keepdims=True))
         return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
-    def probability(self, X: Any) -> Floats:
-        return np.asarray(self.noise + (1 - 2 * self.noise) * self.class_probabilities(X)[:, 1])
-
-    def bayes_error(self) -> float:
-        """To about 0.0003: the mean of min(p, 1 - p) over the drawn points."""
-        p = self.probability(self.sample_classes(DRAWN, 0)[0])
-        return float(np.minimum(p, 1 - p).mean())
-
-    def bayes_margins(self) -> Margins:
-        return bayes_margins(self.probability(self.sample_classes(DRAWN, 0)[0]))
+    def _likely(self, X: Floats) -> Floats:
+        return self.class_probabilities(X)[:, 1]
 
 
 def _pairs() -> tuple[Floats, Floats]:

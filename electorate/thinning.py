@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -28,13 +28,14 @@ from electorate.data.weights import read_weights
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
 from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
+from electorate.estimators.voting import VotingClassifier
 from electorate.grid import on_grid
-from electorate.model import decisions
 from electorate.model.ensemble import Ensemble
+from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import Picks, VoterOutputs, count_rows, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
-from electorate.threads import ThreadPool
+from electorate.training.rollback import Undoing
 from electorate.training.totally_corrective import (
     VoterMatrix,
     counted_rows,
@@ -247,7 +248,7 @@ def _without_voters(model: Any) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimator):
+class ThinnedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, BaseEstimator):
     """An ensemble of few voters: fits an ensemble, then re-weights its voters on other rows and drops most of them.
 
     Parameters
@@ -289,7 +290,8 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
 
     Notes
     -----
-    Probabilities are the classes' shares of the votes; they are not calibrated.
+    Probabilities are the classes' shares of the votes; they are not calibrated. The stages of ``staged_predict`` are
+    the heaviest voter (of each class), the two heaviest, and so on.
 
     See Also
     --------
@@ -395,7 +397,8 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
             [(int(t), float(a[t])) for t in np.argsort(-np.abs(a), kind="stable") if a[t] != 0] for a in alphas
         ]
         self.tried_ = search.tried
-        self.classes_, self.n_features_in_ = np.asarray(model.classes_), model.n_features_in_
+        self.classes_, self.n_classes_ = np.asarray(model.classes_), len(model.classes_)
+        self.n_features_in_ = model.n_features_in_
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
         self.ensemble_ = voters.chosen(picks)
@@ -409,7 +412,7 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         self._input_model = _without_voters(model)
         self.seen_ = seen_of([(rows, labels, weight)]).and_also(getattr(model, "seen_", None))
 
-    # ------------------------------------------------------------ prediction
+    # ------------------------------------------------------------ the fitted model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "kept_")
@@ -420,56 +423,33 @@ class ThinnedClassifier(TakesInstances, Certified, ClassifierMixin, BaseEstimato
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
 
-    def _decisions(self, X: Any, staged: bool) -> Iterator[Floats]:
-        """Yield the decision after every round, or after the last one only. Errors in X name this class."""
-        check_is_fitted(self)
-        reader, ensemble = self._input_model, self.ensemble_
-        if not hasattr(reader, "_check_rows"):
-            rows = validate_data(self, X, reset=False, accept_sparse="csr", dtype=None, ensure_all_finite=False)
-        elif reader._is_native:
-            rows = inputs.check_table(self, X, reset=False)
-        elif reader._by_rows:
-            rows = reader._check_rows(X, reset=False)
-        else:
-            rows = inputs.check_array_like(self, X, reset=False)
-        native = isinstance(ensemble, Ensemble)
-        given = (rows.n_rows, reader._reader(rows)) if native else (rows,)
-        stages: Iterator[Any]
-        if staged:
-            stages = (votes for _, votes in ensemble.staged_votes(*given))
-        else:
-            stages = iter([ensemble.votes(*given, ThreadPool(1)) if native else ensemble.votes(rows)])
-        for votes in stages:
-            yield decisions.plain(votes, len(self.classes_), 0.0)
+    # what VotingClassifier, and the functions that explain models, read of a model
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the votes: one number per row for two classes, positive for the second; else a column per class."""
-        return next(self._decisions(X, staged=False))
+    n_jobs = 1
 
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield the decision function of the heaviest voter, the two heaviest, and so on."""
-        return self._decisions(X, staged=True)
+    @property
+    def _is_native(self) -> bool:
+        return isinstance(self.ensemble_, Ensemble)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the most votes; the first one where several have as many."""
-        return self._classes_of(self.decision_function(X))
+    @property
+    def _by_rows(self) -> bool:
+        return isinstance(self.ensemble_, RowEnsemble)
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield the predictions of the heaviest voter, the two heaviest, and so on."""
-        for decision in self.staged_decision_function(X):
-            yield self._classes_of(decision)
+    @property
+    def bins_(self) -> Any:
+        """Of the ensemble, where its voters are over bins."""
+        return self._input_model.bins_
 
-    def _classes_of(self, decision: Floats) -> NDArray[Any]:
-        best = decision > 0 if len(self.classes_) == 2 else np.argmax(decision, axis=1)
-        return np.asarray(self.classes_.take(best))
+    def _check_rows(self, X: Any, reset: bool) -> Any:
+        """Errors in X name this class, but for voters by rows, whose options are those of the model."""
+        if not hasattr(self._input_model, "_check_rows"):
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite=False)
+        return self._input_model._check_rows(X, reset=reset) if self._by_rows else super()._check_rows(X, reset=reset)
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the classes' shares of the votes; not calibrated."""
-        decision = self.decision_function(X)
+    def _checked_probabilities(self, decision: Floats) -> Floats:
+        """The classes' shares of the votes."""
         totals = np.abs(self.weights_).sum(axis=1)
-        if len(self.classes_) == 2:
-            return vote_shares(decision, float(totals[0]))
-        return one_of_many(decision, totals)
+        return vote_shares(decision, float(totals[0])) if self.n_classes_ == 2 else one_of_many(decision, totals)
 
 
 def _indexable(X: Any) -> Any:

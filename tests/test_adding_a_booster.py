@@ -1,5 +1,6 @@
 """The booster of docs/adding_a_booster.md, added as the page says, works wherever an algorithm does."""
 
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,11 @@ import electorate
 from electorate import AdaBoostClassifier, load, registry
 from electorate.comparison.algorithms import applicable
 from electorate.model.predict_from_file import read_quickly
+from tests.common.cases import data_for
+from tests.common.checks import OF_BITS
+from tests.common.engines import ENGINES
+from tests.common.small_models import ROUNDS, names_without, small_model
+from tests.golden.cases import cases as golden_cases
 
 PAGE = Path(electorate.__file__).parent.parent / "docs" / "adding_a_booster.md"
 BLOCKS = dict(re.findall(r"```python\n# (electorate/\S+)\n(.*?)```", PAGE.read_text(), flags=re.DOTALL))
@@ -66,3 +72,20 @@ def test_it_is_compared_and_certified(margin_adaboost):
     model = margin_adaboost(n_estimators=10).fit(X[::2], y[::2])
     text = str(model.certificate(heldout=(X[1::2], y[1::2])))
     assert "held-out" in text or "held out" in text
+
+
+def test_the_common_lists_take_it_from_the_registry(margin_adaboost):
+    cases = [name for name in golden_cases() if name.startswith("AdaBoost with a margin target, default | ")]
+    assert len(cases) == 7  # without weights, with whole and with real ones, on two tables; three classes
+    assert small_model("MarginAdaBoostClassifier").n_estimators == ROUNDS
+    assert names_without(dict.fromkeys(set(registry.ALGORITHMS) - {"MarginAdaBoostClassifier"})) == [
+        "MarginAdaBoostClassifier"
+    ]
+    for check in OF_BITS:
+        check(ENGINES["threads"], small_model("MarginAdaBoostClassifier"), *data_for("MarginAdaBoostClassifier"))
+
+
+def test_fuzzing_takes_it_from_the_registry(margin_adaboost, monkeypatch):
+    monkeypatch.syspath_prepend(PAGE.parents[1] / "tools")
+    samples = importlib.import_module("fuzzing.samples").samples()
+    assert type(samples[0].model) is margin_adaboost

@@ -20,8 +20,8 @@ class ZeroOne:
     eps: float
     unit: ClassVar[bool] = True  # whether awards are -1 or 1
 
-    def award(self, said: Array, y: Array) -> Array:
-        award = np.subtract(said, y)  # in place: one array of all rows instead of three
+    def award(self, predicted: Array, y: Array) -> Array:
+        award = np.subtract(predicted, y)  # in place: one array of all rows instead of three
         np.abs(award, out=award)
         np.subtract(self.eps, award, out=award)
         return np.copysign(1.0, award, out=award)
@@ -34,28 +34,28 @@ class Linear:
     eps: float
     unit: ClassVar[bool] = False  # whether awards are -1 or 1
 
-    def award(self, said: Array, y: Array) -> Array:
+    def award(self, predicted: Array, y: Array) -> Array:
         with np.errstate(over="ignore"):  # the booster refuses an infinite award
-            return 1.0 - (2.0 / self.eps) * np.abs(said - y)
+            return 1.0 - (2.0 / self.eps) * np.abs(predicted - y)
 
 
 @dataclass(frozen=True)
 class GivenCost:
-    """A cost of the user's, cost(said, y, eps) for arrays; at least 1 where the target is farther than eps."""
+    """A cost of the user's, cost(predicted, y, eps) for arrays; at least 1 where the target is farther than eps."""
 
     eps: float
     unit: ClassVar[bool] = False  # whether awards are -1 or 1
     function: Callable[[Array, Array, float], Array]
 
-    def award(self, said: Array, y: Array) -> Array:
-        cost = np.asarray(self.function(said, y, self.eps), dtype=np.float64)
+    def award(self, predicted: Array, y: Array) -> Array:
+        cost = np.asarray(self.function(predicted, y, self.eps), dtype=np.float64)
         if cost.shape != y.shape:
             raise ValueError(f"cost gave an array of shape {cost.shape} for {len(y)} rows: give one number per row")
-        bad = np.flatnonzero(~(cost >= (np.abs(said - y) > self.eps)) | ~np.isfinite(cost))
+        bad = np.flatnonzero(~(cost >= (np.abs(predicted - y) > self.eps)) | ~np.isfinite(cost))
         if bad.size:
             row = int(bad[0])
             raise ValueError(
-                f"cost({said[row]!r}, {y[row]!r}, eps={self.eps!r}) is {cost[row]!r}: a cost must be finite, not "
+                f"cost({predicted[row]!r}, {y[row]!r}, eps={self.eps!r}) is {cost[row]!r}: a cost must be finite, not "
                 "negative, and at least 1 where the prediction is farther than eps from the target (eq. 2)"
             )
         return 1.0 - 2.0 * cost

@@ -103,17 +103,6 @@ def refuse_scale(name: str, c: float, total: float, least: float = 0.0) -> None:
     )
 
 
-def to_c_form(alpha: Array, margins: Array, form: Normalised, d: float) -> tuple[Array, float]:
-    """The weights and the C of the form in C that has the same solution up to a factor: C = D / beta.
-
-    beta > 0 is the optimum of the form in nu, D = 1 / (nu n); the optimum of the form in C is then 1 / beta.
-    """
-    beta = form.primal(alpha, margins)
-    if beta <= 0:
-        raise ValueError(f"the optimum of the form in nu is {beta:.3g}: only a positive one has a form in C")
-    return alpha / form.rho(margins), d / beta
-
-
 def margins_of(alpha: Array, awards: Sequence[Array], n: int) -> Array:
     """f_i y_i, summed voter by voter: a product by BLAS may depend on its threads."""
     margins = np.zeros(n)

@@ -20,44 +20,32 @@ Array = NDArray[np.float64]
 # ---------------------------------------------------------------- rho, section 3
 
 
-@dataclass
+@dataclass(frozen=True)
 class Constant:
     """The same rho in every round."""
 
     rho: float
 
-    def __call__(self, edge: float, lowest: float) -> float:
+    def __call__(self, edge: float, least: float, lowest: float) -> float:
         return self.rho
 
-    def resume(self, edges: Array) -> None:
-        """Go on after rounds with these edges."""
 
-
-@dataclass
+@dataclass(frozen=True)
 class Adaptive:
     """rho_t = gamma_t - nu (Corollary 2)."""
 
     nu: float
 
-    def __call__(self, edge: float, lowest: float) -> float:
+    def __call__(self, edge: float, least: float, lowest: float) -> float:
         return _in_range(edge - self.nu, edge, lowest)
 
-    def resume(self, edges: Array) -> None:
-        """Nothing is carried between rounds."""
 
-
-@dataclass
+@dataclass(frozen=True)
 class LowestEdge(Adaptive):
     """rho_t = min over the rounds so far of gamma_j, minus nu: the rule of Raetsch and Warmuth."""
 
-    least: float = math.inf
-
-    def __call__(self, edge: float, lowest: float) -> float:
-        self.least = min(self.least, edge)
-        return _in_range(self.least - self.nu, edge, lowest)
-
-    def resume(self, edges: Array) -> None:
-        self.least = float(edges.min(initial=math.inf))
+    def __call__(self, edge: float, least: float, lowest: float) -> float:
+        return _in_range(least - self.nu, edge, lowest)
 
 
 def _in_range(rho: float, edge: float, lowest: float) -> float:
@@ -87,10 +75,11 @@ class MedStep:
 
 @dataclass
 class MedBoost:
-    """Figure 1. cost.award: theta of eq. 4; rule: rho from the edge and the lowest award."""
+    """Figure 1. cost.award: theta of eq. 4; rule: rho from the edge, the least edge so far and the lowest award."""
 
     cost: Any
     rule: Any
+    least: float = math.inf  # of the edges so far
     keeps_first: ClassVar[bool] = False  # a voter without an edge, if it is the only one
 
     def reward(self, engine: Passes) -> tuple[float, float]:
@@ -111,7 +100,8 @@ class MedBoost:
             return MedStep(0.0, 0.0, 0.0, "no_edge")  # it abstains everywhere
         start = engine.moments(0.0, most)
         edge = min(max(start.mean, lowest), highest)
-        rho = self.rule(edge, lowest)
+        self.least = min(self.least, edge)
+        rho = self.rule(edge, self.least, lowest)
         if edge <= rho:  # line 10
             return MedStep(0.0, edge, rho, "no_edge")
         if lowest >= rho:  # line 8
@@ -123,5 +113,5 @@ class MedBoost:
         """Go on after the rounds of a trace; why not, if so."""
         if not trace.n_rounds:
             return None
-        self.rule.resume(trace.history["edge"])
+        self.least = float(trace.history["edge"].min())
         return "perfect_voter" if math.isinf(trace.history["step"][-1]) else None

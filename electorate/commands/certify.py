@@ -45,14 +45,9 @@ def run(options: argparse.Namespace) -> int:
     if options.heldout is None and options.train is None:
         raise ValueError("add --heldout TABLE, --train TABLE or both: a bound needs rows")
     model = load(options.model)
-    found = certificate(
-        model,
-        train=_rows(model, options.train, options),
-        heldout=_rows(model, options.heldout, options),
-        delta=options.delta,
-        eps=options.eps,
-        equal_rows="allow" if options.allow_equal_rows else "refuse",
-    )
+    rows: Any = {name: _rows(model, getattr(options, name), options) for name in ("train", "heldout")}
+    equal = "allow" if options.allow_equal_rows else "refuse"
+    found = certificate(model, **rows, delta=options.delta, eps=options.eps, equal_rows=equal)
     print(json.dumps(found.to_dict(), indent=1) if options.json else str(found))
     print(f"{literal(options.model)}: digest {model.digest_}", file=sys.stderr)
     return 0
@@ -60,13 +55,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[Any, Any] | None:
     """The columns of the model, and the target."""
-    from electorate.tables.streaming import kinds_of, names_of
+    from electorate.tables.reading import columns_of
 
     if path is None:
         return None
-    names = names_of(model)
-    source = replace(source_of(options, path), types=kinds_of(model, names))
-    found = read(source, options, options.target or _target(source, names), names)
+    kinds = columns_of(model)
+    source, names = replace(source_of(options, path), types=kinds), list(kinds)
+    found = read(options, source, options.target or _target(source, names), names)
     return found.X.select(names), found.y
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from electorate.commands.options import TABLE, add_training_options, read, source_of
+from electorate.commands.options import TABLE, add_training_options, read, split_names
 from electorate.escape import literal
 from electorate.safe_write import check_writable, write_text
 
@@ -32,7 +32,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--out", metavar="FOLDER", help="for results, models and intermediate results (TABLE.compare)")
     add("--time", type=_seconds, metavar="SECONDS", help="for the comparison, e.g. 60 or 5m")
     peers = "other libraries to add: hgb,xgboost,lightgbm,catboost"
-    add("--peers", "--with", dest="peers", type=_names, default=[], metavar="NAMES", help=peers)
+    add("--peers", "--with", dest="peers", type=split_names, default=[], metavar="NAMES", help=peers)
     add("--algorithm", action="append", dest="algorithms", metavar="NAME", help="only this one; may be repeated")
     add("--folds", type=int, help="of the cross-validation")
     add("--locked", type=float, default=0.2, help="share of test rows, held out for the bound (0.2)")
@@ -49,17 +49,13 @@ def _seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{literal(text)!r} is not a time: 90, 90s, 5m or 1h") from None
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def run(options: argparse.Namespace) -> int:
     if len(options.tables) > 1:
         return _run_all(options)
     one = _with_target(options, options.tables[0] if options.tables else None)
     folder = options.out or ("breast-cancer" if one.table is None else _name(one.table)) + ".compare"
     _check_folder(folder)
-    found = _compare(one, _example() if one.table is None else _read(one), folder, options.time)
+    found = _compare(one, _example() if one.table is None else read(one), folder, options.time)
     print(found)
     if not found.ranking.lines:
         return 1
@@ -92,19 +88,16 @@ def _check_folder(folder: str) -> None:
     check_writable(os.path.join(existing, "new"))
 
 
-def _read(options: argparse.Namespace) -> Any:
-    return read(source_of(options), options, options.target)
-
-
 def _example() -> Any:
     from sklearn.datasets import load_breast_cancer
 
-    from electorate.tables.reading import RowLocator, TrainingTable
+    from electorate.tables.reading import TrainingTable
     from electorate.tables.source import Source
+    from electorate.tables.text import RowLocator
 
     data = load_breast_cancer()
     print("no table given: comparing on breast cancer, a data set of scikit-learn", file=sys.stderr)
-    return TrainingTable(data.data, data.target_names[data.target], None, RowLocator(Source("breast cancer"), None))
+    return TrainingTable(data.data, data.target_names[data.target], None, RowLocator(Source("breast cancer")))
 
 
 def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float | None) -> Any:
@@ -145,7 +138,13 @@ def _resume(found: list[Any]) -> list[str]:
 def _run_all(options: argparse.Namespace) -> int:
     """Compare each table, then all of them. Every table is read first, to find errors before the work."""
     tables = [_with_target(options, table) for table in options.tables]
-    names = _distinct_names(options.tables, tables)
+    if any(table.table == "-" for table in tables):
+        raise ValueError("standard input cannot be one of several tables: use files")
+    names = [_name(table.table) for table in tables]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            both = f"{literal(options.tables[names.index(name)])} and {literal(options.tables[i])}"
+            raise ValueError(f"{both} have the same name: rename one of them")
     folder = options.out or "tables.compare"
     _check_folder(folder)
     sizes = _check_tasks(names, tables)
@@ -154,23 +153,12 @@ def _run_all(options: argparse.Namespace) -> int:
     found: dict[str, Any] = {}
     for i, (name, table) in enumerate(zip(names, tables, strict=True)):
         print(f"{literal(name)}: {sizes[i]} rows, table {i + 1} of {len(tables)}", file=sys.stderr)
-        data, seconds = _read(table), None
+        data, seconds = read(table), None
         if deadline is not None:  # an equal share of the time left; more than 0, so that a folder is made
             seconds = max(0.001, (deadline - time.monotonic()) / (len(tables) - i))
         found[name] = _compare(table, data, os.path.join(folder, name + ".compare"), seconds)
         print(f"{literal(name)}\n\n{found[name]}\n", flush=True)
     return _conclude(found, folder)
-
-
-def _distinct_names(given: list[str], tables: list[argparse.Namespace]) -> list[str]:
-    if any(table.table == "-" for table in tables):
-        raise ValueError("standard input cannot be one of several tables: use files")
-    names = [_name(table.table) for table in tables]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            both = f"{literal(given[names.index(name)])} and {literal(given[i])}"
-            raise ValueError(f"{both} have the same name: rename one of them")
-    return names
 
 
 def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int]:
@@ -180,7 +168,7 @@ def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int
     sizes: list[int] = []
     tasks: dict[str, str] = {}
     for name, table in zip(names, tables, strict=True):
-        y = _read(table).y
+        y = read(table).y
         sizes.append(len(y))
         tasks.setdefault(guess_task(y) if table.task == "auto" else table.task, literal(name))
     if len(tasks) > 1:

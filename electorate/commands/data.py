@@ -39,6 +39,8 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from electorate.tables.source import Source
+
     name, folder = options.name, options.folder
     if name is None:
         found = os.listdir(folder) if folder is not None else []
@@ -56,22 +58,16 @@ def run(options: argparse.Namespace) -> int:
     paths = [os.path.join(folder, name + ending) for ending in ENDINGS] if is_local else []
     path = next((path for path in paths if os.path.exists(path)), None)
     if path is not None:
-        _copy(path, options.out)
+        opened = Source(path).open()
+        with writing(options.out) as file:
+            while part := opened.read(2**20):
+                file.write(part)
     elif name in SETS:
         write_text(options.out, _fetch(*SETS[name]))
     else:
         raise ValueError(f"no data set is called {literal(name)!r}: electorate data lists them")
     print(literal(options.out), file=sys.stderr)
     return 0
-
-
-def _copy(path: str, out: str) -> None:
-    from electorate.tables.source import Source
-
-    opened = Source(path).open()
-    with writing(out) as file:
-        while part := opened.read(2**20):
-            file.write(part)
 
 
 def _fetch(number: int, name: str) -> str:

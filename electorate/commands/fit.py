@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import electorate
-from electorate.commands.options import TABLE, add_training_options, read, source_of
+from electorate.commands.options import TABLE, add_training_options, read
 from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_supported
 from electorate.escape import literal
 from electorate.registry import ALGORITHMS, FAMILIES
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.out)
     found = _find(options.algorithm)
     _check_options(found, options)
-    data = read(source_of(options), options, options.target)
+    data = read(options)
     task = _needed_task(options.algorithm, found, options.task, data.y)
     model = _build(found[task], task, options)
     _check_target(model, data.y, options.target)

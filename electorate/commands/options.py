@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from electorate.escape import literal
-from electorate.tables.source import FORMATS, KINDS, MISSING, Source, format_of
+from electorate.tables.source import FORMATS, KINDS, MISSING, Source, format_of, list_names
 
 TABLE = "CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input"
 REGRESSION = "auto: float targets, and integer targets with more than 20 distinct values, are treated as regression"
@@ -70,26 +70,26 @@ def source_of(options: argparse.Namespace, path: str | None = None) -> Source:
         is_tsv = (options.format or format_of(path)) == "tsv" and not options.delimiter
         if not is_tsv:
             raise ValueError("--decimal and the delimiter are the same character: add --delimiter ';' or another")
-    return Source(
-        path,
-        options.format,
-        dict(getattr(options, "type", [])),
-        (*MISSING, *options.missing),
-        tuple(getattr(options, "drop", ())),
-        options.delimiter or "",
-        options.encoding,
-        options.decimal,
-    )
+    types, drop = dict(getattr(options, "type", [])), tuple(getattr(options, "drop", ()))
+    missing, separator = (*MISSING, *options.missing), options.delimiter or ""
+    return Source(path, options.format, types, missing, drop, separator, options.encoding, options.decimal)
 
 
-def read(source: Source, options: argparse.Namespace, target: Any, columns: list[str] | None = None) -> Any:
-    """The columns, the target and the weights of a table."""
-    from electorate.tables.reading import TableRequest, read_training, refuse_no_target
+def read(options: argparse.Namespace, source: Source | None = None, target: Any = None, only: Any = None) -> Any:
+    """The columns, the target and the weights of a table, by default those that the options name."""
+    from electorate.tables.reading import TableRequest, column_names, read_training
 
+    source, target = source or source_of(options), target or options.target
     if target is None:
-        refuse_no_target(source)
-    wanted = TableRequest(target, getattr(options, "weights", None), columns, options.skip_missing_target)
+        names = list_names(column_names(source))
+        raise source.error(f"which column is to be predicted? Add --target COLUMN. The columns are {names}")
+    wanted = TableRequest(target, getattr(options, "weights", None), only, options.skip_missing_target)
     found = read_training(source, wanted)
     if found.n_skipped:
         print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
     return found
+
+
+def split_names(text: str) -> list[str]:
+    """Names that are separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]

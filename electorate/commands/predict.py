@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from electorate.commands.options import TABLE, add_table_options, source_of
-from electorate.tables.source import FORMATS, arrow
+from electorate.tables.source import FORMATS, Source, TableError, arrow
 
 EXAMPLES = """examples:
   electorate predict adult.model new.csv --out predictions.csv
@@ -27,28 +27,33 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from electorate.tables.reading import refuse_infinite
-    from electorate.tables.streaming import in_order, kinds_of, names_of, open_stream
+    from electorate.model.predict_from_file import read_quickly
+    from electorate.tables.reading import columns_of, in_order, open_parts, refuse_infinite
     from electorate.tables.writing import open_writer
 
     if "prediction" in options.keep or len(set(options.keep)) < len(options.keep):
         raise ValueError("--keep names a column twice, or one called 'prediction'")
-    source, model = source_of(options), _load(options)
-    names, count = names_of(model), 0
+    source = source_of(options)
+    model = None if options.proba else read_quickly(options.model)  # for labels alone it needs no estimator
+    if model is None:
+        from electorate import load
+
+        model = load(options.model)
+    kinds, count = columns_of(model), 0
     with open_writer(options.out, options.out_format) as out:
-        stream = open_stream(source, kinds_of(model, names), options.keep)
+        parts, table_of = open_parts(source, kinds, options.keep)
 
         def predict_part(part: Any) -> tuple[Any, Any, Any]:
             """A part, its table, and its predictions or the error that they raised."""
-            table = stream.table(part)
+            table = table_of(part)
             try:
-                return part, table, _predicted(model, table, names, options) if table.num_rows else None
+                return part, table, _predicted(model, table, list(kinds), options) if table.num_rows else None
             except ValueError as error:
                 return part, table, error
 
-        for part, table, found in in_order(predict_part, stream.parts):
+        for part, table, found in in_order(predict_part, parts):
             if isinstance(found, ValueError):
-                refuse_infinite(source, table, partial(_where, stream, part, count))
+                refuse_infinite(table, partial(_error, source, part, count))
                 raise found
             if found is not None:
                 out.write(found)
@@ -59,22 +64,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _where(stream: Any, part: Any, n_before: int, row: int) -> tuple[str, int | None]:
-    """The line of a row, or else its number in the table; n_before: rows before the part."""
-    line = stream.line(part, row)
-    return "" if line is not None else f" of row {n_before + row + 1}", line
-
-
-def _load(options: argparse.Namespace) -> Any:
-    """The model; for labels alone it is read without its estimator, where possible."""
-    from electorate.model.predict_from_file import read_quickly
-
-    model = None if options.proba else read_quickly(options.model)
-    if model is None:
-        from electorate import load
-
-        model = load(options.model)
-    return model
+def _error(source: Source, part: Any, n_before: int, message: str, row: int) -> TableError:
+    """The error about a row of a part, which n_before rows precede."""
+    return source.error(message, part.line_of(source, row) if source.is_text else None, n_before + row)
 
 
 def _predicted(model: Any, table: Any, names: list[str], options: argparse.Namespace) -> Any:

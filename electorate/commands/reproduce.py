@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from electorate.commands.options import split_names
 from electorate.escape import literal
 from electorate.safe_write import check_writable, write_text
 
@@ -23,16 +24,16 @@ NUMBERED = {"table": "", "figure": "", "theorem": " (runs an experiment that che
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("paper", choices=STUDIES, help="the paper")
+    add = one.add_argument
+    add("paper", choices=STUDIES, help="the paper")
     what = one.add_mutually_exclusive_group()
     for kind, more in NUMBERED.items():
         what.add_argument(f"--{kind}", type=int, metavar="N", help=f"the number of the {kind} in the paper{more}")
-    one.add_argument("--quick", action="store_true", help="few repetitions and rounds: minutes, not hours")
-    one.add_argument("--sets", default="", metavar="NAMES", help="only these data sets, separated by commas")
+    add("--quick", action="store_true", help="few repetitions and rounds: minutes, not hours")
+    add("--sets", type=split_names, default=[], metavar="NAMES", help="only these data sets, separated by commas")
     folder = "the folder of the data sets and DATASETS.json; by default that in ELECTORATE_DATA"
-    data = os.environ.get("ELECTORATE_DATA", "../shared/data")
-    one.add_argument("--data", default=data, metavar="FOLDER", help=folder)
-    one.add_argument("--out", metavar="FOLDER", help="for results and intermediate results (PAPER.reproduce)")
+    add("--data", default=os.environ.get("ELECTORATE_DATA", "../shared/data"), metavar="FOLDER", help=folder)
+    add("--out", metavar="FOLDER", help="for results and intermediate results (PAPER.reproduce)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,12 +50,11 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"there is no {what} of {options.paper}; choose from\n{offers}")
     if what in study.NEEDS_DATA and not (Path(options.data) / "DATASETS.json").exists():
         raise ValueError(f"no DATASETS.json in {literal(options.data)}: add --data FOLDER, or set ELECTORATE_DATA")
-    only = tuple(name.strip() for name in options.sets.split(",") if name.strip())
     out = Path(options.out or f"{options.paper}.reproduce")
     out.mkdir(parents=True, exist_ok=True)
     page = out / f"{what.replace(' ', '-')}.md"
     check_writable(page)
-    text = study.reproduce(Request(what, options.quick, Path(options.data), out, only))
+    text = study.reproduce(Request(what, options.quick, Path(options.data), out, tuple(options.sets)))
     write_text(page, text)
     print(text)
     print(f"{literal(page)}: the same", file=sys.stderr)

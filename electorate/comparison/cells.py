@@ -2,7 +2,7 @@
 
 A cell scores its setting by splits of the fold's training rows (inner loss), then trains on all of them and tests on
 the fold's rows. Nested cross-validation follows from the cells: in each fold the setting of least inner loss counts.
-`Coded` fits another library's estimator to a table of any kind.
+`Coded` fits an estimator of any library to a table of any kind.
 """
 
 import time
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from electorate.comparison import folds
-from electorate.comparison.algorithms import REGRESSION, Algorithm, Facts, Setting
-from electorate.comparison.rows import Coder, Floats, Rows, as_table, read_categories, read_matrix, widest_of
+from electorate.comparison.algorithms import Algorithm, Facts, Setting
+from electorate.comparison.rows import Floats, Rows, as_table, read_categories, read_matrix, widest_of
 
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
 
@@ -88,74 +88,72 @@ def _test(cell: Cell, rows: Rows, protocol: Protocol) -> Tested:
     part = folds.outer(rows.target, protocol.n_folds, protocol.seed)
     training = rows.take(np.flatnonzero(part != cell.fold))
     testing = rows.take(np.flatnonzero(part == cell.fold))
+    algorithm, n_classes = protocol.algorithms[cell.algorithm], protocol.n_classes
+
+    def fit(rows: Rows) -> Coded:
+        setting = algorithm.grid[cell.setting]
+        model = Coded(algorithm, setting, protocol.seed, rows.categorical, n_classes > 0)
+        return model.fit(rows.matrix, rows.target, rows.weight)
+
     inner = []
     for learn, validate in folds.inner(training.target, cell.fold, protocol.seed):
-        model = Fitted(cell, training.take(learn), protocol)
         validation = training.take(validate)
-        inner.append(float(np.average(model.losses(validation)[0], weights=validation.weight)))
+        losses, _ = _losses(fit(training.take(learn)), validation, n_classes)
+        inner.append(float(np.average(losses, weights=validation.weight)))
     started = time.perf_counter()
-    model = Fitted(cell, training, protocol)
+    model = fit(training)
     fitted = time.perf_counter()
-    losses, log_losses = model.losses(testing)
+    losses, log_losses = _losses(model, testing, n_classes)
     passed = time.perf_counter() - fitted
-    return Tested(float(np.mean(inner)), losses, log_losses, _size_of(model.model), fitted - started, passed)
-
-
-class Fitted:
-    """The estimator of a cell, fitted to rows. model is None where the rows have one class only."""
-
-    def __init__(self, cell: Cell, raw: Rows, protocol: Protocol) -> None:
-        algorithm = protocol.algorithms[cell.algorithm]
-        self.n_classes = protocol.n_classes
-        self.coder = Coder(raw)
-        rows = self.coder(raw)
-        model = algorithm.build(algorithm.grid[cell.setting], Facts(rows.categorical, protocol.seed, rows.widest))
-        target: NDArray[Any] = rows.target
-        if self.n_classes:  # peers need class codes from 0 to K - 1, without gaps
-            self.present, target = np.unique(target, return_inverse=True)
-        weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
-        is_constant = self.n_classes > 0 and len(self.present) == 1
-        self.model: Any = None if is_constant else model.fit(rows.matrix, target, **weighted)
-
-    def losses(self, raw: Rows) -> tuple[Floats, Floats]:
-        """For each row, 0 or 1 and the log loss; for regression, the absolute error and nothing."""
-        rows = self.coder(raw)
-        if not self.n_classes:
-            losses = np.abs(_finite(self.model.predict(rows.matrix), "prediction") - rows.target)
-            return _finite(losses, "absolute error").astype(np.float64), np.empty(0)
-        proba = np.zeros((rows.n_rows, self.n_classes))
-        found = 1.0 if self.model is None else self.model.predict_proba(rows.matrix)
-        proba[:, self.present] = _finite(found, "probability")
-        of_label = np.clip(proba[np.arange(rows.n_rows), rows.target], SMALLEST, 1.0)
-        return (np.argmax(proba, axis=1) != rows.target).astype(np.float64), -np.log(of_label)
+    return Tested(float(np.mean(inner)), losses, log_losses, _size_of(model.model_), fitted - started, passed)
 
 
 class Coded:
-    """Passes float64 with NaN for missing values to another library's estimator, `model_`."""
+    """Fits the estimator of an algorithm to a table of any kind: `model_` gets float64 with NaN for missing values.
 
-    def __init__(self, algorithm: Algorithm, setting: Setting, seed: int, categorical_features: Any) -> None:
-        self.algorithm = algorithm
-        self.setting = setting
-        self.seed = seed
-        self.categorical_features = categorical_features
+    Categories become codes from 0 on, and so do classes, without gaps, as other libraries need them. `model_` is None
+    where the rows have one class only.
+    """
+
+    def __init__(
+        self, algorithm: Algorithm, setting: Setting, seed: int, categorical_features: Any, is_classifier: bool
+    ) -> None:
+        self.algorithm, self.setting, self.seed = algorithm, setting, seed
+        self.categorical_features, self.is_classifier = categorical_features, is_classifier
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: Floats | None = None) -> Self:
         table = as_table(X)
         self.categories_ = read_categories(table, self.categorical_features)
         facts = Facts(list(self.categories_), self.seed, widest_of(self.categories_))
-        if REGRESSION not in self.algorithm.tasks:
+        model = self.algorithm.build(self.setting, facts)
+        if self.is_classifier:
             self.classes_, y = np.unique(y, return_inverse=True)
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-        model = self.algorithm.build(self.setting, facts)
-        self.model_ = model.fit(read_matrix(X, table, self.categories_), y, **weighted)
+        is_constant = self.is_classifier and len(self.classes_) == 1
+        self.model_: Any = None if is_constant else model.fit(read_matrix(X, table, self.categories_), y, **weighted)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
+        if self.model_ is None:
+            return np.repeat(self.classes_, as_table(X).n_rows)
         found = np.asarray(self.model_.predict(read_matrix(X, as_table(X), self.categories_))).ravel()
-        return np.asarray(self.classes_[found.astype(np.int64)]) if hasattr(self, "classes_") else found
+        return np.asarray(self.classes_[found.astype(np.int64)]) if self.is_classifier else found
 
     def predict_proba(self, X: Any) -> Floats:
+        if self.model_ is None:
+            return np.ones((as_table(X).n_rows, 1))
         return np.asarray(self.model_.predict_proba(read_matrix(X, as_table(X), self.categories_)))
+
+
+def _losses(model: Coded, rows: Rows, n_classes: int) -> tuple[Floats, Floats]:
+    """For each row, 0 or 1 and the log loss; for regression, the absolute error and nothing."""
+    if not n_classes:
+        losses = np.abs(_finite(model.predict(rows.matrix), "prediction") - rows.target)
+        return _finite(losses, "absolute error").astype(np.float64), np.empty(0)
+    proba = np.zeros((rows.n_rows, n_classes))
+    proba[:, model.classes_] = _finite(model.predict_proba(rows.matrix), "probability")
+    of_label = np.clip(proba[np.arange(rows.n_rows), rows.target], SMALLEST, 1.0)
+    return (np.argmax(proba, axis=1) != rows.target).astype(np.float64), -np.log(of_label)
 
 
 def _finite(values: Any, name: str) -> Any:

@@ -22,13 +22,14 @@ from electorate.comparison.cells import Coded, Protocol
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.ranking import Line, baseline, rank
-from electorate.comparison.rows import Floats, Parts, Places, Rows, as_table, read_rows
+from electorate.comparison.rows import Parts, Places, Rows, as_table, read_rows
 from electorate.comparison.workers import run_cells
 from electorate.data.inputs import check_weight
 from electorate.safe_write import write_text
 from electorate.theory.binomial import binomial_bound
 
 CONFIDENCE = 0.95
+HUGE = 200_000  # rows times classes from which three folds are enough
 FEWEST_ROWS = 20  # fewer rows are too few for folds and test rows
 RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-locked-rows.model", "winner.model"
 
@@ -104,14 +105,21 @@ def compare(
     2
     """
     _check_options(folds, locked, time_limit, seed)
-    X, y, weight = _without_zero_weights(X, y, sample_weight)
+    weight = None
+    if sample_weight is not None:
+        weight = check_weight(sample_weight, as_table(X).n_rows)
+        used = np.flatnonzero(weight)
+        if not len(used):
+            raise ValueError("all weights are 0")
+        if len(used) < len(weight):
+            X, y, weight = _safe_indexing(X, used), _safe_indexing(y, used), weight[used]
     rows, classes = read_rows(X, y, task, categorical_features, weight)
     work = rows.n_rows * (len(classes) if len(classes) > 2 else 1)
     chosen = applicable(task_of(len(classes)), algorithms, peers, work)
     if rows.n_rows < FEWEST_ROWS:
         raise ValueError(f"{rows.n_rows} rows are too few to compare algorithms: at least {FEWEST_ROWS} are needed")
     parts = splits.lock(rows.target, locked, seed)
-    n_folds = folds or splits.count_folds(len(parts[0]), len(classes))
+    n_folds = folds or (3 if len(parts[0]) * max(1, len(classes)) > HUGE else 5)
     if n_folds > len(parts[0]) // 2:
         raise ValueError(f"{n_folds} folds are too many for {len(parts[0])} rows")
     protocol = Protocol(chosen, n_folds, seed, len(classes))
@@ -130,19 +138,6 @@ def _check_options(folds: int | None, locked: float, time_limit: float | None, s
         raise ValueError(f"time_limit is {time_limit}: it must be a positive number of seconds")
     if seed < 0:
         raise ValueError(f"seed is {seed}: it must not be negative")
-
-
-def _without_zero_weights(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
-    """The rows of positive weight, and their weights."""
-    if sample_weight is None:
-        return X, y, None
-    weight = check_weight(sample_weight, as_table(X).n_rows)
-    used = np.flatnonzero(weight)
-    if not len(used):
-        raise ValueError("all weights are 0")
-    if len(used) == len(weight):
-        return X, y, weight
-    return _safe_indexing(X, used), _safe_indexing(y, used), weight[used]
 
 
 class Comparison:
@@ -231,7 +226,7 @@ class Comparison:
         """The estimator of a line, as the user would make it: for the columns of X."""
         setting, seed = line.algorithm.grid[line.setting], self.protocol.seed
         if line.algorithm.peer:
-            return Coded(line.algorithm, setting, seed, self.categorical_features)
+            return Coded(line.algorithm, setting, seed, self.categorical_features, self.protocol.n_classes > 0)
         model = line.algorithm.build(setting, Facts([], seed))
         return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
 

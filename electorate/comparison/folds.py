@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from electorate.comparison.rows import Parts, Places
 
 LARGE = 2_000  # training rows from which one inner split is enough
-HUGE = 200_000  # rows times classes from which three folds are enough
 INNER_PARTS = 4  # parts of the single inner split; one of them is for validation
 
 
@@ -53,7 +52,3 @@ def inner(target: NDArray[np.number], fold: int, seed: int) -> list[Parts]:
     n_parts, n_used = (3, 3) if len(target) < LARGE else (INNER_PARTS, 1)
     part = deal(strata(target), n_parts, np.random.default_rng([seed, 2, fold]))
     return [(np.flatnonzero(part != p), np.flatnonzero(part == p)) for p in range(n_used)]
-
-
-def count_folds(n_rows: int, n_classes: int) -> int:
-    return 3 if n_rows * max(1, n_classes) > HUGE else 5

@@ -119,8 +119,15 @@ class Journal:
         """The result of a cell; None if it is missing or damaged and has to be run."""
         path = self._cell(number)
         try:
-            result = _read_cell(path)
-            if isinstance(result, Tested) and self.n_tested is not None:
+            contents = modelfile.read(path)
+            if contents.kind != KIND:
+                raise ModelFormatError(f"{path}: a file of the kind {contents.kind!r}, not a cell")
+            if "failed" in contents.meta:
+                return Failed(meta_value(contents, "failed", str))
+            values: dict[str, Any] = {name: meta_value(contents, name, kind) for name, kind in META.items()}
+            arrays = {name: np.array(require(contents, name, "<f8", (None,))) for name in ("losses", "log_losses")}
+            result = Tested(**values | arrays)
+            if self.n_tested is not None:
                 _check_cell(path, result, self.n_tested[number], self.n_classes > 0)
             return result
         except FileNotFoundError:
@@ -133,17 +140,6 @@ class Journal:
 
 
 Store = Journal | dict[int, Result]  # a dict stores nothing on the disk
-
-
-def _read_cell(path: str) -> Result:
-    contents = modelfile.read(path)
-    if contents.kind != KIND:
-        raise ModelFormatError(f"{path}: a file of the kind {contents.kind!r}, not a cell")
-    if "failed" in contents.meta:
-        return Failed(meta_value(contents, "failed", str))
-    values: dict[str, Any] = {name: meta_value(contents, name, kind) for name, kind in META.items()}
-    arrays = {name: np.array(require(contents, name, "<f8", (None,))) for name in ("losses", "log_losses")}
-    return Tested(**values | arrays)
 
 
 def _check_cell(path: str, result: Tested, n_rows: int, is_classified: bool) -> None:

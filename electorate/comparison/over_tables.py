@@ -222,13 +222,7 @@ class OverTables:
     """
 
     def __init__(
-        self,
-        data_sets: Names,
-        algorithms: Names,
-        errors: Floats,
-        chances: Floats | None,
-        left_out: Names,
-        in_units: bool,
+        self, data_sets: Names, algorithms: Names, errors: Floats, chances: Floats | None, left_out: Names, units: bool
     ) -> None:
         if len(data_sets) < 2:
             raise ValueError("one data set is not enough: pass at least two, or use compare")
@@ -244,7 +238,7 @@ class OverTables:
         if chances is not None:
             self.chances = chances[:, order][:, :, order]
             self.majority = np.apply_along_axis(tests.chance_of_majority, 0, self.chances)
-        self.left_out, self.in_units = left_out, in_units
+        self.left_out, self.in_units = left_out, units
         self.friedman = tests.friedman_test(self.errors)
 
     @cached_property

@@ -58,10 +58,19 @@ def rank(protocol: Protocol, results: dict[Cell, Result], weights: FoldWeights |
     losses = np.array([np.concatenate([t.losses for t in nested[a]]) for a in ranked])
     weight = None if weights is None else np.concatenate([weights[fold] for fold in common])
     lines = []
-    for a in ranked:
-        setting = best_setting(a, common, tested, weight)
+    for a, lost in zip(ranked, losses, strict=True):
+        log_losses = np.concatenate([t.log_losses for t in nested[a]])
+        measured = (
+            float(np.average(lost, weights=weight)),
+            standard_error(lost, weight),
+            float(np.average(log_losses, weights=weight)) if len(log_losses) else float("nan"),
+            float(np.mean([t.size for t in nested[a]])),
+            float(np.mean([t.fit_seconds for t in nested[a]])),
+            1000 * sum(t.predict_seconds for t in nested[a]) / len(lost),
+        )
         n_settings = len({cell.setting for cell in tested if cell.algorithm == a})
-        lines.append(_line(protocol.algorithms[a], setting, nested[a], n_settings, weight))
+        setting = best_setting(a, common, tested, weight)
+        lines.append(Line(protocol.algorithms[a], setting, *measured, n_settings))
     order = sorted(range(len(lines)), key=lambda i: (lines[i].error, np.nan_to_num(lines[i].log_loss, nan=np.inf), i))
     fold = np.repeat(common, [len(t.losses) for t in nested[ranked[0]]])
     found = judge(RowLosses(losses, fold, protocol.n_folds, weight), order[0], protocol.seed)
@@ -100,22 +109,6 @@ def best_setting(a: int, folds: list[int], tested: dict[Cell, Tested], weight: F
         return next(setting for setting, found in by_setting.items() if len(found) == most)
     whole = {s: np.concatenate([t.losses for t in found]) for s, found in by_setting.items() if len(found) == most}
     return min(whole, key=lambda s: (float(np.average(whole[s], weights=weight)), s))
-
-
-def _line(algorithm: Algorithm, setting: int, nested: list[Tested], n_settings: int, weight: Floats | None) -> Line:
-    losses = np.concatenate([t.losses for t in nested])
-    log_losses = np.concatenate([t.log_losses for t in nested])
-    return Line(
-        algorithm,
-        setting,
-        float(np.average(losses, weights=weight)),
-        standard_error(losses, weight),
-        float(np.average(log_losses, weights=weight)) if len(log_losses) else float("nan"),
-        float(np.mean([t.size for t in nested])),
-        float(np.mean([t.fit_seconds for t in nested])),
-        1000 * sum(t.predict_seconds for t in nested) / len(losses),
-        n_settings,
-    )
 
 
 def standard_error(losses: Floats, weight: Floats | None = None) -> float:

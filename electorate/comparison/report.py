@@ -11,7 +11,7 @@ from typing import Any
 
 from electorate.comparison.algorithms import Setting
 from electorate.comparison.cells import Protocol
-from electorate.comparison.ranking import Line, Ranking
+from electorate.comparison.ranking import Ranking
 from electorate.escape import cell as safe
 from electorate.escape import literal
 
@@ -35,18 +35,18 @@ COLUMNS = {  # name: head and format in the printed table, or None if it is left
 
 def columns(ranking: Ranking, bounds: dict[str, float]) -> Table:
     """The table by columns; NaN where there is no number."""
-    rows = [_row(place, line, bounds) for place, line in enumerate(ranking.lines, 1)]
-    return {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
-
-
-def _row(place: int, line: Line, bounds: dict[str, float]) -> list[Any]:
-    """One value for each of COLUMNS."""
-    measured = [line.error, line.standard_error, line.log_loss, line.size, line.fit_seconds]
-    bound = bounds.get(line.algorithm.name, float("nan"))
-    verdict = "first" if place == 1 else line.verdict
-    setting = describe(line.algorithm.grid[line.setting])
-    more = [1000 * line.predict_seconds, bound, line.chance_of_best, verdict, line.settings_run, setting]
-    return [place, line.algorithm.name, *measured, *more]
+    rows = []
+    for place, line in enumerate(ranking.lines, 1):
+        more = {
+            "rank": place,
+            "algorithm": line.algorithm.name,
+            "predict_ms_per_1000": 1000 * line.predict_seconds,
+            "held_out_bound": bounds.get(line.algorithm.name, float("nan")),
+            "difference_to_first": "first" if place == 1 else line.verdict,
+            "setting": describe(line.algorithm.grid[line.setting]),
+        }
+        rows.append(vars(line) | more)
+    return {name: [row[name] for row in rows] for name in COLUMNS}
 
 
 def describe(setting: Setting) -> str:

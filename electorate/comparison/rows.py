@@ -15,7 +15,7 @@ from scipy import sparse
 
 from electorate.data.bins import read_block
 from electorate.data.inputs import category_columns, check_labels
-from electorate.data.table import ArrayTable, Categories, SparseTable, Table, numeric_codes, read_table, refuse_infinite
+from electorate.data.table import ArrayTable, Categories, SparseTable, Table, read_table, refuse_infinite
 from electorate.data.targets import check_targets
 
 MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression
@@ -52,22 +52,6 @@ class Rows:
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(json.dumps([self.categorical, self.widest]).encode())
         return digest.hexdigest()
-
-
-class Coder:
-    """Numbers the categories of some rows in order; categories that these rows lack become missing."""
-
-    def __init__(self, rows: Rows) -> None:
-        columns = {j: np.unique(rows.matrix[:, j]) for j in rows.categorical}
-        self.levels = {j: values[~np.isnan(values)] for j, values in columns.items()}
-
-    def __call__(self, rows: Rows) -> Rows:
-        if not self.levels:
-            return rows
-        matrix = np.array(rows.matrix)
-        for j, levels in self.levels.items():
-            matrix[:, j] = numeric_codes(matrix[:, j], Categories(levels))
-        return replace(rows, matrix=matrix, widest=max(map(len, self.levels.values())))
 
 
 # ---------------------------------------------------------------- reading
@@ -110,7 +94,8 @@ def read_matrix(X: Any, table: Table, categories: dict[int, Categories]) -> Any:
     elif isinstance(table, ArrayTable) and not is_sparse and table.array.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {table.array.dtype}: use numbers, or a dataframe for texts")
     else:
-        matrix = np.ascontiguousarray(read_block(table, categories, 0, table.n_rows).T)
+        block = X if isinstance(X, np.ndarray) and not categories else read_block(table, categories, 0, table.n_rows).T
+        matrix = np.ascontiguousarray(block, dtype=np.float64)
         where = np.argwhere(np.isinf(matrix))
     if len(where):
         refuse_infinite(table, int(where[0][1]), int(where[0][0]))

@@ -65,7 +65,13 @@ def judge(rows: RowLosses, first: int, seed: int = 0) -> Verdicts:
     gap = mean - mean[first]
     real = (gap > 0) & (gap > critical(max(2, len(mean)), np.inf) * np.sqrt(np.maximum(variance, 0.0)))
     chance = _chance_of_best(mean, covariance, ~real, seed)
-    return Verdicts(real, _consistent(chance, first, bool(np.sum(~real) == 1)))
+    if len(chance) > 1:  # scaled, so that the first has 0.95 or more exactly if its lead over all others is real
+        least, most = (1 - LEVEL, 1.0) if np.sum(~real) == 1 else (0.0, 1 - LEVEL - 0.01)
+        wanted, others = float(np.clip(chance[first], least, most)), 1 - chance[first]
+        even = (1 - wanted) / (len(chance) - 1)
+        rest = chance * ((1 - wanted) / others) if others > 0 else even
+        chance = np.where(np.arange(len(chance)) == first, wanted, rest)
+    return Verdicts(real, chance)
 
 
 # ---------------------------------------------------------------- the covariance of the mean losses
@@ -215,15 +221,3 @@ def _variance_between(mean: Floats, covariance: Floats) -> float:
     grid = np.append(0.0, largest * np.geomspace(1e-6, 10.0, 500))[:, None]
     unlikely = np.sum(np.log(grid + noise) + square / (grid + noise), axis=1)
     return float(grid[np.argmin(unlikely), 0])
-
-
-def _consistent(chance: Floats, first: int, leads_all: bool) -> Floats:
-    """Scale the probabilities so that the first has 0.95 or more exactly if its lead over all others is real."""
-    if len(chance) == 1:
-        return chance
-    least, most = (1 - LEVEL, 1.0) if leads_all else (0.0, 1 - LEVEL - 0.01)
-    wanted = float(np.clip(chance[first], least, most))
-    others = 1 - chance[first]
-    scaled = chance * ((1 - wanted) / others) if others > 0 else np.full(len(chance), (1 - wanted) / (len(chance) - 1))
-    scaled[first] = wanted
-    return np.asarray(scaled)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,19 +47,16 @@ class Max:
     """A number or an array that is reduced by the (elementwise) maximum."""
 
     value: Any
+    choose: ClassVar[np.ufunc] = np.maximum
 
     def __add__(self, other: "Max") -> "Max":
-        return Max(np.maximum(self.value, other.value))
+        return type(self)(self.choose(self.value, other.value))
 
 
-@dataclass(frozen=True)
-class Min:
-    """A number or an array that is reduced by the (elementwise) minimum; for a boolean, whether it holds everywhere."""
+class Min(Max):
+    """The same by the minimum; for a boolean, whether it holds everywhere."""
 
-    value: Any
-
-    def __add__(self, other: "Min") -> "Min":
-        return Min(np.minimum(self.value, other.value))
+    choose: ClassVar[np.ufunc] = np.minimum
 
 
 @dataclass(frozen=True)

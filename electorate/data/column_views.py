@@ -4,6 +4,9 @@ Columns are taken from a dataframe all at once. Looking one up by position or na
 which is quadratic in their number.
 """
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -41,24 +44,32 @@ def _library(column: Any) -> str:
     return type(column).__module__.partition(".")[0]
 
 
+def parts_of(starts: list[int], low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the parts that hold rows low..high, which of their rows these are, and where they go in a block of them.
+
+    starts: the first row of each part, and the end of the last one.
+    """
+    first, last = max(bisect_right(starts, low) - 1, 0), bisect_left(starts, high)
+    for number, (start, end) in enumerate(pairwise(starts[first : last + 1]), start=first):
+        begin, stop = max(low, start), min(high, end)
+        if begin < stop:
+            yield number, begin - start, stop - start, begin - low
+
+
 class ChunkedView:
     """Arrays that make up one column, sliced as one. present: for each array, where it has a value, or None."""
 
     def __init__(self, arrays: list[NDArray[Any]], present: list[NDArray[np.bool_] | None]) -> None:
         self.arrays, self.present = arrays, present
-        self.starts = np.cumsum([0, *map(len, arrays)])
+        self.starts = list(accumulate(map(len, arrays), initial=0))
 
     def __getitem__(self, rows: slice) -> NDArray[np.float64]:
         out = np.empty(rows.stop - rows.start)
-        first = max(0, int(np.searchsorted(self.starts, rows.start, side="right")) - 1)
-        last = int(np.searchsorted(self.starts, rows.stop, side="left"))
-        for number, start in enumerate(self.starts[first:last].tolist(), start=first):
-            array, present = self.arrays[number], self.present[number]
-            low, high = max(start, rows.start), min(start + len(array), rows.stop)
-            part = out[low - rows.start : high - rows.start]
-            part[:] = array[low - start : high - start]
+        for number, low, high, place in parts_of(self.starts, rows.start, rows.stop):
+            part, present = out[place : place + high - low], self.present[number]
+            part[:] = self.arrays[number][low:high]
             if present is not None:
-                part[~present[low - start : high - start]] = np.nan
+                part[~present[low:high]] = np.nan
         return out
 
 
@@ -71,13 +82,11 @@ def views_of(columns: list[Any], types: list[Any]) -> list[View | None]:
     view = views.get(_library(columns[0])) if columns else None
     if view is None:
         return [None] * len(columns)
-    return [view(column) if _are_numbers(dtype) else None for column, dtype in zip(columns, types, strict=True)]
-
-
-def _are_numbers(dtype: Any) -> bool:
-    """Whether NumPy has the type of the values; booleans count as 0 and 1."""
-    name = str(dtype)
-    return name == "Boolean" or (bool(dtype.is_numeric()) and not dtype.is_decimal() and "128" not in name)
+    found: list[View | None] = []
+    for column, dtype in zip(columns, types, strict=True):
+        is_number = dtype.is_numeric() and not dtype.is_decimal() and "128" not in str(dtype)  # NumPy has the type
+        found.append(view(column) if is_number or str(dtype) == "Boolean" else None)
+    return found
 
 
 def _view_of_pandas(column: Any) -> View | None:

@@ -231,17 +231,8 @@ def category_columns(table: Table, wanted: Any, by_type: list[int]) -> list[int]
     if isinstance(wanted, str) and wanted == "from_dtype":
         return by_type
     places = {name: place for place, name in enumerate(table.names)}
-    columns = set() if wanted is None else {_column_number(table, places, item) for item in _unmask(table, wanted)}
-    left_out = sorted(set(by_type) - columns)
-    if left_out:
-        name, todo = repr(table.names[left_out[0]]), "name it too, or use categorical_features='from_dtype'"
-        raise ValueError(f"column {name} holds texts or categories, but categorical_features does not name it: {todo}")
-    return sorted(columns)
-
-
-def _unmask(table: Table, wanted: Any) -> list[Any]:
     try:
-        items = np.asarray(list(wanted) if isinstance(wanted, set | frozenset) else wanted)
+        items = np.asarray([] if wanted is None else list(wanted) if isinstance(wanted, set | frozenset) else wanted)
     except ValueError:  # lists of different lengths
         items = np.empty((0, 0))
     if items.ndim != 1:
@@ -251,7 +242,12 @@ def _unmask(table: Table, wanted: Any) -> list[Any]:
         if len(items) != table.n_columns:
             raise ValueError(f"categorical_features is a mask of {len(items)} entries for {table.n_columns} columns")
         items = np.flatnonzero(items)
-    return list(items.tolist())
+    columns = {_column_number(table, places, item) for item in items.tolist()}
+    left_out = sorted(set(by_type) - columns)
+    if left_out:
+        name, todo = repr(table.names[left_out[0]]), "name it too, or use categorical_features='from_dtype'"
+        raise ValueError(f"column {name} holds texts or categories, but categorical_features does not name it: {todo}")
+    return sorted(columns)
 
 
 def _column_number(table: Table, places: dict[str, int], item: Any) -> int:

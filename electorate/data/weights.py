@@ -37,14 +37,10 @@ class Weights:
         return 2.0**self.bits if self.real is None else 1.0
 
     @property
-    def counts_rows(self) -> bool:
-        """Whether a weight of k means k rows."""
-        return self.each.is_integer() and self.each < MOST_TIMES
-
-    @property
     def rows(self) -> Ints:
         """How many rows each row stands for: its sample weight where that is whole, else one."""
-        return self.times * int(self.each) if self.counts_rows else np.minimum(self.times, 1)
+        is_whole = self.each.is_integer() and self.each < MOST_TIMES
+        return self.times * int(self.each) if is_whole else np.minimum(self.times, 1)
 
     @property
     def shares(self) -> Floats:

@@ -6,12 +6,12 @@ from scipy.special import softmax
 
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.classifier import BoostedClassifier
+from electorate.estimators.classifier import StagewiseClassifier
 from electorate.model import decisions
 from electorate.theory import training as proved
 
 
-class AdaBoostClassifier(BoostedClassifier):
+class AdaBoostClassifier(StagewiseClassifier):
     """Discrete AdaBoost; SAMME for more than two classes. A drop-in replacement for scikit-learn's class.
 
     Takes NumPy arrays, SciPy sparse matrices, dataframes (pandas, polars, pyarrow) and Dask collections; missing

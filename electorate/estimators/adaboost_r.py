@@ -1,16 +1,13 @@
 """AdaBoost_R: real-valued voters, weights without exponentials."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from electorate.algorithms.adaboost_r import AdaBoostR
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
+from electorate.estimators.classifier import StagewiseClassifier
 from electorate.theory import training as proved
 from electorate.voters.trees import Trees
 
 
-class AdaBoostRClassifier(BoostedClassifier):
+class AdaBoostRClassifier(StagewiseClassifier):
     """AdaBoost_R: real-valued voters, weights without exponentials, steps in closed form.
 
     Equations 6 to 8 of [1]_. More than two classes are fitted one against the rest.
@@ -127,6 +124,3 @@ class AdaBoostRClassifier(BoostedClassifier):
 
     def _default_family(self) -> Trees:
         return Trees(1, criterion="matsushita")
-
-    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        return one_vs_rest_probabilities(decision)

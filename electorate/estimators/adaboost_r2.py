@@ -1,7 +1,8 @@
 """AdaBoost.R2, a drop-in replacement for scikit-learn's regressor."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -11,6 +12,7 @@ from electorate.training.regression import Try
 from electorate.training.worker_data import TargetOutline
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaBoostRegressor(BoostedRegressor):
     """AdaBoost.R2: a drop-in replacement for scikit-learn's class.
 
@@ -108,44 +110,17 @@ class AdaBoostRegressor(BoostedRegressor):
     (442,)
     """
 
+    n_estimators: int = 50
+    learning_rate: float = 1.0
+    loss: str = "linear"
+
     _draws = True
-    _ties = "lower"
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _lower = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedRegressor._parameter_constraints,
         "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
         "loss": [StrOptions({"linear", "square", "exponential"})],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        loss: str = "linear",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 50,
-        tol: float = 0.0,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.loss = loss
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _criterion(self) -> str:
         if self._family().criterion == "edge":

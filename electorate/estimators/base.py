@@ -5,30 +5,31 @@ parameters and its booster. Nothing here depends on the algorithm.
 """
 
 import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from itertools import count
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.callback import CallbackSupportMixin
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
-from electorate.data.bins import reader
 from electorate.data.seen_rows import Seen, seen_of
-from electorate.data.table import Table
 from electorate.estimators.certified import Certified
+from electorate.estimators.voting import ReadsRows
 from electorate.messages import WorkerLostError
 from electorate.model import files
-from electorate.model.ensemble import Read
 from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
-from electorate.training.fit import resume_lost
+from electorate.training.fit import resume_lost, validation_seed
 from electorate.training.rollback import Undoing
 from electorate.training.worker_data import Given
 from electorate.voters.instances import TakesInstances
@@ -37,36 +38,32 @@ MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
-class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, BaseEstimator):
-    """Subclasses set the parameters below in their constructors."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, ReadsRows, BaseEstimator):
+    """The fields are the parameters; subclasses are dataclasses too, and add theirs."""
 
-    estimator: Any
-    n_estimators: int
-    max_bins: int | str
-    categorical_features: Any
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    tol: float
-    warm_start: bool
-    n_jobs: int | None
-    random_state: Any
+    estimator: Any = field(default=None, kw_only=False)
+    n_estimators: int = 100
+    max_bins: int | str = 255
+    categorical_features: Any = "from_dtype"
+    tol: float = 0.0
+    n_jobs: int | None = None
+    random_state: Any = None
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    early_stopping = False  # these two are parameters of `StopsEarly`
+    warm_start = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "warm_start": ["boolean"],
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
-    _n_shards: int | None = None  # for tests: the model must not depend on it
-    _worker_data: Any  # the class that holds the rows of one worker
+    _n_shards: ClassVar[int | None] = None  # for tests: the model must not depend on it
+    _worker_data: ClassVar[Any]  # the class that holds the rows of one worker
     _fitted_attribute = "ensemble_"
 
     # ------------------------------------------------------------ what an estimator adds
@@ -78,8 +75,8 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
         """Labels, or targets."""
         raise NotImplementedError
 
-    def _plan(self, resumes: bool, has_validation: bool) -> Any:
-        """What `prepare` of the worker data needs. resumes: from a fitted model; has_validation: X_val was given."""
+    def _plan(self, resumes: bool) -> Any:
+        """What `prepare` of the worker data needs. resumes: from a fitted model."""
         raise NotImplementedError
 
     def _count_runs(self, outline: Any) -> int:
@@ -172,7 +169,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept
             try:
-                plan = self._plan(resumes, validation is not None)
+                plan = self._split_plan(resumes, validation)
                 self._prepare_and_train(Here(data.pop()), plan, rows, context, begins=True)
             finally:  # when the shards are gone, whose memory this takes; also for rounds that were rescued
                 self.seen_ = seen_of(parts, pool).after(self if resumes else None)
@@ -180,7 +177,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
     def _fit_on_cluster(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
         self._refuse_dask()
-        plan = self._plan(resumes, validation is not None)
+        plan = self._split_plan(resumes, validation)
         self.seen_ = Seen(None, rows[2] is not None)
         for attempt in count(1):
             try:
@@ -191,6 +188,10 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
                 if attempt == MOST_ATTEMPTS or not resume_lost(self, context):
                     raise
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
+
+    def _split_plan(self, resumes: bool, validation: Rows | None) -> Any:
+        """The plan, with the rows to set aside unless validation rows were given."""
+        return self._plan(resumes)
 
     def _prepare_and_train(self, place: Any, plan: Any, rows: Rows, context: Any, begins: bool) -> None:
         outline = place.all_reduce("prepare", plan)
@@ -218,26 +219,19 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
         if hasattr(family, "best") and hasattr(family, "_parameter_constraints"):
             family._validate_params()
 
-    def _check_rows(self, X: Any, reset: bool) -> Any:
-        """X as a table, as numbers, or for a third-party estimator as scikit-learn's AdaBoost would give it."""
-        if self._is_native:
-            return inputs.check_table(self, X, reset=reset)
-        if self._by_rows:
-            return inputs.check_numbers(self, X, reset=reset)
-        return inputs.check_array_like(self, X, reset=reset)
-
     # ------------------------------------------------------------ the fitted model
 
-    def _reader(self, table: Table) -> Read:
-        return reader(table, self.bins_.categories)
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The accuracy of a classifier, R squared of a regressor, after every round."""
+        metric = accuracy_score if is_classifier(self) else r2_score
+        for predicted in self.staged_predict(X):
+            yield float(metric(y, predicted, sample_weight=sample_weight))
 
-    def _votes(self, X: Any) -> NDArray[np.int64]:
-        """[output, row] in units of the grid, of a model whose vote is a sum."""
-        table = self._check_rows(X, reset=False)
-        if not self._is_native:
-            return np.asarray(self.ensemble_.votes(table))
-        with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
-            return np.asarray(self.ensemble_.votes(table.n_rows, self._reader(table), pool))
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The share of the steps that rests on each column."""
+        check_is_fitted(self)
+        return np.asarray(self.ensemble_.importances())
 
     @property
     def estimator_weights_(self) -> NDArray[np.float64]:
@@ -274,3 +268,27 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Bas
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self._family(), "takes_missing", True)
         return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StopsEarly(BoostedModel):
+    """A model of rounds: it may stop early by validation rows, and a warm start adds rounds."""
+
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    warm_start: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BoostedModel._parameter_constraints,
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+    }
+
+    def _split_plan(self, resumes: bool, validation: Rows | None) -> Any:
+        plan = self._plan(resumes)
+        if not self._needs_validation or validation is not None:
+            return plan
+        return replace(plan, part=self.validation_fraction, seed=validation_seed(self))

@@ -4,9 +4,10 @@ The classifier is its parameters, its booster with the search in which old voter
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.classifier import RoundsClassifier
 from electorate.model.moves import first_moves
 from electorate.model.voter_view import Voters
 from electorate.theory import training as proved
@@ -28,7 +29,8 @@ from electorate.voters.prices import Prices, shape_of
 from electorate.voters.trees import Trees
 
 
-class DeepBoostClassifier(BoostedClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DeepBoostClassifier(RoundsClassifier):
     """DeepBoost: voters pay a price that grows with the complexity of their family.
 
     Figure 2 of [1]_, for families and unions of them. Every voter pays Lambda = lam r + beta per unit of its
@@ -153,57 +155,23 @@ class DeepBoostClassifier(BoostedClassifier):
     'n_estimators'
     """
 
+    lam: float = 0.01
+    beta: float = 0.001
+    loss: Any = "exponential"
+    complexity: str = "published"
+
     _guarantees = proved.Guarantees(
         proved.PENALISED_LOSS, "DeepBoost paper, eq. 4 without its penalty", proved.deepboost
     )
 
     _one_vs_rest = True
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **BoostedClassifier._parameter_constraints,
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RoundsClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],
         "loss": [StrOptions(set(NAMED)), HasMethods(["value", "slope"])],
         "complexity": [StrOptions({"published", "provable"})],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        lam: float = 0.01,
-        beta: float = 0.001,
-        loss: Any = "exponential",
-        complexity: str = "published",
-        n_estimators: int = 100,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        scoring: str = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.lam = lam
-        self.beta = beta
-        self.loss = loss
-        self.complexity = complexity
-        self.n_estimators = n_estimators
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     # ------------------------------------------------------------ fitting
 
@@ -256,10 +224,6 @@ class DeepBoostClassifier(BoostedClassifier):
         return np.asarray(self._merged().steps)
 
     @property
-    def estimator_weights_(self) -> NDArray[np.float64]:
-        return self.steps_
-
-    @property
     def estimator_errors_(self) -> NDArray[np.float64]:
         raise AttributeError("DeepBoost's voters move more than once: history_['error'] has the error of each move")
 
@@ -282,17 +246,8 @@ class DeepBoostClassifier(BoostedClassifier):
         """Votes are f itself, whatever the steps."""
         return 0.0
 
-    def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.n_classes_ == 1:
-            return np.ones((len(decision), 1))
-        alone = self._likely(decision)
-        if self.n_classes_ == 2:
-            return _two_probabilities(alone, decision)
-        total = alone.sum(axis=1, keepdims=True)
-        even = np.full_like(alone, 1 / alone.shape[1])
-        return _keep_winner(np.divide(alone, total, out=even, where=total > 0), decision)
-
-    def _likely(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _likely(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         slope = partial(log_slope, self._phi)
         with np.errstate(invalid="ignore"):
-            return np.asarray(expit(np.nan_to_num(slope(1 + f) - slope(1 - f), posinf=np.inf, neginf=-np.inf)))
+            log_odds = slope(1 + decision) - slope(1 - decision)
+        return np.asarray(expit(np.nan_to_num(log_odds, posinf=np.inf, neginf=-np.inf)))

@@ -1,13 +1,13 @@
 """EBBoost: every voter is ranked by the penalised cost at its own best step."""
 
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.ebboost import EBBoost
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.classifier import BoostedClassifier
+from electorate.estimators.classifier import StagewiseClassifier
 from electorate.estimators.vadaboost import Penalised
 from electorate.theory import training as proved
 from electorate.voters.ebboost_search import EBBoostSearch, refusal
@@ -132,8 +132,8 @@ class EBBoostClassifier(Penalised):
 
     _guarantees = proved.Guarantees(proved.COST_3, "VadaBoost paper: the mean of exp(-y f)", proved.ebboost)
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **BoostedClassifier._parameter_constraints,
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StagewiseClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 

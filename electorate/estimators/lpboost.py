@@ -5,8 +5,9 @@ process, and every fitted one has a duality gap.
 """
 
 import warnings
-from numbers import Integral, Real
-from typing import Any, Self
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities, shares
 from electorate.theory import training as proved
 from electorate.theory.bounds import HINGE
 from electorate.training.classification import groups_of
@@ -31,16 +32,7 @@ INACCURATE = 1e-6  # a duality gap that solvers reach however small tol is
 class TotallyCorrectiveClassifier(BoostedClassifier):
     """Subclasses define `_train`."""
 
-    early_stopping = False
-    warm_start = False
     _one_vs_rest = True
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        name: BoostedClassifier._parameter_constraints[name]
-        for name in (
-            *("estimator", "n_estimators", "class_weight", "max_bins", "categorical_features", "tol", "n_jobs"),
-            "random_state",
-        )
-    }
     _failed = ""  # the message of a solver that gave up
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -120,12 +112,10 @@ def vote_shares(decision: Floats, total: float) -> Floats:
 def one_of_many(decision: Floats, totals: Floats) -> Floats:
     """Shares that sum to 1 and fall in the order of the decision."""
     largest = max(float(totals.max(initial=0.0)), np.finfo(np.float64).tiny)
-    share = 0.5 * (1.0 + np.clip(decision / largest, -1.0, 1.0))
-    total = share.sum(axis=1, keepdims=True)
-    even = np.full_like(share, 1.0 / share.shape[1])
-    return _keep_winner(np.divide(share, total, out=even, where=total > 0), decision)
+    return _keep_winner(shares(0.5 * (1.0 + np.clip(decision / largest, -1.0, 1.0))), decision)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LPBoostClassifier(TotallyCorrectiveClassifier):
     """LPBoost: the weights with the largest soft margin over a whole family of voters, by a linear program.
 
@@ -235,42 +225,20 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
     ('converged', True)
     """
 
+    C: float | None = None
+    nu: float | None = None
+    n_estimators: int = 500
+    tol: float = 1e-4
+    solver: str = "auto"
+
     _guarantees = proved.Guarantees(rounds=proved.lpboost, loss=HINGE)
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TotallyCorrectiveClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="right"), None],
         "nu": [Interval(Real, 0, 1, closed="right"), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"auto", "scipy", "highspy"})],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        C: float | None = None,
-        nu: float | None = None,
-        n_estimators: int = 500,
-        tol: float = 1e-4,
-        solver: str = "auto",
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.C = C
-        self.nu = nu
-        self.n_estimators = n_estimators
-        self.tol = tol
-        self.solver = solver
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
         if self.C is not None and self.nu is not None:

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from electorate.data.bins import Bins
 from electorate.data.seen_rows import seen_of
 from electorate.data.targets import check_targets
 from electorate.data.weights import read_weights
+from electorate.engines.running_median import Stage
 from electorate.estimators.regressor import BoostedRegressor
 from electorate.model.median import Votes, conformal_rank
 from electorate.theory import training as proved
@@ -33,7 +35,7 @@ from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW
 
 Array = NDArray[np.float64]
 EPS_SHARE = 0.5  # of the spread of the targets
-EPS_SHARE_ABSTAINING = 1.0  # with less, most leaves would lose more than they win, and say nothing
+EPS_SHARE_ABSTAINING = 1.0  # with less, most leaves would lose more than they win, and abstain
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 SMALLEST_DIVISOR = float(np.finfo(np.float64).tiny)  # 2 divided by a smaller number may be infinite
 HALVINGS = 10  # of an "auto" eps, at most
@@ -42,6 +44,7 @@ RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1)
 COSTS = {"zero_one": ZeroOne, "linear": Linear}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MedBoostRegressor(BoostedRegressor):
     """MedBoost: boosting whose vote is the weighted median, with prediction intervals.
 
@@ -155,9 +158,14 @@ class MedBoostRegressor(BoostedRegressor):
     True
     """
 
+    cost: str | Callable[[Array, Array, float], Array] = "zero_one"
+    eps: float | str = "auto"
+    rho: float | str = "adaptive"
+    nu: float = 0.1
+
     _guarantees = proved.Guarantees(rounds=proved.medboost)
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedRegressor._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), RegressionTrees, Pool, Columns, None],
         "cost": [StrOptions({"zero_one", "linear"}), callable],
@@ -165,41 +173,6 @@ class MedBoostRegressor(BoostedRegressor):
         "rho": [Interval(Real, None, None, closed="neither"), StrOptions({"adaptive", "lowest_edge", "validate"})],
         "nu": [Interval(Real, 0, None, closed="neither")],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 100,
-        cost: str | Callable[[Array, Array, float], Array] = "zero_one",
-        eps: float | str = "auto",
-        rho: float | str = "adaptive",
-        nu: float = 0.1,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 50,
-        tol: float = 0.0,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.cost = cost
-        self.eps = eps
-        self.rho = rho
-        self.nu = nu
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     # ------------------------------------------------------------ fitting
 
@@ -229,72 +202,61 @@ class MedBoostRegressor(BoostedRegressor):
             )
 
     def _tries(self, outline: TargetOutline) -> list[Try]:
-        """One, or all that are to be judged by the rows set aside."""
-        return [self._try(eps, rho) for eps, rho in product(self._eps_tried(outline.spread), self._rho_tried())]
-
-    def _eps_tried(self, scale: float) -> list[float]:
-        if self.eps == "validate":
-            return [scale * share or scale for share in EPS_TRIED]  # a share of a denormal number can round to 0
-        share = EPS_SHARE_ABSTAINING if self._abstains() else EPS_SHARE
-        return [(scale * share or scale) if isinstance(self.eps, str) else float(self.eps)]
+        """One, or all that are compared on validation rows."""
+        if isinstance(self.eps, str):
+            share = EPS_SHARE_ABSTAINING if self._abstains() else EPS_SHARE
+            tried = EPS_TRIED if self.eps == "validate" else (share,)
+            all_eps = [outline.spread * share or outline.spread for share in tried]  # denormal ones can round to 0
+        else:
+            all_eps = [float(self.eps)]
+        rhos = RHO_TRIED if self.rho == "validate" else (None if isinstance(self.rho, str) else float(self.rho),)
+        return [self._try(eps, rho) for eps, rho in product(all_eps, rhos)]
 
     def _as_before(self, one: Try, before: Any) -> Try:
         return self._try(before.eps_, one.attributes["rho_"]) if self.eps == "auto" else one
 
     def _finer(self, one: Try) -> Iterator[Try]:
-        """An "auto" eps at which the first voter is right about every row says nothing: half of it."""
+        """An "auto" eps at which the first voter is right on every row is too large: half of it."""
         for halvings in range(1, HALVINGS + 1) if self.eps == "auto" else ():
             eps = one.attributes["eps_"] / 2**halvings
             if eps < self._smallest_eps:
                 return
             yield self._try(eps, one.attributes["rho_"])
 
-    def _rho_tried(self) -> list[float | None]:
-        if self.rho == "validate":
-            return list(RHO_TRIED)
-        return [None if isinstance(self.rho, str) else float(self.rho)]
-
     def _try(self, eps: float, rho: float | None) -> Try:
-        self._refuse_tiny(eps)
+        if eps < self._smallest_eps:
+            what = f"eps={eps:g}" if self.eps == eps else f"y varies so little that eps would be {eps:g}, which"
+            raise ValueError(
+                f"{what} is too small: |h - y| / eps would be outside the range of float64. Multiply y (and eps, if "
+                "given) by a large number, or use cost='zero_one'"
+            )
         cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
-        rule: Any = (
-            Constant(rho)
-            if rho is not None
-            else (LowestEdge if self.rho == "lowest_edge" else Adaptive)(float(self.nu))
-        )
+        adaptive = LowestEdge if self.rho == "lowest_edge" else Adaptive
+        rule = adaptive(float(self.nu)) if rho is None else Constant(rho)
         return Try(MedBoost(cost, rule), partial(self._earning, cost), {"eps_": eps, "rho_": rho})
 
     @property
     def _smallest_eps(self) -> float:
         return SMALLEST_DIVISOR if self.cost == "linear" else SMALLEST
 
-    def _refuse_tiny(self, eps: float) -> None:
-        if eps < self._smallest_eps:
-            whose = f"eps={eps:g}" if self.eps == eps else f"y varies so little that eps would be {eps:g}, which"
-            raise ValueError(
-                f"{whose} is too small: |h - y| / eps would be outside the range of float64. Multiply y (and eps, if "
-                "given) by a large number, or use cost='zero_one'"
-            )
-
     def _earning(self, cost: Any, targets: Array) -> Earning:
-        reach, abstains = windows(targets, cost.eps), self._abstains()
-        if isinstance(cost, ZeroOne):
-            return Earning(WINDOW, cost.eps, targets, reach, 0.0, NO_TABLE, abstains)
+        kind, slope, table, n = WINDOW, 0.0, NO_TABLE, len(targets)
         if isinstance(cost, Linear):
-            return Earning(DISTANCE, cost.eps, targets, reach, 2.0 / cost.eps, NO_TABLE, abstains)
-        said, y = np.repeat(targets, len(targets)), np.tile(targets, len(targets))
-        table = np.ascontiguousarray(cost.award(said, y).reshape(len(targets), len(targets)))
-        return Earning(TABLE, cost.eps, targets, reach, 0.0, table, abstains)
+            kind, slope = DISTANCE, 2.0 / cost.eps
+        elif not isinstance(cost, ZeroOne):
+            kind = TABLE
+            table = np.ascontiguousarray(cost.award(np.repeat(targets, n), np.tile(targets, n)).reshape(n, n))
+        return Earning(kind, cost.eps, targets, windows(targets, cost.eps), slope, table, self._abstains())
 
-    # ------------------------------------------------------------ what the vote says of itself
+    # ------------------------------------------------------------ confidence and intervals
 
     @row_by_row
     def confidence(self, X: Any) -> Array:
         """The average confidence c(x) of eq. 6, from 0 to 1; 0 for a model without voters."""
         check_is_fitted(self)
         if not self.vote_.n_voters:
-            return np.zeros(self._say(X)[0])
-        return self._ask(X, lambda votes: votes.mass / votes.reach)
+            return np.zeros(self._outputs(X)[0])
+        return self._evaluate(X, lambda votes: votes.mass / votes.reach)
 
     def predict_interval(
         self, X: Any, *, rho: float | None = None, coverage: float | None = None
@@ -318,23 +280,23 @@ class MedBoostRegressor(BoostedRegressor):
         if rho is not None:
             if not (math.isfinite(rho) and rho >= 0):
                 raise ValueError(f"rho={rho!r}: it must be a finite number, not negative, or the ends would cross")
-            ends = self._ask(X, lambda votes: np.stack([votes.quantiles(float(rho), up) for up in (False, True)]))
-            return self._ends(ends, rho)
+            low, high = self._quantiles(X, float(rho))
+            return low, high
         if coverage is None or not 0 < coverage < 1:
             raise ValueError(f"coverage={coverage!r}: it must lie between 0 and 1")
         if not hasattr(self, "calibration_"):
             raise ValueError("coverage needs calibration: call calibrate(X, y) with rows that were not used to fit")
         rank = conformal_rank(len(self.calibration_), coverage)
         score = self.calibration_[rank - 1] if rank <= len(self.calibration_) else math.inf
-        said, scale = self._said_and_scale(X)
-        return said - score * scale, said + score * scale
+        predicted, scale = self._predict_with_scale(X)
+        return predicted - score * scale, predicted + score * scale
 
-    def _ends(self, ends: Array, rho: float) -> tuple[Array, Array]:
-        """A model without voters says nothing for sure."""
+    def _quantiles(self, X: Any, rho: float) -> Array:
+        """f_rho- and f_rho+ of every row; infinite for a model without voters."""
+        ends = self._evaluate(X, partial(both_quantiles, rho=rho))
         if not self.vote_.n_voters:
-            infinite = np.full(ends.shape[-1], np.inf)
-            return -infinite, infinite
-        return ends[0], ends[1]
+            return np.full((2, len(ends)), [[-np.inf], [np.inf]])
+        return ends
 
     def calibrate(self, X: Any, y: Any) -> Self:
         """Learn from rows that were used for nothing else how wide intervals of some coverage must be.
@@ -342,22 +304,23 @@ class MedBoostRegressor(BoostedRegressor):
         The score of a row is its distance from the prediction, in units of eps plus half the width of the middle
         half of the vote there: intervals are wider where the voters disagree.
         """
-        said, scale = self._said_and_scale(X)
-        targets = check_targets(self, y, len(said))
-        self.calibration_ = np.sort(np.abs(targets - said) / scale)
+        predicted, scale = self._predict_with_scale(X)
+        targets = check_targets(self, y, len(predicted))
+        self.calibration_ = np.sort(np.abs(targets - predicted) / scale)
         if getattr(self, "seen_", None) is not None:
             here = seen_of([(self._check_rows(X, reset=False), targets, np.ones(len(targets)))])
             self.seen_ = self.seen_.and_also(here)
         return self
 
-    def _said_and_scale(self, X: Any) -> tuple[Array, Array]:
-        def answer(votes: Votes) -> Array:
-            rho = 0.5 * votes.mass / votes.reach
-            low, high = votes.quantiles(rho, False), votes.quantiles(rho, True)
-            width = np.where(np.isfinite(high) & np.isfinite(low), high - low, 0.0)
-            return np.stack([self._median(votes.quantiles(0, True)), self.eps_ + width / 2])
+    def _predict_with_scale(self, X: Any) -> tuple[Array, Array]:
+        """The predictions, and the unit in which `calibrate` measures their errors."""
 
-        found = self._ask(X, answer)
+        def with_scale(votes: Votes) -> Array:
+            low, high = both_quantiles(votes, 0.5 * votes.mass / votes.reach)
+            width = np.where(np.isfinite(high) & np.isfinite(low), high - low, 0.0)
+            return np.stack([self._median(votes), self.eps_ + width / 2])
+
+        found = self._evaluate(X, with_scale)
         if found.ndim == 1:
             return found, np.full(len(found), self.eps_)
         return found[0], found[1]
@@ -365,7 +328,8 @@ class MedBoostRegressor(BoostedRegressor):
     def staged_predict_interval(self, X: Any, *, rho: float) -> Iterator[tuple[Array, Array]]:
         """`predict_interval` by rho, after every round."""
         for stage in self._stages(X):
-            yield stage.quantiles(rho, False), stage.quantiles(rho, True)
+            low, high = both_quantiles(stage, rho)
+            yield low, high
 
     def staged_confidence(self, X: Any) -> Iterator[Array]:
         """`confidence`, after every round."""
@@ -380,20 +344,16 @@ class MedBoostRegressor(BoostedRegressor):
 
     def robust_error(self, X: Any, y: Any, rho: float = 0.0, sample_weight: Any = None) -> float:
         """L^(rho) of eq. 9: the share of rows on which the vote is not rho-robust eps-precise."""
-        check_is_fitted(self)
-        wrong = self._ask(X, lambda votes: np.stack([votes.quantiles(float(rho), up) for up in (False, True)]))
-        low, high = (
-            wrong if self.vote_.n_voters else (np.full(wrong.shape[-1], -np.inf), np.full(wrong.shape[-1], np.inf))
-        )
-        return self._share_wrong(low, high, check_targets(self, y, len(low)), sample_weight)
+        return self._share_wrong(self._quantiles(X, float(rho)), y, sample_weight)
 
     def staged_robust_error(self, X: Any, y: Any, rho: float = 0.0, sample_weight: Any = None) -> Iterator[float]:
         """`robust_error` after every round."""
         for stage in self._stages(X):
-            low, high = stage.quantiles(float(rho), False), stage.quantiles(float(rho), True)
-            yield self._share_wrong(low, high, check_targets(self, y, len(low)), sample_weight)
+            yield self._share_wrong(both_quantiles(stage, float(rho)), y, sample_weight)
 
-    def _share_wrong(self, low: Array, high: Array, y: Array, sample_weight: Any) -> float:
+    def _share_wrong(self, ends: Array, y: Any, sample_weight: Any) -> float:
+        low, high = ends
+        y = check_targets(self, y, len(low))
         weight = read_weights(inputs.check_weight(sample_weight, len(y))).whole
         missed = (high > y + self.eps_) | (low < y - self.eps_)
         return float(weight[missed].sum() / weight.sum())
@@ -401,8 +361,8 @@ class MedBoostRegressor(BoostedRegressor):
     def error_bounds(self, rho: Any = 0.0) -> Array:
         """prod E_rho of Theorem 1 after every round: `staged_robust_error` on the training rows is never larger.
 
-        rho: a number, or an array, which gives [rho, round]. After an infinite step the bound is 1 where it says
-        anything at all: see line 8.
+        rho: a number, or an array, which gives [rho, round]. After an infinite step the bound is 1 where it is
+        defined: see line 8.
         """
         check_is_fitted(self)
         n = self.vote_.n_voters
@@ -415,6 +375,12 @@ class MedBoostRegressor(BoostedRegressor):
         return np.asarray(bounds)
 
 
+def both_quantiles(votes: Votes | Stage, rho: Any) -> Array:
+    """f_rho- and f_rho+ (eq. 8 and 7) of every row."""
+    return np.stack([votes.quantiles(rho, upper) for upper in (False, True)])
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class LocMedBoostRegressor(MedBoostRegressor):
     """LocMedBoost: MedBoost whose voters have a confidence, and may abstain.
 
@@ -535,54 +501,16 @@ class LocMedBoostRegressor(MedBoostRegressor):
     (442,)
     """
 
+    confidence_by: Any = "abstain"
+    n_bumps: int = 8
+
     _guarantees = proved.Guarantees(rounds=proved.medboost)
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MedBoostRegressor._parameter_constraints,
         "confidence_by": [StrOptions({"abstain", "bumps", "constant"}), callable, list],
         "n_bumps": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        confidence_by: Any = "abstain",
-        n_bumps: int = 8,
-        n_estimators: int = 100,
-        cost: str | Callable[[Array, Array, float], Array] = "zero_one",
-        eps: float | str = "auto",
-        rho: float | str = "adaptive",
-        nu: float = 0.1,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 50,
-        tol: float = 0.0,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            estimator,
-            n_estimators=n_estimators,
-            cost=cost,
-            eps=eps,
-            rho=rho,
-            nu=nu,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            tol=tol,
-            max_bins=max_bins,
-            categorical_features=categorical_features,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.confidence_by = confidence_by
-        self.n_bumps = n_bumps
 
     @property
     def _functions(self) -> str | None:

@@ -6,8 +6,9 @@ An estimator here is its parameters, its rules for the weights, and how votes be
 import math
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.quadboost import PENALTIES, Penalty, Rules
 from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
-from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities
+from electorate.estimators.base import StopsEarly
+from electorate.estimators.classifier import RoundsClassifier
 from electorate.grid import UNITS
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.moves import in_units
@@ -26,8 +28,7 @@ from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
-from electorate.training.quad_data import QuadOptions
-from electorate.training.quad_path import Path, Point, PoolProblem
+from electorate.training.quad_path import Path, Point, PoolProblem, points_along
 from electorate.training.quadratic import fit_quad_classifier
 from electorate.training.worker_data import Outline
 from electorate.voters.columns import Columns
@@ -35,7 +36,75 @@ from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import RegressionTrees
 
 
-class QuadBoostClassifier(BoostedClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class QuadBoosted(StopsEarly):
+    """What the classifier and the regressor share: parameters, rules for the weights, votes after every round."""
+
+    penalty: str | None = None
+    lam: float | str = 0.01
+    alpha_max: float | None = None
+    reweight: str = "never"
+    max_voters: int | None = None
+    tol: float = 1e-6
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "penalty": [StrOptions({"l1", "l2", "linf"}), None],
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "alpha_max": [Interval(Real, 0, None, closed="neither"), None],
+        "reweight": [StrOptions({"never", "cyclic", "greedy"})],
+        "max_voters": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def _default_family(self) -> Pool:
+        return Pool()
+
+    def _rules(self, unit: float, n: float, n_voters: int) -> Rules:
+        """How weights are set. n: the total weight of the rows, as it was given; unit: that of training, in y."""
+        lam = float(self.lam) / unit if self.penalty == "l1" else float(self.lam)
+        most = math.inf if self.alpha_max is None else self.alpha_max / unit
+        return Rules(PENALTIES[self.penalty](lam, most), self.reweight, self.tol / unit**2, self.max_voters)
+
+    @property
+    def _records_errors(self) -> bool:
+        """Whether every round has a training error: on pools it would cost a pass over the rows."""
+        return not isinstance(self._family(), Pool | Columns)
+
+    @property
+    def _n_rounds(self) -> int:
+        return int(self.moves_.round.max(initial=0))
+
+    def _votes_by_round(self, X: Any) -> Iterator[NDArray[np.int64]]:
+        """The votes after every round; the same array, changed by each voter that moves."""
+        table, ensemble = self._check_rows(X, reset=False), self.ensemble_
+        read = None if isinstance(ensemble, RowEnsemble) else self._reader(table)
+
+        def outputs_of(place: int) -> NDArray[np.float64]:
+            """[output, row]: of one voter alone."""
+            if read is not None:
+                return np.asarray(ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS)
+            out = np.zeros((ensemble.n_outputs, len(table)))
+            out[max(ensemble.about[place], 0)] = ensemble.fitted[place].outputs(table)
+            return out
+
+        votes: Any = 0
+        for turn in self.moves_.changes():
+            for place, old, new in turn:
+                outputs = outputs_of(place)
+                votes += in_units(new, outputs) - in_units(old, outputs)
+            yield votes
+
+    def __sklearn_tags__(self) -> Any:
+        """A wrapped regressor takes what it takes; our own families take missing values and sparse matrices."""
+        tags, family = super().__sklearn_tags__(), self._family()
+        ours = hasattr(family, "best") or isinstance(family, RegressionTrees)
+        theirs = None if ours else get_tags(family).input_tags
+        tags.input_tags.sparse = theirs is None or theirs.sparse
+        tags.input_tags.allow_nan = theirs is None or theirs.allow_nan
+        return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     """QuadBoost: voters weighted by the quadratic risk, the mean of (y - f)^2, in closed form.
 
     Equations 6 to 9 and section 3.1 of [1]_. On a pool of voters (`Pool`, `Columns`) the cost of a round is the
@@ -161,68 +230,19 @@ class QuadBoostClassifier(BoostedClassifier):
     'converged'
     """
 
+    alpha_max: float | None = 0.1
+
     _guarantees = proved.Guarantees(
         proved.QUADRATIC_RISK, "QuadBoost paper: the quadratic risk", proved.quadboost, loss=QUADRATIC
     )
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **{name: rule for name, rule in BoostedClassifier._parameter_constraints.items() if name != "learning_rate"},
-        "penalty": [StrOptions({"l1", "l2", "linf"}), None],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RoundsClassifier._parameter_constraints,
+        **QuadBoosted._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"theory"})],
-        "alpha_max": [Interval(Real, 0, None, closed="neither"), None],
-        "reweight": [StrOptions({"never", "cyclic", "greedy"})],
-        "max_voters": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        penalty: str | None = None,
-        lam: float | str = 0.01,
-        alpha_max: float | None = 0.1,
-        reweight: str = "never",
-        n_estimators: int = 100,
-        max_voters: int | None = None,
-        tol: float = 1e-6,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        scoring: str = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.penalty = penalty
-        self.lam = lam
-        self.alpha_max = alpha_max
-        self.reweight = reweight
-        self.n_estimators = n_estimators
-        self.max_voters = max_voters
-        self.tol = tol
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     _one_vs_rest = True
-
-    @property
-    def _n_rounds(self) -> int:
-        return int(self.moves_.round.max(initial=0))
-
-    def _default_family(self) -> Pool:
-        return Pool()
 
     def _validate_family(self) -> None:
         super()._validate_family()
@@ -235,15 +255,13 @@ class QuadBoostClassifier(BoostedClassifier):
             )
         refuse_family(self._family(), type(self).__name__, self.lam)
 
-    def _options(self) -> QuadOptions:
-        return QuadOptions.of(self, self._rules, float(self.tol))
-
-    def _rules(self, n: float, n_voters: int) -> Rules:
-        """How weights are set. n: the total weight of the rows, as it was given."""
-        lam = theory_lam(massart(n, math.log(2 * max(n_voters, 1)))) if self.lam == "theory" else float(self.lam)
+    def _rules(self, unit: float, n: float, n_voters: int) -> Rules:
+        if self.lam != "theory":
+            return super()._rules(unit, n, n_voters)
+        lam = theory_lam(massart(n, math.log(2 * max(n_voters, 1))))
         most = math.inf if self.alpha_max is None else float(self.alpha_max)
         penalty: Penalty = PENALTIES[self.penalty](lam, most)
-        if self.lam == "theory" and self.penalty in BOUNDS:
+        if self.penalty in BOUNDS:
             penalty = BOUNDS[self.penalty](2 * lam, most if self.penalty == "linf" else math.inf)
         return Rules(penalty, self.reweight, float(self.tol), self.max_voters)
 
@@ -293,14 +311,7 @@ class QuadBoostClassifier(BoostedClassifier):
             along = np.sort(along)[:: -1 if self.penalty == "l1" else 1]
         if self.penalty is None:
             return problem.path([Point(float(model.lam), None, int(value)) for value in along])
-        if self.penalty == "linf":
-            return problem.path([Point(0.0, value, self.n_estimators) for value in along.tolist()])
-        return problem.path([Point(value, None, self.n_estimators) for value in along.tolist()])
-
-    @property
-    def _records_errors(self) -> bool:
-        """Whether every round has a training error: on pools it would cost a pass over the rows."""
-        return not isinstance(self._family(), Pool | Columns)
+        return problem.path(points_along(self.penalty, along.tolist(), [self.n_estimators]))
 
     # ------------------------------------------------------------ the fitted model
 
@@ -308,55 +319,14 @@ class QuadBoostClassifier(BoostedClassifier):
     def estimator_errors_(self) -> NDArray[np.float64]:
         raise AttributeError("QuadBoost's voters are not chosen by a weighted error: see history_['edge']")
 
-    def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(1 + f) / 2, clipped; for more than two classes divided by their sum."""
-        if self.n_classes_ == 1:
-            return np.ones((len(decision), 1))
-        alone = np.clip((1 + decision) / 2, 0.0, 1.0)
-        if self.n_classes_ == 2:
-            return _two_probabilities(alone, decision)
-        total = alone.sum(axis=1, keepdims=True)
-        even = np.full_like(alone, 1 / alone.shape[1])
-        return _keep_winner(np.divide(alone, total, out=even, where=total > 0), decision)
+    def _likely(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip((1 + decision) / 2, 0.0, 1.0)
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""
         check_is_fitted(self)
-        for votes in staged_votes(self, X):
+        for votes in self._votes_by_round(X):
             yield self._decision(votes, 0.0)
-
-    def __sklearn_tags__(self) -> Any:
-        return with_voters(super().__sklearn_tags__(), self._family())
-
-
-def staged_votes(model: Any, X: Any) -> Iterator[NDArray[np.int64]]:
-    """The votes of a QuadBoost model after every round; the same array, changed by each voter that moves."""
-    table, ensemble = model._check_rows(X, reset=False), model.ensemble_
-    read = None if isinstance(ensemble, RowEnsemble) else model._reader(table)
-
-    def outputs_of(place: int) -> NDArray[np.float64]:
-        """[output, row]: of one voter alone."""
-        if read is not None:
-            return np.asarray(ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS)
-        out = np.zeros((ensemble.n_outputs, len(table)))
-        out[max(ensemble.about[place], 0)] = ensemble.fitted[place].outputs(table)
-        return out
-
-    votes: Any = 0
-    for turn in model.moves_.changes():
-        for place, old, new in turn:
-            outputs = outputs_of(place)
-            votes += in_units(new, outputs) - in_units(old, outputs)
-        yield votes
-
-
-def with_voters(tags: Any, family: Any) -> Any:
-    """A wrapped regressor takes what it takes; our own families take missing values and sparse matrices."""
-    ours = hasattr(family, "best") or isinstance(family, RegressionTrees)
-    theirs = None if ours else get_tags(family).input_tags
-    tags.input_tags.sparse = theirs is None or theirs.sparse
-    tags.input_tags.allow_nan = theirs is None or theirs.allow_nan
-    return tags
 
 
 def refuse_family(family: Any, booster: str, lam: Any) -> None:

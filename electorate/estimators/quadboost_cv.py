@@ -6,8 +6,9 @@ In a fold one run gives every number of rounds; on a finite pool all penalties s
 import math
 import warnings
 from collections.abc import Generator
+from dataclasses import dataclass, field
 from itertools import groupby, islice
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import joblib
 import numpy as np
@@ -22,9 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
 from electorate.estimators.quadboost import QuadBoostClassifier
-from electorate.training.callbacks import Callback
+from electorate.training.callbacks import Callback, reason_of
 from electorate.training.dask_inputs import refuse_dask
-from electorate.training.quad_path import Point, PoolProblem
+from electorate.training.quad_path import Point, PoolProblem, points_along
 from electorate.training.worker_data import NO_WEIGHT
 from electorate.voters.columns import Columns
 from electorate.voters.instances import TakesInstances
@@ -35,6 +36,7 @@ ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf":
 MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the family
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
     """QuadBoost with `lam`, `alpha_max` and the number of rounds chosen by cross-validation.
 
@@ -118,7 +120,21 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
     ['alpha_max', 'lam', 'n_estimators']
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    estimator: Any = field(default=None, kw_only=False)
+    penalty: str | None = None
+    reweight: str = "never"
+    values: Any = None
+    rounds: Any = None
+    cv: Any = 5
+    max_voters: int | None = None
+    tol: float = 1e-6
+    class_weight: Any = None
+    max_bins: int | str = 255
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: QuadBoostClassifier._parameter_constraints[name]
             for name in (
@@ -130,37 +146,6 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
         "rounds": ["array-like", None],
         "cv": ["cv_object"],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        penalty: str | None = None,
-        reweight: str = "never",
-        values: Any = None,
-        rounds: Any = None,
-        cv: Any = 5,
-        max_voters: int | None = None,
-        tol: float = 1e-6,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.penalty = penalty
-        self.reweight = reweight
-        self.values = values
-        self.rounds = rounds
-        self.cv = cv
-        self.max_voters = max_voters
-        self.tol = tol
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -215,9 +200,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Cla
         if self.penalty is None:
             return [Point(0.0, None, t) for t in rounds]
         values = np.sort(np.asarray(VALUES[self.penalty] if self.values is None else self.values, dtype=np.float64))
-        if self.penalty == "linf":
-            return [Point(0.0, value, t) for value in values.tolist() for t in rounds]
-        return [Point(value, None, t) for value in values[::-1].tolist() for t in rounds]
+        return points_along(self.penalty, values[:: 1 if self.penalty == "linf" else -1].tolist(), rounds)
 
     def _rounds(self) -> list[int]:
         if self.rounds is not None:
@@ -312,8 +295,7 @@ class Folds:
                 task = self.context.subcontext(task_name="fold")
                 task.call_on_fit_task_begin(estimator=self.model, X=X, y=y)
                 if task.call_on_fit_task_end(estimator=self.model, X=X, y=y) and len(self.errors) < self.total:
-                    reasons = (getattr(callback, "stop_reason", None) for callback in callbacks)
-                    self.stop_reason = next(filter(None, reasons), "callback")
+                    self.stop_reason = reason_of(callbacks)
                     break
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # about folds whose results are not needed any more

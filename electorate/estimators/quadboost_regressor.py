@@ -2,26 +2,22 @@
 
 import math
 from collections.abc import Iterator
-from numbers import Integral, Real
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin, is_regressor
-from sklearn.metrics import r2_score
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.base import is_regressor
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.quadboost import PENALTIES, Rules
-from electorate.data.targets import check_targets
-from electorate.estimators.base import BoostedModel
-from electorate.estimators.quadboost import staged_votes, with_voters
+from electorate.estimators.base import StopsEarly
+from electorate.estimators.quadboost import QuadBoosted
+from electorate.estimators.regressor import TargetModel
 from electorate.grid import UNITS
 from electorate.training.dask_inputs import NOT_ON_DASK, row_by_row
-from electorate.training.fit import validation_seed
-from electorate.training.quad_data import QuadOptions
 from electorate.training.quad_regression import fit_quad_regressor
-from electorate.training.worker_data import TargetOutline, TargetPlan, TargetWorkerData
+from electorate.training.worker_data import TargetOutline, TargetPlan
 from electorate.voters.columns import Columns
 from electorate.voters.kernel_sections import KernelSections
 from electorate.voters.pool import Pool
@@ -30,7 +26,8 @@ from electorate.voters.regression_trees import RegressionTrees
 Floats = NDArray[np.float64]
 
 
-class QuadBoostRegressor(RegressorMixin, BoostedModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class QuadBoostRegressor(QuadBoosted, TargetModel):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
     Equations 6 to 9 of [1]_ for real targets. The penalties are in the units of y.
@@ -140,60 +137,14 @@ class QuadBoostRegressor(RegressorMixin, BoostedModel):
     'n_estimators'
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **BoostedModel._parameter_constraints,
+    fit_intercept: bool = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StopsEarly._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), HasMethods(["best"]), RegressionTrees, None],
-        "penalty": [StrOptions({"l1", "l2", "linf"}), None],
-        "lam": [Interval(Real, 0, None, closed="left")],
-        "alpha_max": [Interval(Real, 0, None, closed="neither"), None],
-        "reweight": [StrOptions({"never", "cyclic", "greedy"})],
-        "max_voters": [Interval(Integral, 1, None, closed="left"), None],
+        **QuadBoosted._parameter_constraints,
         "fit_intercept": ["boolean"],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        penalty: str | None = None,
-        lam: float = 0.01,
-        alpha_max: float | None = None,
-        reweight: str = "never",
-        n_estimators: int = 100,
-        max_voters: int | None = None,
-        tol: float = 1e-6,
-        fit_intercept: bool = True,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.penalty = penalty
-        self.lam = lam
-        self.alpha_max = alpha_max
-        self.reweight = reweight
-        self.n_estimators = n_estimators
-        self.max_voters = max_voters
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _worker_data = TargetWorkerData
-
-    def _default_family(self) -> Pool:
-        return Pool()
 
     @property
     def _is_native(self) -> bool:
@@ -214,35 +165,14 @@ class QuadBoostRegressor(RegressorMixin, BoostedModel):
     def _refuse_dask(self) -> None:
         raise TypeError(NOT_ON_DASK.format(type(self).__name__))
 
-    def _read_y(self, y: Any, n_rows: int) -> Floats:
-        return check_targets(self, y, n_rows)
-
-    def _plan(self, resumes: bool, has_validation: bool) -> TargetPlan:
-        if not self._needs_validation or has_validation:
-            return TargetPlan(False, self.n_estimators, 1)
-        return TargetPlan(False, self.n_estimators, 1, 0, self.validation_fraction, validation_seed(self))
+    def _plan(self, resumes: bool) -> TargetPlan:
+        return TargetPlan(False, self.n_estimators, 1)
 
     def _count_runs(self, outline: TargetOutline) -> int:
         return 1
 
     def _train(self, place: Any, outline: TargetOutline, context: Any, data: tuple[Any, Any]) -> None:
         fit_quad_regressor(self, place, outline, context, data)
-
-    def _options(self, unit: float) -> QuadOptions:
-        """What training needs of the parameters, for targets in units of `unit`."""
-        lam = self.lam / unit if self.penalty == "l1" else float(self.lam)
-        most = math.inf if self.alpha_max is None else self.alpha_max / unit
-        tol = self.tol / unit**2
-
-        def rules(n: float, n_voters: int) -> Rules:
-            return Rules(PENALTIES[self.penalty](lam, most), self.reweight, tol, self.max_voters)
-
-        return QuadOptions.of(self, rules, tol)
-
-    @property
-    def _records_errors(self) -> bool:
-        """Whether every round has a training error."""
-        return not isinstance(self._family(), Pool | Columns)
 
     # ------------------------------------------------------------ the fitted model
 
@@ -255,12 +185,6 @@ class QuadBoostRegressor(RegressorMixin, BoostedModel):
     def intercept_(self) -> float:
         return self.start_ - math.fsum((self.steps_ * self.centres_).tolist())
 
-    @property
-    def feature_importances_(self) -> Floats:
-        """The share of the steps that rests on each column."""
-        check_is_fitted(self, "ensemble_")
-        return np.asarray(self.ensemble_.importances())
-
     @row_by_row
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row; a lazy array for a Dask collection."""
@@ -271,19 +195,7 @@ class QuadBoostRegressor(RegressorMixin, BoostedModel):
         """After every round, as a model of so many rounds would."""
         check_is_fitted(self, "ensemble_")
         weight: dict[int, float] = {}
-        for votes, turn in zip(staged_votes(self, X), self.moves_.changes(), strict=True):
+        for votes, turn in zip(self._votes_by_round(X), self.moves_.changes(), strict=True):
             weight |= {place: new for place, _, new in turn}
             centre = math.fsum(new * self.scale_ * float(self.centres_[place]) for place, new in weight.items())
             yield (self.start_ - centre) + self.scale_ * (votes[0] / UNITS)
-
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """R squared after every round."""
-        for predicted in self.staged_predict(X):
-            yield float(r2_score(y, predicted, sample_weight=sample_weight))
-
-    @property
-    def _n_rounds(self) -> int:
-        return int(self.moves_.round.max(initial=0))
-
-    def __sklearn_tags__(self) -> Any:
-        return with_voters(super().__sklearn_tags__(), self._family())

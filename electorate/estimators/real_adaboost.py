@@ -1,7 +1,8 @@
 """Real AdaBoost with a searched step, and SAMME.R."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,13 @@ from sklearn.utils._param_validation import Options, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.real_adaboost import RealAdaBoost
-from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
+from electorate.estimators.classifier import StagewiseClassifier
 from electorate.theory import training as proved
 from electorate.voters.trees import Trees
 
 
-class RealAdaBoostClassifier(BoostedClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RealAdaBoostClassifier(StagewiseClassifier):
     """Real AdaBoost for voters with real outputs; SAMME.R with `step=1`.
 
     The step minimises the exponential loss along a voter. With `step=1` every step is 1: that is SAMME.R, which
@@ -129,6 +131,8 @@ class RealAdaBoostClassifier(BoostedClassifier):
     (150, 3)
     """
 
+    step: str | int = "search"
+
     _guarantees = proved.Guarantees(
         proved.MEAN_EXP,
         "Schapire and Singer 1999: the product of Z_t",
@@ -136,45 +140,10 @@ class RealAdaBoostClassifier(BoostedClassifier):
         proved.edges_over_largest,
     )
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **BoostedClassifier._parameter_constraints,
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StagewiseClassifier._parameter_constraints,
         "step": [StrOptions({"search"}), Options(Real, {1})],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        step: str | int = "search",
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        scoring: str = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.step = step
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @property
     def _one_vs_rest(self) -> bool:  # type: ignore[override]
@@ -186,7 +155,7 @@ class RealAdaBoostClassifier(BoostedClassifier):
         if self.step == 1 and not getattr(self._family(), "says_log_odds", True):
             raise ValueError(
                 f"RealAdaBoostClassifier(step=1) cannot boost {type(self._family()).__name__}: SAMME.R takes every "
-                "step as 1, which is right for voters that say half the log-odds, and these do not: use step='search'"
+                "step as 1, which needs voters that output half the log-odds, and these do not: use step='search'"
             )
 
     def _booster(self, n_labels: int) -> Booster:
@@ -197,5 +166,5 @@ class RealAdaBoostClassifier(BoostedClassifier):
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._one_vs_rest:
-            return one_vs_rest_probabilities(decision)
+            return super()._probabilities(decision)
         return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))

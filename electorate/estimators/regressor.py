@@ -2,26 +2,24 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.bins import Bins
 from electorate.data.targets import check_targets
 from electorate.engines.running_median import Stage
-from electorate.estimators.base import BoostedModel
+from electorate.estimators.base import StopsEarly
 from electorate.model.median import Median, Votes
 from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Checkpoint
 from electorate.training.dask_inputs import row_by_row
-from electorate.training.fit import validation_seed
 from electorate.training.regression import Try, fit_regressor
 from electorate.training.worker_data import TargetOutline, TargetPlan, TargetWorkerData, values_of
 from electorate.voters.columns import Columns
@@ -30,20 +28,31 @@ from electorate.voters.regression_trees import RegressionTrees
 
 Array = NDArray[np.float64]
 MOST_LEVELS = 6  # of a tree whose histograms are all stored; deeper ones are grown in parts
-Say = Callable[[int, int], tuple[Array, Array | None]]
+Outputs = Callable[[int, int], tuple[Array, Array | None]]  # and confidences, of the rows from a to b
 
 
-class BoostedRegressor(RegressorMixin, BoostedModel):
+class TargetModel(RegressorMixin, StopsEarly):
+    """What all regressors share: their targets."""
+
+    _worker_data = TargetWorkerData
+
+    def _read_y(self, y: Any, n_rows: int) -> Array:
+        return check_targets(self, y, n_rows)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BoostedRegressor(TargetModel):
     """Subclasses define `_tries` and `_criterion`."""
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **BoostedModel._parameter_constraints,
+    n_iter_no_change: int = 50
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StopsEarly._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), RegressionTrees, None],
     }
-    _worker_data = TargetWorkerData
     _fitted_attribute = "vote_"
     _draws = False  # whether a third-party regressor gets drawn rows instead of weights
-    _ties = "upper"  # of the vote: f_0+ of eq. 7, or "lower", as scikit-learn
+    _lower = False  # of two medians the upper, f_0+ of eq. 7; or the lower, as scikit-learn
 
     # ------------------------------------------------------------ what a regressor adds
 
@@ -103,10 +112,7 @@ class BoostedRegressor(RegressorMixin, BoostedModel):
                 "RegressionTrees, or fit on X.compute()"
             )
 
-    def _read_y(self, y: Any, n_rows: int) -> Array:
-        return check_targets(self, y, n_rows)
-
-    def _plan(self, resumes: bool, has_validation: bool) -> TargetPlan:
+    def _plan(self, resumes: bool) -> TargetPlan:
         family = self._family()
         by_edge = self._is_native and self._criterion() == "edge"
         depth = getattr(family, "max_depth", None) or MOST_LEVELS
@@ -115,10 +121,7 @@ class BoostedRegressor(RegressorMixin, BoostedModel):
         if isinstance(family, Pool):
             n_values = family.n_values
             n_histograms = n_values + 2
-        plan = TargetPlan(by_edge, self.n_estimators, n_histograms, n_values)
-        if not self._needs_validation or has_validation:
-            return plan
-        return replace(plan, part=self.validation_fraction, seed=validation_seed(self))
+        return TargetPlan(by_edge, self.n_estimators, n_histograms, n_values)
 
     def _count_runs(self, outline: TargetOutline) -> int:
         return len(self._tries(outline))
@@ -159,42 +162,31 @@ class BoostedRegressor(RegressorMixin, BoostedModel):
     @row_by_row
     def predict(self, X: Any) -> Array:
         """The weighted median of the voters, row by row."""
-        return self._ask(
-            X, lambda votes: self._median(votes.lower_medians() if self._lower else votes.quantiles(0, True))
-        )
+        return self._evaluate(X, self._median)
 
-    @property
-    def _lower(self) -> bool:
-        return self._ties == "lower"
-
-    def _median(self, found: Array) -> Array:
-        """Where nobody is sure of anything, the weighted median of the training targets."""
+    def _median(self, votes: Votes | Stage) -> Array:
+        """Where no voter has any confidence, the weighted median of the training targets."""
+        found = votes.lower_medians() if self._lower else votes.quantiles(0, True)
         return np.where(np.isfinite(found), found, self.fallback_)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """The predictions after every round; all that the voters say is held in memory."""
-        for stage in self._stages(X):
-            yield self._median(stage.lower_medians() if self._lower else stage.quantiles(0, True))
+        """The predictions after every round; the outputs of all voters are held in memory."""
+        yield from map(self._median, self._stages(X))
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """R squared after every round."""
-        for predicted in self.staged_predict(X):
-            yield float(r2_score(y, predicted, sample_weight=sample_weight))
-
-    def _ask(self, X: Any, answer: Callable[[Votes], Array]) -> Array:
-        """answer(votes), row block by row block."""
+    def _evaluate(self, X: Any, function: Callable[[Votes], Array]) -> Array:
+        """function(votes), row block by row block; `fallback_` for a model without voters."""
         check_is_fitted(self)
-        n_rows, say = self._say(X, places=True)
+        n_rows, outputs = self._outputs(X, places=True)
         out = np.full(n_rows, self.fallback_)
         if not self.vote_.n_voters:
             return out
         parts: dict[int, Array] = {}
         with ThreadPool(count_jobs(self.n_jobs, n_rows * self.vote_.n_voters)) as pool:
-            self.vote_.each_block(n_rows, say, pool, lambda low, high, votes: parts.update({low: answer(votes)}))
+            self.vote_.each_block(n_rows, outputs, pool, lambda low, _, votes: parts.update({low: function(votes)}))
         return np.concatenate([parts[low] for low in sorted(parts)], axis=-1) if parts else out
 
-    def _say(self, X: Any, places: bool = False) -> tuple[int, Say]:
-        """How many rows, and what voters say of some of them; places: of trees, see Median.speak."""
+    def _outputs(self, X: Any, places: bool = False) -> tuple[int, Outputs]:
+        """The number of rows, and the outputs of all voters for a range of them; places: as in `Votes.table`."""
         checked = self._check_rows(X, reset=False)
         vote: Median = self.vote_
         native = self._is_native
@@ -202,12 +194,9 @@ class BoostedRegressor(RegressorMixin, BoostedModel):
         kappas = None
         if self.confidences_:
             kappas = values_of(self.confidences_, X if native else checked, checked, n_rows)
-        if native:
-            return n_rows, vote.outputs_of_trees(self._reader(checked), kappas, places)
-        return n_rows, vote.outputs_of_fitted(checked, kappas)
+        return n_rows, vote.outputs_on(self._reader(checked) if native else checked, kappas, places)
 
     def _stages(self, X: Any) -> Iterator[Stage]:
         check_is_fitted(self)
-        n_rows, say = self._say(X)
-        said, sure = say(0, n_rows)
-        yield from self.vote_.staged(said, sure)
+        n_rows, outputs = self._outputs(X)
+        yield from self.vote_.staged(*outputs(0, n_rows))

@@ -4,8 +4,9 @@ Raetsch, Onoda and Mueller 2001, as the VadaBoost paper compares with them: on t
 """
 
 import warnings
+from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.lpboost import in_nu
 from electorate.algorithms.totally_corrective import rlp
 from electorate.estimators.adaboost import AdaBoostClassifier
+from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
 from electorate.model.trace import Trace, joined_history
 from electorate.model.voter_outputs import VoterOutputs, rows_of
@@ -29,18 +31,24 @@ from electorate.training.worker_data import Outline
 Floats = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ReweighedClassifier(TotallyCorrectiveClassifier):
     """Subclasses define `_weigh(voters)`."""
 
-    ensemble: Any
+    ensemble: Any = None
+    n_estimators: int = 100
+    tol: float = 1e-9
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TotallyCorrectiveClassifier._parameter_constraints,
+        "ensemble": [HasMethods(["_check_rows", "_family"]), None],
+    }
     _program = ""
 
     def _weigh(self, voters: VoterMatrix) -> Weighed:
         raise NotImplementedError
 
     def _family(self) -> Any:
-        given = getattr(self, "ensemble", None)
-        return super()._family() if given is None else given._family()
+        return super()._family() if self.ensemble is None else self.ensemble._family()
 
     def _stored_parameters(self) -> dict[str, Any]:
         """A file holds the voters, not the ensemble they came from: their family takes its place."""
@@ -80,15 +88,8 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
     def _base(self, weight: Floats, classes: NDArray[Any], X: Any, y: Any) -> Any:
         """The ensemble whose voters are weighed. weight: of the rows, without those of the classes."""
         if self.ensemble is None:
-            return AdaBoostClassifier(
-                self.estimator,
-                n_estimators=self.n_estimators,
-                class_weight=self.class_weight,
-                max_bins=self.max_bins,
-                categorical_features=self.categorical_features,
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-            ).fit(X, y, sample_weight=weight)
+            same = {field.name: getattr(self, field.name) for field in fields(BoostedClassifier) if field.name != "tol"}
+            return AdaBoostClassifier(**same).fit(X, y, sample_weight=weight)
         if not np.array_equal(self.ensemble.classes_, classes):
             raise ValueError(
                 f"the ensemble has the classes {self.ensemble.classes_.tolist()!r}, and y has "
@@ -108,6 +109,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         return f"{self._program} is within {self.gap_:.3g} of its optimum over the voters of the ensemble"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RLPBoostClassifier(ReweighedClassifier):
     """RLPBoost: the largest soft margin over the voters of an ensemble, by a linear program.
 
@@ -203,51 +205,26 @@ class RLPBoostClassifier(ReweighedClassifier):
     True
     """
 
+    C: float | None = None
+    nu: float = DEFAULT_NU
+    solver: str = "auto"
+
     _guarantees = Guarantees(loss=HINGE)
 
     _program = "RLPBoost's objective"
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **TotallyCorrectiveClassifier._parameter_constraints,
-        "ensemble": [HasMethods(["_check_rows", "_family"]), None],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ReweighedClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "nu": [Interval(Real, 0, 1, closed="right")],
         "solver": [StrOptions({"auto", "scipy", "highspy"})],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        ensemble: Any = None,
-        C: float | None = None,
-        nu: float = DEFAULT_NU,
-        n_estimators: int = 100,
-        solver: str = "auto",
-        tol: float = 1e-9,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.ensemble = ensemble
-        self.C = C
-        self.nu = nu
-        self.n_estimators = n_estimators
-        self.solver = solver
-        self.tol = tol
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _weigh(self, voters: VoterMatrix) -> Weighed:
         margin = in_nu(voters.mass, float(self.nu)) if self.C is None else rlp(voters.mass, float(self.C))
         return weigh_linear(voters, margin, self.solver, self.tol)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RQPBoostClassifier(ReweighedClassifier):
     """RQPBoost: weights of the voters of an ensemble by a quadratic program.
 
@@ -341,39 +318,15 @@ class RQPBoostClassifier(ReweighedClassifier):
     True
     """
 
+    C: float = 1.0
+
     _guarantees = Guarantees(loss=HINGE)
 
     _program = "RQPBoost's objective"
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **TotallyCorrectiveClassifier._parameter_constraints,
-        "ensemble": [HasMethods(["_check_rows", "_family"]), None],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ReweighedClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        ensemble: Any = None,
-        C: float = 1.0,
-        n_estimators: int = 100,
-        tol: float = 1e-9,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.ensemble = ensemble
-        self.C = C
-        self.n_estimators = n_estimators
-        self.tol = tol
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _weigh(self, voters: VoterMatrix) -> Weighed:
         return weigh_quadratic(voters, float(self.C), self.tol)

@@ -1,7 +1,8 @@
 """VadaBoost, and the choice of lam that EBBoost shares with it."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
-from electorate.estimators.classifier import BoostedClassifier, one_vs_rest_probabilities
+from electorate.estimators.classifier import StagewiseClassifier
 from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
 from electorate.training.classification import validation_score
@@ -18,47 +19,12 @@ from electorate.training.fit import resumed_model
 LAMS = tuple(k / 10 for k in range(11))  # that lam="auto" tries
 
 
-class Penalised(BoostedClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class Penalised(StagewiseClassifier):
     """What the two share: lam, and its choice."""
 
-    lam: Any
-    learning_rate: float
+    lam: float | str = 0.5
     _one_vs_rest = True
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        lam: float | str = 0.5,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        class_weight: Any = None,
-        max_bins: int | str = 255,
-        categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        scoring: str = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.lam = lam
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.class_weight = class_weight
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @property
     def _needs_validation(self) -> bool:
@@ -89,9 +55,6 @@ class Penalised(BoostedClassifier):
         return self._with_lam(float(self.lam_[run]), n_labels)
 
     # ------------------------------------------------------------ the fitted model
-
-    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        return one_vs_rest_probabilities(decision)
 
     def _more_arrays(self) -> dict[str, NDArray[Any]]:
         if self.lam != "auto" or not hasattr(self, "lam_"):
@@ -227,8 +190,8 @@ class VadaBoostClassifier(Penalised):
 
     _guarantees = proved.Guarantees(proved.COST_3, "VadaBoost paper: the mean of exp(-y f)", proved.vadaboost)
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **BoostedClassifier._parameter_constraints,
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StagewiseClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
     }
 

@@ -436,7 +436,7 @@ def tube_margins(model: Any, X: Any, y: Floats, eps: float) -> Floats:
 
     L^(rho) of eq. 9 is the share of rows where it is at most rho, for constant confidences.
     """
-    n, outputs = model._say(X)
+    n, outputs = model._outputs(X)
     out = np.empty(n)
     for low in range(0, n, ROWS_AT_ONCE):
         high = min(low + ROWS_AT_ONCE, n)

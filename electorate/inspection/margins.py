@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from electorate.algorithms.costs import GivenCost
 from electorate.data import inputs
 from electorate.estimators.medboost import COSTS
-from electorate.estimators.quadboost import staged_votes
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.moves import Moves, Turn, changes, first_moves
@@ -219,7 +218,7 @@ def votes_of(model: Any, X: Any) -> Floats:
 def _staged_votes(model: Any, X: Any) -> Iterator[Floats]:
     """The same after every round."""
     if hasattr(model, "moves_"):
-        return (votes / UNITS for votes in staged_votes(model, X))
+        return (votes / UNITS for votes in model._votes_by_round(X))
     if hasattr(model, "_staged_votes"):
         return (votes / UNITS for _, votes in model._staged_votes(X))
     return (np.atleast_2d(np.asarray(decision).T) for decision in model.staged_decision_function(X))
@@ -299,7 +298,7 @@ class AwardMargins:
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         self.model = model
-        self.n_rows, self.outputs = model._say(X)
+        self.n_rows, self.outputs = model._outputs(X)
         self.y = column_or_1d(np.asarray(y, dtype=np.float64))
         if len(self.y) != self.n_rows or not np.all(np.isfinite(self.y)):
             raise ValueError(f"y must hold a finite number for each of the {self.n_rows} rows")

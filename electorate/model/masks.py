@@ -74,20 +74,14 @@ class Masks:
         return np.empty((self.tests.keep.shape[1], rows), dtype=np.uint8), np.empty(rows, dtype=np.uint8)
 
 
-def _levels(ensemble: "Ensemble") -> list[NDArray[np.int64]]:
-    """The inner nodes, level by level over all trees."""
-    level, levels = ensemble.offsets[:-1], []
-    while len(level := level[ensemble.column[level] >= 0]):
-        levels.append(level)
-        level = ensemble.child_nodes[level].ravel()
-    return levels
-
-
 def _leaves(ensemble: "Ensemble") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Of every node, how many leaves lie below it, and the number of the first one in its tree."""
     below = np.ones(len(ensemble.column), dtype=np.int64)
     first = np.zeros(len(ensemble.column), dtype=np.int64)
-    levels = _levels(ensemble)
+    level, levels = ensemble.offsets[:-1], []  # the inner nodes, level by level over all trees
+    while len(level := level[ensemble.column[level] >= 0]):
+        levels.append(level)
+        level = ensemble.child_nodes[level].ravel()
     for level in reversed(levels):
         below[level] = below[ensemble.child_nodes[level]].sum(axis=1)
     for level in levels:

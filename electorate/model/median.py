@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.engines.running_median import Stage, needs, outside
 from electorate.grid import UNITS
-from electorate.model.ensemble import LEAF, Ensemble, Read
+from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.foreign_ensemble import fitted_importances
 from electorate.threads import ThreadPool
 
@@ -144,35 +144,30 @@ class Median:
         blocks = [(low, min(low + rows, n_rows)) for low in range(0, n_rows, rows)]
         pool.map(lambda block: task(*block, self.votes(*outputs_of(*block), table)), blocks)
 
-    def outputs_of_trees(self, read: Read, kappas: Kappas | None, places: bool = False) -> Outputs:
-        """The outputs of trees, or their places in the table. kappas: None where all confidences are 1."""
-        trees = self.trees
-        assert trees is not None
+    def outputs_on(self, rows: Any, kappas: Kappas | None, places: bool = False) -> Outputs:
+        """The outputs of all voters. rows: a reader of blocks for trees, else X.
+
+        kappas: None where all confidences are 1. places: of trees, the places in the table instead. A fitted regressor
+        has the confidence 0 where it has no prediction.
+        """
         n_outputs = 2 if self.leaves_doubt else 1
-        value = self.placed if places else trees.value
+        value = self.placed if places and self.trees is not None else None
 
         def outputs_of(low: int, high: int) -> tuple[Array, Array | None]:
-            found = tree_outputs(trees, read(low, high), n_outputs, value)
-            confidences = found[1] if n_outputs == 2 else None
+            confidences: Array | None = None
+            if self.trees is not None:
+                outputs, *doubts = tree_outputs(self.trees, rows(low, high), n_outputs, value)
+                confidences = doubts[0] if doubts else None
+            else:
+                part = rows if high - low == rows.shape[0] else rows[low:high]
+                each = np.array([np.asarray(one.predict(part), dtype=np.float64).ravel() for one in self.fitted]).T
+                outputs = np.ascontiguousarray(each).reshape(high - low, self.n_voters)
+                missing = np.isnan(outputs)
+                if missing.any():
+                    outputs, confidences = np.where(missing, 0.0, outputs), np.where(missing, 0.0, 1.0)
             if kappas is not None:
-                mine = kappas(low, high)[self.kappa].T
+                mine = np.ascontiguousarray(kappas(low, high)[self.kappa].T)
                 confidences = mine if confidences is None else confidences * mine
-            return found[0], confidences
-
-        return outputs_of
-
-    def outputs_of_fitted(self, X: Any, kappas: Kappas | None) -> Outputs:
-        """The predictions of fitted regressors; one without a prediction has the confidence 0."""
-
-        def outputs_of(low: int, high: int) -> tuple[Array, Array | None]:
-            part = X if high - low == X.shape[0] else X[low:high]
-            outputs = np.array([np.asarray(one.predict(part), dtype=np.float64).ravel() for one in self.fitted]).T
-            outputs = np.ascontiguousarray(outputs).reshape(high - low, self.n_voters)
-            confidences = None if kappas is None else np.ascontiguousarray(kappas(low, high)[self.kappa].T)
-            missing = np.isnan(outputs)
-            if missing.any():
-                confidences = np.where(missing, 0.0, 1.0 if confidences is None else confidences)
-                outputs = np.where(missing, 0.0, outputs)
             return outputs, confidences
 
         return outputs_of

@@ -9,13 +9,13 @@ import math
 import os
 import sys
 import time
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
@@ -48,14 +48,15 @@ FAR = 20.0  # times the median distance
 SQUARES = "gradient boosting, least squares"
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     X: Floats
     y: Floats
 
 
 Parts = dict[str, Part]
 Result = dict[str, Any]
+Errors = dict[str, dict[str, float]]  # by algorithm
+BySet = dict[str, list[Result]]
 
 
 # ---------------------------------------------------------------- data
@@ -101,33 +102,18 @@ def typical(y: Floats) -> float:
 # ---------------------------------------------------------------- algorithms
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Mean absolute errors by rounds."""
+def errors_by_rounds(model: Any, parts: Parts) -> dict[str, float]:
+    """Mean absolute test errors of a fitted model: after 10, 100, ... rounds, or all there are; at the end.
 
-    validation: Floats
-    test: Floats
-
-    @property
-    def chosen(self) -> int:
-        """The rounds with the least error on the rows to choose by."""
-        return int(np.argmin(self.validation)) + 1
-
-    def figures(self) -> dict[str, float]:
-        """After 10, 100, ... rounds, or all there are; at the chosen rounds; at the end."""
-        last = len(self.test)
-        by_rounds = {str(at): float(self.test[min(at, last) - 1]) for at in AT}
-        more = {"chosen": float(self.test[self.chosen - 1]), "end": float(self.test[-1])}
-        return {**by_rounds, **more, "T": float(self.chosen), "rounds": float(last)}
-
-
-def curve(model: Any, parts: Parts) -> Curve:
-    """The errors of a fitted model after every round."""
+    T: the rounds with the least error on the rows to choose by; "chosen" is the test error there.
+    """
     judged, tested = parts["validation"], parts["test"]
-    stages = _stages(model, np.concatenate([judged.X, tested.X]))
-    both = [np.split(predicted, [len(judged.y)]) for predicted in stages]
-    validation = np.array([np.abs(first - judged.y).mean() for first, _ in both], dtype=np.float64)
-    return Curve(validation, np.array([np.abs(second - tested.y).mean() for _, second in both], dtype=np.float64))
+    both = [np.split(found, [len(judged.y)]) for found in _stages(model, np.concatenate([judged.X, tested.X]))]
+    chosen = int(np.argmin([np.abs(first - judged.y).mean() for first, _ in both])) + 1
+    errors = [float(np.abs(second - tested.y).mean()) for _, second in both]
+    by_rounds = {str(at): errors[min(at, len(errors)) - 1] for at in AT}
+    more = {"chosen": errors[chosen - 1], "end": errors[-1], "T": float(chosen), "rounds": float(len(errors))}
+    return {**by_rounds, **more}
 
 
 def _stages(model: Any, X: Floats) -> list[Floats]:
@@ -136,11 +122,11 @@ def _stages(model: Any, X: Floats) -> list[Floats]:
 
 
 def fit_medboost(part: Part, options: dict[str, Any], rounds: int) -> Any:
-    return MedBoostRegressor(n_estimators=rounds, n_jobs=1, **options).fit(part.X, part.y)
+    return MedBoostRegressor(n_estimators=rounds, n_jobs=1, **options).fit(*part)
 
 
-def tried(parts: Parts, cost: str, rules: list[dict[str, Any]], rounds: int) -> list[tuple[float, dict[str, Any]]]:
-    """Every eps with every rule for rho, on the first rounds: the least error on the rows to choose by, and options."""
+def best_options(parts: Parts, cost: str, rules: list[dict[str, Any]], rounds: int) -> tuple[float, dict[str, Any]]:
+    """Of every eps with every rule for rho: the least error on the rows to choose by, early on, and its options."""
     train, judged, scale = parts["train"], parts["validation"], typical(parts["train"].y)
     found = []
     for share, rule in product(SHARES, rules):
@@ -148,35 +134,29 @@ def tried(parts: Parts, cost: str, rules: list[dict[str, Any]], rounds: int) -> 
         model = fit_medboost(train, options, min(TRY_ROUNDS, rounds))
         error = min(float(np.abs(predicted - judged.y).mean()) for predicted in _stages(model, judged.X))
         found.append((error, options))
-    return found
+    return min(found, key=itemgetter(0))
 
 
-def best(found: list[tuple[float, dict[str, Any]]]) -> dict[str, Any]:
-    return min(found, key=lambda one: one[0])[1]
-
-
-def medboosts(parts: Parts, rounds: int, linear: bool) -> tuple[dict[str, Curve], dict[str, dict[str, Any]]]:
+def medboosts(parts: Parts, rounds: int, linear: bool) -> tuple[Errors, dict[str, dict[str, Any]]]:
     """MedBoost with eps and rho chosen among all, among constants only, and with the linear cost."""
-    adaptive, constant = (tried(parts, "zero_one", rules, rounds) for rules in (ADAPTIVE, CONSTANT))
-    options = {"MedBoost": best(adaptive + constant), "MedBoost, rho constant": best(constant)}
+    adaptive, constant = (best_options(parts, "zero_one", rules, rounds) for rules in (ADAPTIVE, CONSTANT))
+    options = {"MedBoost": min(adaptive, constant, key=itemgetter(0))[1], "MedBoost, rho constant": constant[1]}
     if linear:
-        options["MedBoost, linear cost"] = best(tried(parts, "linear", LINEAR, rounds))
-    curves: dict[str, Curve] = {}
+        options["MedBoost, linear cost"] = best_options(parts, "linear", LINEAR, rounds)[1]
+    errors: Errors = {}
     for name, given in options.items():
-        same = next((other for other in curves if options[other] == given), None)
-        new = curve(fit_medboost(parts["train"], given, rounds), parts) if same is None else curves[same]
-        curves[name] = new
-    return curves, options
+        same = next((errors[other] for other in errors if options[other] == given), None)
+        errors[name] = same or errors_by_rounds(fit_medboost(parts["train"], given, rounds), parts)
+    return errors, options
 
 
-def fit_others(parts: Parts, rounds: int) -> dict[str, Curve]:
-    train = parts["train"]
+def fit_others(parts: Parts, rounds: int) -> Errors:
     models = {
         "AdaBoost.R2": AdaBoostRegressor(n_estimators=rounds, n_jobs=1),
         "gradient boosting, absolute error": gradient(rounds, "absolute_error"),
         SQUARES: gradient(rounds, "squared_error"),
     }
-    return {name: curve(model.fit(train.X, train.y), parts) for name, model in models.items()}
+    return {name: errors_by_rounds(model.fit(*parts["train"]), parts) for name, model in models.items()}
 
 
 def gradient(rounds: int, loss: str, quantile: float | None = None) -> Any:
@@ -190,10 +170,10 @@ def gradient(rounds: int, loss: str, quantile: float | None = None) -> Any:
 def intervals(parts: Parts, options: dict[str, Any], rounds: int) -> dict[str, tuple[float, float]]:
     """Coverage and mean width on the test rows. options, rounds: of MedBoost, as they were chosen."""
     train, cal, test = parts["train"], parts["calibration"], parts["test"]
-    model = fit_medboost(train, options, rounds).calibrate(cal.X, cal.y)
+    model = fit_medboost(train, options, rounds).calibrate(*cal)
     found = {"MedBoost, conformal": model.predict_interval(test.X, coverage=COVERAGE)}
     quantiles = ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
-    ends = [gradient(INTERVAL_ROUNDS, "quantile", q).fit(train.X, train.y) for q in quantiles]
+    ends = [gradient(INTERVAL_ROUNDS, "quantile", q).fit(*train) for q in quantiles]
     (low_cal, high_cal), (low, high) = ([one.predict(part.X) for one in ends] for part in (cal, test))
     found["quantile boosting"] = (low, high)
     score = np.sort(np.maximum(low_cal - cal.y, cal.y - high_cal))
@@ -202,8 +182,8 @@ def intervals(parts: Parts, options: dict[str, Any], rounds: int) -> dict[str, t
     found["quantile boosting, conformal"] = (low - more, high + more)
     if find_spec("mapie") is not None:  # MAPIE's split conformal intervals
         SplitConformalRegressor = import_module("mapie.regression").SplitConformalRegressor
-        boosted = gradient(INTERVAL_ROUNDS, "absolute_error").fit(train.X, train.y)
-        mapie = SplitConformalRegressor(boosted, confidence_level=COVERAGE, prefit=True).conformalize(cal.X, cal.y)
+        boosted = gradient(INTERVAL_ROUNDS, "absolute_error").fit(*train)
+        mapie = SplitConformalRegressor(boosted, confidence_level=COVERAGE, prefit=True).conformalize(*cal)
         _, both = mapie.predict_interval(test.X)
         found["MAPIE, gradient boosting"] = (both[:, 0, 0], both[:, 1, 0])
     y = test.y
@@ -217,18 +197,18 @@ def unit(name: str, seed: int, folder: Path, rounds: int, most: int = MOST_ROWS)
     """All figures of one split of one set."""
     began = time.process_time()
     parts = split(read(name, folder, seed), seed, most)
-    curves, options = medboosts(parts, rounds, seed < LINEAR_SPLITS)
-    curves |= fit_others(parts, rounds)
+    errors, options = medboosts(parts, rounds, seed < LINEAR_SPLITS)
+    errors |= fit_others(parts, rounds)
     scale = typical(parts["train"].y)
     return {
         "set": name,
         "split": seed,
         "rows": len(parts["train"].y),
         "asked": rounds,
-        "errors": {algorithm: one.figures() for algorithm, one in curves.items()},
+        "errors": errors,
         "options": {algorithm: {**one, "eps": one["eps"] / scale} for algorithm, one in options.items()},
         "spoiled": with_outliers(parts, seed, rounds),
-        "intervals": intervals(parts, options["MedBoost"], curves["MedBoost"].chosen),
+        "intervals": intervals(parts, options["MedBoost"], int(errors["MedBoost"]["T"])),
         "seconds": time.process_time() - began,
     }
 
@@ -236,11 +216,10 @@ def unit(name: str, seed: int, folder: Path, rounds: int, most: int = MOST_ROWS)
 def with_outliers(parts: Parts, seed: int, rounds: int) -> dict[str, float]:
     """Test errors at the chosen rounds, of models fitted and chosen on spoiled rows."""
     bad, few = spoiled(parts, seed), min(rounds, OUTLIER_ROUNDS)
-    train = bad["train"]
-    options = best(tried(bad, "zero_one", ADAPTIVE + CONSTANT, rounds))
-    squares = gradient(few, "squared_error").fit(train.X, train.y)
-    models = {"MedBoost": fit_medboost(train, options, few), SQUARES: squares}
-    return {algorithm: curve(model, bad).figures()["chosen"] for algorithm, model in models.items()}
+    options = best_options(bad, "zero_one", ADAPTIVE + CONSTANT, rounds)[1]
+    squares = gradient(few, "squared_error").fit(*bad["train"])
+    models = {"MedBoost": fit_medboost(bad["train"], options, few), SQUARES: squares}
+    return {algorithm: errors_by_rounds(model, bad)["chosen"] for algorithm, model in models.items()}
 
 
 def study(
@@ -300,16 +279,21 @@ def _chosen(found: list[Result], algorithm: str, what: str = "chosen") -> list[f
     return [one["errors"][algorithm][what] for one in found if algorithm in one["errors"]]
 
 
-def _algorithms(by_set: dict[str, list[Result]], part: str) -> list[str]:
+def _rise(found: list[Result], algorithm: str, errors: list[float]) -> float:
+    """By how much the mean of the errors exceeds that at the validated rounds."""
+    return float(np.mean(errors) / np.mean(_chosen(found, algorithm)) - 1)
+
+
+def _algorithms(by_set: BySet, part: str) -> list[str]:
     return list(next(iter(by_set.values()))[0][part])
 
 
-def _count(by_set: dict[str, list[Result]], bad: list[str]) -> str:
+def _count(by_set: BySet, bad: list[str]) -> str:
     """On how many sets something holds, and where it does not."""
     return f"{len(by_set) - len(bad)} of {len(by_set)}" + (f"; not on {', '.join(bad)}" if bad else "")
 
 
-def _error_table(by_set: dict[str, list[Result]], rounds: int) -> list[str]:
+def _error_table(by_set: BySet, rounds: int) -> list[str]:
     at = [number for number in AT if number <= rounds] or [AT[0]]
     head = f"set | algorithm | {' | '.join(f'{number:,} rounds' for number in at)} | at validated T | T (median)"
     rows = []
@@ -326,33 +310,30 @@ def _error_table(by_set: dict[str, list[Result]], rounds: int) -> list[str]:
     return lines
 
 
-def _end_table(by_set: dict[str, list[Result]], rounds: int) -> list[str]:
-    def rise(found: list[Result], algorithm: str) -> float:
-        return float(np.mean(_chosen(found, algorithm, "end")) / np.mean(_chosen(found, algorithm)) - 1)
-
+def _end_table(by_set: BySet, rounds: int) -> list[str]:
     algorithms = _algorithms(by_set, "errors")
-    rows = [[name, *(f"{100 * rise(found, one):+.1f}%" for one in algorithms)] for name, found in by_set.items()]
+    rises = {
+        name: {one: _rise(found, one, _chosen(found, one, "end")) for one in algorithms}
+        for name, found in by_set.items()
+    }
+    rows = [[name, *(f"{100 * rise:+.1f}%" for rise in rise_of.values())] for name, rise_of in rises.items()]
     what = "By how much the mean error at the end exceeds that at the validated T."
     table = markdown_table(" | ".join(["set", *algorithms]), rows)
     lines = [f"## The end ({rounds:,} rounds) against the validated T", "", what, "", *table]
     for algorithm in ("MedBoost", "MedBoost, rho constant"):
-        bad = [name for name, found in by_set.items() if not rise(found, algorithm) < 0.05]
+        bad = [name for name in by_set if not rises[name][algorithm] < 0.05]
         lines += ["", f"{algorithm}: below 5% on {_count(by_set, bad)}."]
     return lines
 
 
-def rises(found: list[Result], algorithm: str) -> float:
-    """By how much the mean error rises when a tenth of the targets is far off."""
-    clean = np.mean([one["errors"][algorithm]["chosen"] for one in found])
-    return float(np.mean([one["spoiled"][algorithm] for one in found]) / clean - 1)
-
-
-def _outlier_table(by_set: dict[str, list[Result]]) -> list[str]:
-    algorithms, rows = _algorithms(by_set, "spoiled"), []
+def _outlier_table(by_set: BySet) -> list[str]:
+    algorithms, rows, bad = _algorithms(by_set, "spoiled"), [], []
     for name, found in by_set.items():
-        cells = [(_mean([one["spoiled"][a] for one in found]), f"{100 * rises(found, a):+.0f}%") for a in algorithms]
-        rows.append([name, *(cell for pair in cells for cell in pair)])
-    bad = [name for name, found in by_set.items() if not rises(found, "MedBoost") < rises(found, SQUARES)]
+        errors = {algorithm: [one["spoiled"][algorithm] for one in found] for algorithm in algorithms}
+        rises = {algorithm: _rise(found, algorithm, errors[algorithm]) for algorithm in algorithms}
+        rows.append([name, *(cell for a in algorithms for cell in (_mean(errors[a]), f"{100 * rises[a]:+.0f}%"))])
+        if not rises["MedBoost"] < rises[SQUARES]:
+            bad.append(name)
     return [
         "## 10% gross outliers",
         "",
@@ -366,7 +347,7 @@ def _outlier_table(by_set: dict[str, list[Result]]) -> list[str]:
     ]
 
 
-def _interval_table(by_set: dict[str, list[Result]]) -> list[str]:
+def _interval_table(by_set: BySet) -> list[str]:
     algorithms, rows = _algorithms(by_set, "intervals"), []
     for name, found in by_set.items():
         figures = [np.array([one["intervals"][algorithm] for one in found]).T for algorithm in algorithms]

@@ -6,7 +6,6 @@
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.comparison import paired_tests as tests
 from electorate.studies.request import Floats, markdown_table
@@ -50,31 +49,20 @@ PRINTED = (  # the probabilities of Table 2, above its diagonal; those below it 
 TABLE_2 = dict(zip(combinations(ORDER, 2), PRINTED, strict=True))  # by row and column
 
 
-def tested_rows() -> NDArray[np.int64]:
-    """All rows but the training rows: half of them, rounded up, at most 500."""
-    n = np.array([line[0] for line in TABLE_1.values()])
-    return np.asarray(n - np.minimum(500, -(-n // 2)))
-
-
-def risks() -> Floats:
-    """[data set, algorithm] as printed."""
-    return np.array([line[1:] for line in TABLE_1.values()])
-
-
-def counts() -> NDArray[np.int64]:
-    """[data set, algorithm]: how many test rows were wrong, which follows from the printed risks."""
-    return np.rint(risks() * tested_rows()[:, None]).astype(np.int64)
+TOTALS = np.array([line[0] for line in TABLE_1.values()])
+TESTED = TOTALS - np.minimum(500, -(-TOTALS // 2))  # all rows but the training rows: half, rounded up, at most 500
+RISKS = np.array([line[1:] for line in TABLE_1.values()])  # [data set, algorithm] as printed
+COUNTS = np.rint(RISKS * TESTED[:, None]).astype(np.int64)  # wrong test rows, which follow from the printed risks
 
 
 def _pairs(row: str, column: str) -> list[tuple[int, int, int]]:
     """For every data set, how many rows both algorithms had wrong, and of how many."""
-    wrong, n = counts(), tested_rows()
-    a, b = wrong[:, ALGORITHMS.index(row)], wrong[:, ALGORITHMS.index(column)]
-    return list(zip(a.tolist(), b.tolist(), n.tolist(), strict=True))
+    a, b = (COUNTS[:, ALGORITHMS.index(name)].tolist() for name in (row, column))
+    return list(zip(a, b, TESTED.tolist(), strict=True))
 
 
 def _gap(row: str, column: str) -> Floats:
-    return risks()[:, ALGORITHMS.index(row)] - risks()[:, ALGORITHMS.index(column)]
+    return np.asarray(RISKS[:, ALGORITHMS.index(row)] - RISKS[:, ALGORITHMS.index(column)])
 
 
 def if_independent(row: str, column: str) -> float:
@@ -98,17 +86,13 @@ def record(row: str, column: str) -> tuple[int, int, int]:
     return int(np.sum(gap < 0)), int(np.sum(gap == 0)), int(np.sum(gap > 0))
 
 
-def sign_p(row: str, column: str) -> float:
-    return tests.sign_test(_gap(row, column))
-
-
 def report() -> str:
     rows = []
     for pair, printed in TABLE_2.items():
         low, high = possible(*pair)
         mark = "" if low - 0.005 <= printed <= high + 0.005 else " **no**"
         numbers = f"{printed:.2f}", f"{if_independent(*pair):.2f}", f"{low:.2f} to {high:.2f}{mark}"
-        rows.append((*pair, ", ".join(map(str, record(*pair))), *numbers, f"{sign_p(*pair):.3f}"))
+        rows.append((*pair, ", ".join(map(str, record(*pair))), *numbers, f"{tests.sign_test(_gap(*pair)):.3f}"))
     head = "row | column | wins, ties, losses | Table 2 | from Table 1 | possible | sign test p"
     return "\n".join(markdown_table(head, rows))
 

@@ -27,14 +27,6 @@ class BinaryTable:
     def names(self) -> list[str]:
         return [str(name) for name in self.schema.names]
 
-    @property
-    def n_bytes(self) -> int:
-        """The unpacked size that a Parquet file states; 0 for Arrow."""
-        if self.source.kind != "parquet":
-            return 0
-        meta = self.file.metadata
-        return sum(int(meta.row_group(i).total_byte_size) for i in range(meta.num_row_groups))
-
     def batches(self, places: list[int]) -> Iterator[Any]:
         """Yield the columns at these places, some rows at a time."""
         n_rows = max(256, min(ROWS_AT_ONCE, CELLS_AT_ONCE // max(1, len(places))))

@@ -1,23 +1,29 @@
-"""A whole table for training: columns of numbers and of texts, the target, and weights.
+"""Tables as columns of numbers and of texts: whole for training, or part by part for prediction in constant memory.
 
-Types are guessed from the first rows and then fixed: a cell that does not fit is an error with its line.
+For training, types are guessed from the first rows and then fixed: a cell that does not fit is an error with its line.
+For prediction the model determines which columns are read, and which of them are numbers.
 """
 
-from collections.abc import Callable, Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate.escape import literal
 from electorate.tables import binary
-from electorate.tables.source import OpenedSource, Source, arrow, list_names
-from electorate.tables.streaming import in_order
-from electorate.tables.text import AS_TEXT, Parser, RowLines, TextBlock, TextTable, has_row_per_line, not_a_number
+from electorate.tables.source import OpenedSource, Source, TableError, arrow
+from electorate.tables.text import AS_TEXT, Parser, RowLocator, TextBlock, TextTable, not_a_number
 
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+MOST_THREADS = 16
 MOSTLY = 0.95  # a column with this share of numbers is one of numbers, and the other cells are mistakes
 GUESSED = 2**20  # bytes by which types are guessed
 SURE = 1 / 16  # of a file: after that, the rest is expected to be like the beginning
@@ -40,21 +46,6 @@ class TableRequest:
 
 
 @dataclass(frozen=True)
-class RowLocator:
-    """Names rows in messages: by their lines where there are lines, else by their numbers."""
-
-    source: Source
-    lines: RowLines | None
-    rows: NDArray[np.int64] | None = None  # the place of each row in the table, if some were left out
-
-    def __call__(self, row: int) -> tuple[str, int | None]:
-        """Return words for a row if its line is not known; and its line."""
-        place = row if self.rows is None else int(self.rows[row])
-        line = None if self.lines is None else self.lines.line(place)
-        return "" if line is not None else f" of row {place + 1}", line
-
-
-@dataclass(frozen=True)
 class TrainingTable:
     """X: a pyarrow table, or an array. y: texts or numbers. weight: of the rows, or None.
 
@@ -74,18 +65,19 @@ class TrainingTable:
             yield
         except ValueError:
             if not isinstance(self.X, np.ndarray):
-                refuse_infinite(self.where.source, self.X, self.where)
+                refuse_infinite(self.X, self.where.error)
             raise
 
 
 def read_training(source: Source, request: TableRequest) -> TrainingTable:
-    table, lines = _read_text(source, request) if source.is_text else (_read_binary(source, request), None)
-    if table.num_rows == 0:
+    where, target = RowLocator(source), request.target
+    table = _read_text(source, request, where) if source.is_text else _read_binary(source, request)
+    n_rows = table.num_rows
+    if n_rows == 0:
         raise source.error("the table has no rows")
-    where, target, n_rows = RowLocator(source, lines), request.target, table.num_rows
     if request.skip_missing_target and table.column(target).null_count:
         present = table.column(target).is_valid()
-        table, where = table.filter(present), replace(where, rows=np.flatnonzero(present.to_numpy()).astype(np.int64))
+        table, where.rows = table.filter(present), np.flatnonzero(present.to_numpy()).astype(np.int64)
         if table.num_rows == 0:
             raise source.error(f"the target {literal(target)!r} is missing in every row")
     labels = _labels(table.column(target), target, where)
@@ -99,11 +91,6 @@ def read_training(source: Source, request: TableRequest) -> TrainingTable:
 def column_names(source: Source) -> list[str]:
     """Return the columns of a table, without reading its rows."""
     return TextTable(source).names if source.is_text else binary.open_binary(source).names
-
-
-def refuse_no_target(source: Source) -> None:
-    names = list_names(column_names(source))
-    raise source.error(f"which column is to be predicted? Add --target COLUMN. The columns are {names}")
 
 
 def _places(source: Source, names: list[str], request: TableRequest) -> list[int]:
@@ -121,17 +108,15 @@ def _places(source: Source, names: list[str], request: TableRequest) -> list[int
     return places
 
 
-def refuse_infinite(source: Source, table: Any, where: Callable[[int], tuple[str, int | None]]) -> None:
-    """Raise TableError for the first infinite number of a table."""
+def refuse_infinite(table: Any, error: Callable[[str, int], TableError]) -> None:
+    """Raise the error of the first infinite number of a table."""
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if not arrow.types.is_floating(column.type):
-            continue
-        is_infinite = arrow.compute.fill_null(arrow.compute.is_inf(column), False)
-        row = arrow.compute.index(is_infinite, True).as_py()
-        if row >= 0:
-            place, line = where(row)
-            what = f"column {literal(name)!r}{place} is infinite, or too large"
-            raise source.error(f"{what}: give a finite number, or leave it empty if it is not known", line)
+        if arrow.types.is_floating(column.type):
+            is_infinite = arrow.compute.fill_null(arrow.compute.is_inf(column), False)
+            row = arrow.compute.index(is_infinite, True).as_py()
+            if row >= 0:
+                todo = "give a finite number, or leave it empty if it is not known"
+                raise error(f"column {literal(name)!r} is infinite, or too large: {todo}", row)
 
 
 class MemoryWatch:
@@ -164,7 +149,9 @@ def _read_binary(source: Source, request: TableRequest) -> Any:
     fields = [opened.schema.field(place) for place in places]
     binary.refuse_unusable(source, [field for field in fields if field.name not in source.types])
     watch = MemoryWatch(source)
-    watch.expect(opened.n_bytes)
+    if source.kind == "parquet":  # it states its unpacked size
+        meta = opened.file.metadata
+        watch.expect(sum(int(meta.row_group(i).total_byte_size) for i in range(meta.num_row_groups)))
     batches = [watch.add(batch) for batch in opened.batches(places)]
     table = arrow.Table.from_batches(batches, arrow.schema(fields))
     names = [str(field.name) for field in fields]
@@ -178,7 +165,8 @@ def _read_binary(source: Source, request: TableRequest) -> Any:
 # ---------------------------------------------------------------- text
 
 
-def _read_text(source: Source, request: TableRequest) -> tuple[Any, RowLines]:
+def _read_text(source: Source, request: TableRequest, where: RowLocator) -> Any:
+    """Return the table; where: is given the lines of its rows."""
     text = TextTable(source)
     places = _places(source, text.names, request)
     blocks = text.blocks()
@@ -191,19 +179,19 @@ def _read_text(source: Source, request: TableRequest) -> tuple[Any, RowLines]:
 
     def parse(block: TextBlock) -> tuple[Any, int, bool]:
         table = parser.table(block)
-        return table, block.line, has_row_per_line(block, table.num_rows)
+        return table, block.line, block.has_row_per_line(table.num_rows)
 
-    lines, watch, tables = RowLines(source), MemoryWatch(source, text.stream), []
+    watch, tables = MemoryWatch(source, text.stream), []
     for table, line, is_plain in in_order(parse, chain([first], blocks)):
         tables.append(watch.add(table))
-        lines.add(line, table.num_rows, is_plain)
+        where.add(line, table.num_rows, is_plain)
     table = arrow.concat_tables(tables)
     unknown = {text.names[place] for place, kind in kinds.items() if kind == "unknown"}
     columns = [
-        _settle(source, column, name, lines) if name in unknown else column
+        _settle(column, name, where) if name in unknown else column
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
-    return arrow.Table.from_arrays(columns, table.column_names), lines
+    return arrow.Table.from_arrays(columns, table.column_names)
 
 
 def _guess(source: Source, names: list[str], places: list[int], block: TextBlock) -> dict[int, str]:
@@ -222,18 +210,18 @@ def _guess(source: Source, names: list[str], places: list[int], block: TextBlock
     return kinds
 
 
-def _settle(source: Source, column: Any, name: str, lines: RowLines) -> Any:
+def _settle(column: Any, name: str, where: RowLocator) -> Any:
     """A column of texts as numbers if all are; if nearly all are, the first that is none is a mistake."""
     if column.null_count == len(column):
         return column
-    trimmed = arrow.compute.utf8_trim_whitespace(column)
+    source, trimmed = where.source, arrow.compute.utf8_trim_whitespace(column)
     is_number = arrow.compute.match_substring_regex(trimmed, source.number)
     share = arrow.compute.mean(is_number.cast("float64")).as_py()
     if share == 1.0:
         return arrow.compute.replace_substring(trimmed, source.decimal, ".").cast("float64")
     if share >= MOSTLY:
         row = int(np.flatnonzero(~is_number.fill_null(True).to_numpy(zero_copy_only=False))[0])
-        raise not_a_number(source, name, column[row].as_py(), lines.line(row))
+        raise where.error(not_a_number(source, name, column[row].as_py()), row)
     return column
 
 
@@ -248,9 +236,8 @@ def _weights(column: Any, name: str, where: RowLocator) -> NDArray[np.float64]:
     weight = np.asarray(column.cast("float64").to_numpy(), dtype=np.float64)
     bad = np.flatnonzero(~(weight >= 0) | np.isinf(weight))  # a missing one is NaN
     if bad.size:
-        place, line = where(int(bad[0]))
         found = "missing" if np.isnan(weight[bad[0]]) else f"{weight[bad[0]]:g}"
-        raise source.error(f"the weight {literal(name)!r}{place} is {found}: weights are numbers from 0 on", line)
+        raise where.error(f"the weight {literal(name)!r} is {found}: weights are numbers from 0 on", int(bad[0]))
     if not np.any(weight):
         raise source.error(f"all weights in {literal(name)!r} are 0")
     return weight
@@ -259,9 +246,9 @@ def _weights(column: Any, name: str, where: RowLocator) -> NDArray[np.float64]:
 def _labels(column: Any, name: str, where: RowLocator) -> NDArray[Any]:
     """Texts, each distinct one stored once; or numbers, whole ones as integers."""
     if column.null_count:
-        place, line = where(int(np.flatnonzero(column.is_null().to_numpy())[0]))
+        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
         todo = "fill it in, or leave out such rows with --skip-missing-target"
-        raise where.source.error(f"the target {literal(name)!r}{place} is empty: {todo}", line)
+        raise where.error(f"the target {literal(name)!r} is empty: {todo}", row)
     if arrow.types.is_decimal(column.type):
         column = column.cast(arrow.float64())
     if not binary.is_plain_number(column.type):
@@ -271,3 +258,77 @@ def _labels(column: Any, name: str, where: RowLocator) -> NDArray[Any]:
     if values.dtype.kind == "f" and np.all(values == np.rint(values)) and np.all(np.abs(values) < 2**53):
         return values.astype(np.int64)
     return values
+
+
+# ---------------------------------------------------------------- part by part
+
+
+def in_order(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
+    """Yield the results of several threads in the order of the parts; an error is raised in the place of its result.
+
+    The caller's thread reads the parts. Only a few are in memory at a time.
+    """
+    threads = count_threads()
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for part in parts:
+                waiting.append(pool.submit(work, part))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def count_threads() -> int:
+    """Return the CPUs that this process may use, without importing joblib, which takes longer than most tables."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(here, MOST_THREADS)
+
+
+def open_parts(source: Source, kinds: dict[str, str], keep: list[str]) -> tuple[Iterable[Any], Callable[[Any], Any]]:
+    """Open the columns of `kinds` ("number" or "text"), and those to copy unchanged.
+
+    Returns the parts, to be read in order, and a function that returns a part as a pyarrow table, in any thread.
+    """
+    wanted = list(dict.fromkeys([*kinds, *keep]))
+    if source.is_text:
+        text = TextTable(source)
+        read_as = {"number": "number", "text": "category", None: "text"}
+        places = zip(source.places(wanted, text.names), wanted, strict=True)
+        parser = Parser(source, text.names, {place: read_as[kinds.get(name)] for place, name in places})
+        return text.blocks(), parser.table
+    opened = binary.open_binary(source)
+
+    def table(part: Any) -> Any:
+        columns = zip(part.columns, wanted, strict=True)
+        return arrow.Table.from_arrays([_typed(source, column, name, kinds) for column, name in columns], wanted)
+
+    return opened.batches(source.places(wanted, opened.names)), table
+
+
+def _typed(source: Source, column: Any, name: str, kinds: dict[str, str]) -> Any:
+    """Numbers as float64; texts unchanged, unless they are dates."""
+    kind = kinds.get(name)
+    if kind == "number" and not arrow.types.is_float64(column.type):
+        try:
+            return binary.cast(source, column, name, kind)
+        except TableError as error:
+            raise TableError(f"{error}; it was numbers when the model was fitted") from None
+    if kind == "text" and arrow.types.is_temporal(column.type):
+        return binary.cast(source, column, name, kind)
+    if kind is not None and not binary.is_usable(column.type):
+        raise source.error(f"column {literal(name)!r} holds {literal(column.type)}, neither numbers nor texts")
+    return column
+
+
+def columns_of(model: Any) -> dict[str, str]:
+    """Return the columns that a fitted model needs, in their order, with the kind of each."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise ValueError("the model was fitted to columns without names: use it from Python")
+    texts = {column for column, categories in model.bins_.categories.items() if categories.is_text}
+    return {str(name): "text" if place in texts else "number" for place, name in enumerate(np.asarray(names).tolist())}

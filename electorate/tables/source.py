@@ -100,9 +100,10 @@ class Source:
     def is_utf8(self) -> bool:
         return codecs.lookup(self.encoding).name == "utf-8"
 
-    def error(self, message: str, line: int | None = None) -> TableError:
-        where = self.name if line is None else f"{self.name}, line {line}"
-        return TableError(f"{where}: {message}")
+    def error(self, message: str, line: int | None = None, row: int | None = None) -> TableError:
+        """Return an error that names the file, and the line, or else the row, where one is given."""
+        place = f", line {line}" if line is not None else "" if row is None else f", row {row + 1}"
+        return TableError(f"{self.name}{place}: {message}")
 
     def bad_byte(self, error: UnicodeDecodeError, line: int) -> TableError:
         """Return the error for a byte that cannot be decoded. line: that of the first byte of the text."""

@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from electorate.data.factors import as_number
 from electorate.escape import literal
 from electorate.tables.source import Source, TableError, arrow
@@ -32,6 +35,23 @@ class TextBlock(NamedTuple):
 
     text: memoryview
     line: int
+
+    def rows(self, source: Source) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows that are not empty, each with the number of the line it ends in."""
+        csv.field_size_limit(LONGEST_FIELD)
+        text = io.StringIO(bytes(self.text).decode("utf-8", "replace"), newline="")
+        reader = csv.reader(text, delimiter=source.delimiter)
+        return ((self.line + reader.line_num - 1, row) for row in reader if row)
+
+    def line_of(self, source: Source, row: int) -> int | None:
+        """Return the line in which a row ends: cells may hold line breaks."""
+        return next((line for line, _ in islice(self.rows(source), row, None)), None)
+
+    def has_row_per_line(self, n_rows: int) -> bool:
+        text = bytes(self.text)
+        is_empty_line = text.startswith((b"\n", b"\r")) or b"\n\n" in text or b"\n\r" in text
+        other_ends = text.count(b"\r") - text.count(b"\r\n")
+        return not is_empty_line and not other_ends and text.rstrip(b"\n").count(b"\n") + 1 == n_rows
 
 
 class TextTable:
@@ -165,12 +185,12 @@ class Parser:
         numbers = [place for place, name in enumerate(self.names) if self.kinds.get(name) == "number"]
         is_number = re.compile(source.number)
         try:
-            for line, row in _rows(source, block):
+            for line, row in block.rows(source):
                 if len(row) != len(self.names):
                     return source.error(f"{len(row)} cells, but the header has {len(self.names)} names", line)
                 for place in numbers:
                     if row[place] not in source.missing and not is_number.match(row[place].strip()):
-                        return not_a_number(source, self.names[place], row[place], line, self.hint)
+                        return source.error(not_a_number(source, self.names[place], row[place], self.hint), line)
         except csv.Error as broken:
             return source.error(f"this row cannot be read: {literal(broken)}", line + 1)
         return source.error(f"the rows from line {block.line} on cannot be read: {literal(error)}")
@@ -179,36 +199,22 @@ class Parser:
 AS_TEXT = ", or read it as text with --type {column}=text"
 
 
-def not_a_number(source: Source, name: str, value: str, line: int | None, hint: str = AS_TEXT) -> TableError:
+def not_a_number(source: Source, name: str, value: str, hint: str = AS_TEXT) -> str:
+    """Return the message for a text in a column of numbers."""
     found, column, comma = literal(value, 40), literal(name, 60), ""
     if source.decimal == "." and re.match(r"^[+-]?[0-9]+,[0-9]+$", value.strip()):
         comma = "add --decimal , if a comma begins the fraction; else "
     todo = f"{comma}correct it, or add --missing {found!r} if it means a missing value{hint.format(column=column)}"
-    return source.error(f"column {column!r} holds numbers, but here {found!r}: {todo}", line)
+    return f"column {column!r} holds numbers, but here {found!r}: {todo}"
 
 
-def _rows(source: Source, block: TextBlock) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not empty, each with the number of the line it ends in."""
-    csv.field_size_limit(LONGEST_FIELD)
-    text = io.StringIO(bytes(block.text).decode("utf-8", "replace"), newline="")
-    reader = csv.reader(text, delimiter=source.delimiter)
-    return ((block.line + reader.line_num - 1, row) for row in reader if row)
+class RowLocator:
+    """Finds the lines of the rows of a text that was read block by block, without storing the text.
 
+    rows: the place of each row in the table, if some were left out. Rows of other formats have numbers only.
+    """
 
-def line_in(source: Source, block: TextBlock, row: int) -> int | None:
-    """Return the line in which a row of a block ends: cells may hold line breaks."""
-    return next((line for line, _ in islice(_rows(source, block), row, None)), None)
-
-
-def has_row_per_line(block: TextBlock, n_rows: int) -> bool:
-    text = bytes(block.text)
-    is_empty_line = text.startswith((b"\n", b"\r")) or b"\n\n" in text or b"\n\r" in text
-    other_ends = text.count(b"\r") - text.count(b"\r\n")
-    return not is_empty_line and not other_ends and text.rstrip(b"\n").count(b"\n") + 1 == n_rows
-
-
-class RowLines:
-    """Finds the lines of the rows of a text that was read block by block, without storing the text."""
+    rows: NDArray[np.int64] | None = None
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -219,8 +225,13 @@ class RowLines:
         self._blocks.append((self._n_rows, line, is_plain))
         self._n_rows += n_rows
 
-    def line(self, row: int) -> int | None:
-        """Return the line of a row; None if a row has line breaks, and the text cannot be read again."""
+    def error(self, message: str, row: int) -> TableError:
+        """Return an error that names a row by its line if that is known, else by its number."""
+        place = row if self.rows is None else int(self.rows[row])
+        return self.source.error(message, self._line(place), place)
+
+    def _line(self, row: int) -> int | None:
+        """The line of a row; None if a row has line breaks, and the text cannot be read again."""
         at = bisect_right(self._blocks, row, key=lambda block: block[0]) - 1
         if at < 0:
             return None
@@ -230,4 +241,4 @@ class RowLines:
         if not self.source.is_file:
             return None
         blocks = islice(TextTable(self.source).blocks(), at, None)
-        return next((line_in(self.source, block, row - first) for block in blocks), None)
+        return next((block.line_of(self.source, row - first) for block in blocks), None)

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -17,29 +18,22 @@ from electorate.modelfile import ModelFormatError
 from electorate.training.dask_inputs import is_dask
 
 
+@dataclass
 class Hooks:
     """The watcher on behalf of a model's callbacks. When fit breaks off, it saves the rounds that are complete.
 
     make: the attributes of a model from the traces of its first runs. n_runs: one, or one per class.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        context: Any,
-        data: tuple[Any, Any],
-        make: Callable[[list[Any]], dict[str, Any]],
-        n_runs: int,
-    ) -> None:
-        self.model = model
-        self.context = context
-        self.data = data
-        self.make = make
-        self.n_runs = n_runs
-        self.finished: list[Any] = []
-        self.now: Any = Trace()
-        self.n_whole = 0
-        self.began = False
+    model: Any
+    context: Any
+    data: tuple[Any, Any]  # X and y
+    make: Callable[[list[Any]], dict[str, Any]]
+    n_runs: int
+    finished: list[Any] = field(default_factory=list)
+    now: Any = field(default_factory=Trace)
+    n_whole: int = 0  # complete rounds of this run
+    began: bool = False
 
     @property
     def callbacks(self) -> list[Any]:
@@ -88,8 +82,7 @@ class Hooks:
         )
         if not stop:
             return None
-        reasons = (getattr(callback, "stop_reason", None) for callback in self.callbacks)
-        return next(filter(None, reasons), "callback")
+        return reason_of(self.callbacks)
 
     def _see(self, trace: Any) -> None:
         self.now, self.n_whole = trace, trace.n_rounds
@@ -121,6 +114,11 @@ class Hooks:
     def _settle(self, fitted: dict[str, Any]) -> None:
         self.model.__dict__.pop("best_round_", None)
         self.model.__dict__.update(fitted)
+
+
+def reason_of(callbacks: list[Any]) -> str:
+    """Why callbacks stopped a fit."""
+    return next(filter(None, (getattr(callback, "stop_reason", None) for callback in callbacks)), "callback")
 
 
 class Callback:

@@ -5,7 +5,7 @@ The model is only asked for its booster, family and options.
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,25 +30,14 @@ NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
 Group = tuple[int | None, NDArray[np.int64] | None]  # the label that is fitted against the rest, and [label] as 0 or 1
 
 
-class Place(Protocol):
-    """Where the rows are: worker data that is reduced over all workers, and engines over all of them."""
-
-    def all_reduce(self, name: str, *arguments: Any) -> Any:
-        """Run the steps of that name on the data of every worker; the result is the same on all."""
-        ...
-
-    def engine(self, name: str, sizes: dict[str, Any], n_labels: int) -> Any:
-        """Over the shards of that name on all workers. sizes: their numbers over all workers."""
-        ...
-
-
 @dataclass(frozen=True)
 class Here:
-    """This process."""
+    """This process as the place of the rows. Elsewhere, workers exchange messages, and engines are over all of them."""
 
     data: ClassWorkerData
 
     def all_reduce(self, name: str, *arguments: Any) -> Any:
+        """Run the steps of that name on the data of every worker; the result is the same on all."""
         return run_locally(getattr(self.data, name)(*arguments))
 
     def engine(self, name: str, sizes: dict[str, Any], n_labels: int) -> Any:
@@ -70,17 +59,43 @@ def fit_classifier(model: Any, place: Any, outline: Outline, context: Any, data:
     train(bench, groups_of(model, outline.classes), context, data)
 
 
-class ClassifierBench(Bench):
-    """What voters over bins and voters over rows share. engine, judge: over the training and the validation rows."""
+class LabelBench(Bench):
+    """What all algorithms share whose vote is a sum. reader: of the outputs of voters that use whole rows."""
 
     bins = NO_BINS
+    reader: Any = None
+
+    def __init__(self, model: Any, outline: Outline) -> None:
+        super().__init__(model)
+        self.outline = outline
+
+    def used(self, trace: Trace, run: Any) -> list[Any]:
+        """The voters of a run that belong to the model."""
+        return casts_of_run(trace, run)
+
+    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
+        casts = [self.used(trace, run) for trace, run in zip(traces, runs, strict=True)]
+        model, n_classes, n_columns = self.model, len(self.outline.classes), self.model.n_features_in_
+        attributes = {"classes_": self.outline.classes, "n_classes_": n_classes}
+        attributes |= common_attributes(model, traces, self.outline.has_validation)
+        if model._is_native:
+            ensemble: Any = from_casts(casts, self.bins, 1 if n_classes == 2 else n_classes)
+        elif isinstance(self.reader, ClassifierReader):
+            return attributes | {"ensemble_": ForeignEnsemble(casts, self.reader, n_columns)}
+        else:
+            ensemble = RowEnsemble(casts, self.reader, n_columns, model._family())
+        return attributes | {"bins_": self.bins if model._is_native else no_bins(n_columns), "ensemble_": ensemble}
+
+
+class ClassifierBench(LabelBench):
+    """What voters over bins and voters over rows share. engine, judge: over the training and the validation rows."""
+
     family: Any
     engine: Any
     judge: Any
 
     def __init__(self, model: Any, outline: Outline) -> None:
-        super().__init__(model)
-        self.outline = outline
+        super().__init__(model, outline)
         self.before = resumed_model(model)
 
     def past(self, task: Group) -> PastRun:
@@ -94,9 +109,6 @@ class ClassifierBench(Bench):
 
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
         """The voters (of one label's run) of the model that training resumes from."""
-        raise NotImplementedError
-
-    def ensemble(self, casts: list[list[Any]]) -> Any:
         raise NotImplementedError
 
     def method(self, booster: Any, group: NDArray[np.int64] | None, past: PastRun) -> Stagewise:
@@ -119,22 +131,13 @@ class ClassifierBench(Bench):
         score = ValidationScore(self.judge, method, task[1], model.scoring)
         return [Patience(score, model.tol, model.n_iter_no_change)]
 
-    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        every = [*traces, *(run.trace for run in runs[len(traces) :])]
-        ensemble = self.ensemble([casts_of_run(trace, run) for trace, run in zip(every, runs, strict=True)])
-        classes = {"classes_": self.outline.classes, "n_classes_": len(self.outline.classes)}
-        common = common_attributes(self.model, every, self.outline.has_validation)
-        return {**classes, "ensemble_": ensemble, "bins_": self.bins, **common}
-
 
 class BinBench(ClassifierBench):
     """Voters that are searched over bins."""
 
-    def __init__(self, model: Any, outline: Outline, place: Place) -> None:
+    def __init__(self, model: Any, outline: Outline, place: Any) -> None:
         super().__init__(model, outline)
-        self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
-        if self.before is not None:
-            refuse_other_bins(self.before, self.bins, outline.classes)
+        self.bins = find_bins(model, place, self.before, outline.classes)
         self.family = model._family()
         self.place = place
         self.engine = None
@@ -142,17 +145,11 @@ class BinBench(ClassifierBench):
     def start(self, task: Group, past: PastRun) -> Stagewise | None:
         n_labels = len(self.outline.classes)
         if self.engine is None and n_labels > 1:
-            sizes = self.place.all_reduce("build", self.bins, self.model.max_bins)
-            engines = {name: self.place.engine(name, numbers, n_labels) for name, numbers in sizes.items()}
-            self.engine, self.judge = engines["train"], engines.get("validation")
+            self.engine, self.judge = build_engines(self.model, self.place, self.bins, n_labels)
         return super().start(task, past)
 
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
         return casts_of(self.before.ensemble_, self.bins, label, rows)
-
-    def ensemble(self, casts: list[list[Any]]) -> Any:
-        n_classes = len(self.outline.classes)
-        return from_casts(casts, self.bins, 1 if n_classes == 2 else n_classes)
 
 
 class RowBench(ClassifierBench):
@@ -164,13 +161,25 @@ class RowBench(ClassifierBench):
         X: Any = self.examples.table
         self.X = X
         self.by_rows: bool = model._by_rows
-        self.reader: Any = _row_reader(model, outline.classes) if self.by_rows else _reader(model, outline)
+        self.reader = self._reader()
         self.engine = Rows(self.examples, lambda voter: self.reader.of(voter, self.X))
         self.judge = None
         if validation is not None:
             self.judge = Rows(validation, lambda voter: self.reader.of(voter, validation.table))
         if self.by_rows:
             self.bins = no_bins(X.shape[1])
+
+    def _reader(self) -> Any:
+        model, classes = self.model, self.outline.classes
+        if self.by_rows and len(classes) > 2 and not model._one_vs_rest:
+            raise ValueError(
+                f"{type(model).__name__} cannot boost {type(model._family()).__name__} for {len(classes)} classes: it "
+                "fits all classes at once, and these voters tell two apart: use AdaBoostRClassifier, or scikit-learn's "
+                "OneVsRestClassifier"
+            )
+        booster = model._booster(2)
+        smoothing = float(np.finfo(np.float64).eps) if booster.fixed_steps else 1.0 / self.outline.n_counted
+        return row_reader(model, classes, booster.leaves, smoothing)
 
     def casts(self, label: int | None, rows: list[Any]) -> list[Any]:
         return casts_of(self.before.ensemble_, self.bins, label, rows, self.engine.evaluate)
@@ -191,36 +200,14 @@ class RowBench(ClassifierBench):
             name = type(self.model).__name__
             raise ValueError(f"BaseClassifier in {name} ensemble is worse than random, ensemble can not be fit.")
 
-    def ensemble(self, casts: list[list[Any]]) -> Any:
-        if self.by_rows:
-            return RowEnsemble(casts, self.reader, self.X.shape[1], self.model._family())
-        return ForeignEnsemble(casts, self.reader, self.X.shape[1])
 
-    def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        attributes = super().fitted(traces, runs)
-        if not self.by_rows:
-            del attributes["bins_"]
-        return attributes
-
-
-def _reader(model: Any, outline: Outline) -> ClassifierReader:
-    classes = outline.classes
-    booster = model._booster(len(classes))
-    smoothing = float(np.finfo(np.float64).eps) if booster.fixed_steps else 1.0 / outline.n_counted
-    one_vs_rest = model._one_vs_rest and len(classes) > 2
-    return ClassifierReader(np.arange(2) if one_vs_rest else classes, booster.leaves, smoothing)
-
-
-def _row_reader(model: Any, classes: NDArray[Any]) -> Any:
-    """How outputs of voters by rows are read: one number each, for two classes."""
-    if len(classes) > 2 and not model._one_vs_rest:
-        raise ValueError(
-            f"{type(model).__name__} cannot boost {type(model._family()).__name__} for {len(classes)} classes: it fits "
-            "all classes at once, and these voters tell two apart: use AdaBoostRClassifier, or scikit-learn's "
-            "OneVsRestClassifier"
-        )
-    two = np.arange(2) if len(classes) > 2 else classes
-    return RowVoterReader(two, model._booster(2).leaves, type(model).__name__)
+def row_reader(model: Any, classes: NDArray[Any], leaves: str, smoothing: float = 0.0) -> Any:
+    """How the outputs of voters that use whole rows are read: of all classes, or of one against the rest as 0 and 1."""
+    if model._one_vs_rest and len(classes) > 2:
+        classes = np.arange(2)
+    if model._by_rows:
+        return RowVoterReader(classes, leaves, type(model).__name__)
+    return ClassifierReader(classes, leaves, smoothing)
 
 
 def no_bins(n_columns: int) -> Bins:
@@ -229,12 +216,25 @@ def no_bins(n_columns: int) -> Bins:
     return Bins([np.empty(0)] * n_columns, {}, nothing.astype(np.bool_), nothing)
 
 
-def refuse_other_bins(before: Any, bins: Bins, classes: NDArray[Any] | None = None) -> None:
-    """Raise ValueError where voters were made on other bins, or for other classes."""
-    if classes is not None and not np.array_equal(before.classes_, classes):
+def find_bins(
+    model: Any, place: Any, before: Any = None, classes: NDArray[Any] | None = None, unbinned: Bins = NO_BINS
+) -> Bins:
+    """The bins of the rows. Raises ValueError where the model that is resumed has other bins, or other classes."""
+    bins = unbinned
+    if model._is_native:
+        bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
+    if before is not None and classes is not None and not np.array_equal(before.classes_, classes):
         raise ValueError(OTHER_DATA.format(f"their classes were {before.classes_.tolist()!r}"))
-    if not before.bins_.same_as(bins):
+    if before is not None and not before.bins_.same_as(bins):
         raise ValueError(OTHER_DATA.format("their bins differ"))
+    return bins
+
+
+def build_engines(model: Any, place: Any, bins: Bins, n_labels: int) -> tuple[Any, Any]:
+    """Over the training rows, and over the validation rows if there are any."""
+    sizes = place.all_reduce("build", bins, model.max_bins)
+    engines = {name: place.engine(name, numbers, n_labels) for name, numbers in sizes.items()}
+    return engines["train"], engines.get("validation")
 
 
 def validation_score(bench: Any, group: NDArray[np.int64] | None, booster: Any, part: float) -> float:

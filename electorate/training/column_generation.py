@@ -18,17 +18,15 @@ from electorate.algorithms.solvers.linear import Master, master_of
 from electorate.data.bins import Bins
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
 from electorate.grid import on_grid
-from electorate.model.casting import Cast, PastRun, from_casts
-from electorate.model.foreign_ensemble import ForeignEnsemble, RowEnsemble
+from electorate.model.casting import Cast, PastRun
 from electorate.model.text import column_names
 from electorate.model.trace import Trace
-from electorate.training.classification import NO_BINS, Group, no_bins
-from electorate.training.fit import Bench, common_attributes
+from electorate.training.classification import Group, LabelBench, find_bins, row_reader
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.training.worker_data import Outline
-from electorate.voters.by_rows import ByRows, RowVoterReader
+from electorate.voters.by_rows import ByRows
 from electorate.voters.trees import Search, Voter
-from electorate.voters.wrapped import ClassifierReader, Wrapped
+from electorate.voters.wrapped import Wrapped
 
 TWO = np.arange(2)
 Floats = NDArray[np.float64]
@@ -181,18 +179,17 @@ class ColumnGeneration:
 # ---------------------------------------------------------------- the bench
 
 
-class LPBench(Bench):
+class LPBench(LabelBench):
     """LPBoost over a family, in this process. margin: the program, given the sample weights of the examples."""
 
     def __init__(
         self, model: Any, place: Any, outline: Outline, margin: Callable[[NDArray[np.float64]], Margin]
     ) -> None:
-        super().__init__(model)
-        self.outline, self.margin = outline, margin
+        super().__init__(model, outline)
+        self.margin = margin
         self.examples = place.data.examples["train"]
-        self.bins = NO_BINS
-        if model._is_native:
-            self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
+        self.reader = row_reader(model, outline.classes, "any" if model._by_rows else "label")
+        self.bins = find_bins(model, place)
         self.search: WeightedSearch | None = None
         self.failed = ""  # the message of a solver that gave up
         self.margins: list[float] = []  # rho of each run in nu
@@ -213,16 +210,8 @@ class LPBench(Bench):
         family = self.model._family()
         return WeightedSearch(DistinctBins(self.examples, self.bins), self.bins, lambda group: family)
 
-    @property
-    def _reader(self) -> Any:
-        """How the outputs of voters that look at rows are read."""
-        classes = TWO if len(self.outline.classes) > 2 else self.outline.classes
-        if self.model._by_rows:
-            return RowVoterReader(classes, "any", type(self.model).__name__)
-        return ClassifierReader(classes, "label", 0.0)
-
     def _over_rows(self) -> WeightedSearch:
-        model, reader, examples = self.model, self._reader, self.examples
+        model, reader, examples = self.model, self.reader, self.examples
         first, labels, mass = distinct_rows(examples.table, examples.labels, examples.weights)
         rows = examples.table[first]
 
@@ -239,22 +228,10 @@ class LPBench(Bench):
         if method.margin.normalised:
             self.margins.append(method.margin.rho(method.margins))
 
+    def used(self, trace: Trace, run: Any) -> list[Any]:
+        return [cast for cast in super().used(trace, run) if cast.step.size > 0]
+
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        every = [*traces, *(run.trace for run in runs[len(traces) :])]
-        casts = [
-            [run.cast(number, weight) for number, weight in trace.last_weights() if weight > 0]
-            for trace, run in zip(every, runs, strict=True)
-        ]
-        n_classes, model = len(self.outline.classes), self.model
-        attributes = {"classes_": self.outline.classes, "n_classes_": n_classes}
-        attributes |= common_attributes(model, every, False)
-        unsolved = [trace.stop_reason for trace in every if trace.stop_reason != "converged"]
-        attributes["stop_reason_"] = (unsolved or [attributes["stop_reason_"]])[0]
-        if model._is_native:
-            ensemble: Any = from_casts(casts, self.bins, 1 if n_classes == 2 else n_classes)
-            return attributes | {"bins_": self.bins, "ensemble_": ensemble}
-        n_columns = self.examples.table.shape[1]
-        if not model._by_rows:
-            return attributes | {"ensemble_": ForeignEnsemble(casts, self._reader, n_columns)}
-        ensemble = RowEnsemble(casts, self._reader, n_columns, model._family())
-        return attributes | {"bins_": no_bins(n_columns), "ensemble_": ensemble}
+        attributes = super().fitted(traces, runs)
+        unsolved = [trace.stop_reason for trace in traces if trace.stop_reason != "converged"]
+        return attributes | ({"stop_reason_": unsolved[0]} if unsolved else {})

@@ -147,7 +147,7 @@ def _weight(weight: Any, n_rows: int) -> NDArray[np.float64]:
 
 
 def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of X that, given a Dask collection, answers with a Dask array of what it says of each partition."""
+    """A method of X that, given a Dask collection, returns a Dask array of its results for each partition."""
 
     @wraps(method)
     def asked(self: Any, X: Any) -> Any:

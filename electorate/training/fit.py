@@ -43,7 +43,7 @@ class Bench:
         return None
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        """The attributes of the model that the traces of the first runs make. runs: methods, or what is resumed."""
+        """The attributes of the model that the traces of all runs make. runs: methods, or what is resumed."""
         raise NotImplementedError
 
     def check(self, traces: list[Trace]) -> None:
@@ -54,7 +54,12 @@ def train(bench: Bench, tasks: Sequence[Any], context: Any, data: tuple[Any, Any
     """Run every task and set the attributes of the model. Nothing of the model changes before all is done."""
     model, tasks = bench.model, list(tasks)
     runs: list[Any] = [bench.past(task) for task in tasks]
-    with Hooks(model, context, data, lambda traces: bench.fitted(traces, runs), len(tasks)) as hooks:
+
+    def fitted(traces: list[Trace]) -> dict[str, Any]:
+        """From the traces of the first runs; of the others there is what they resume from."""
+        return bench.fitted([*traces, *(run.trace for run in runs[len(traces) :])], runs)
+
+    with Hooks(model, context, data, fitted, len(tasks)) as hooks:
         for number, past in enumerate(list(runs)):
             task = tasks[number]
             while task is not None:

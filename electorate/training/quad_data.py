@@ -1,7 +1,7 @@
 """The rows of a QuadBoost fit: what is to be learnt of them, their votes, and the score of validation rows."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,46 +18,13 @@ from electorate.grid import UNITS, on_grid
 from electorate.messages import ROOT, Change
 from electorate.model.casting import Cast
 from electorate.model.moves import in_units
-from electorate.model.text import column_names
 from electorate.model.trace import Trace
+from electorate.training.classification import NO_BINS
 from electorate.training.pool_rounds import QuadRounds
 from electorate.voters.means import Means
 
 Floats = NDArray[np.float64]
 Group = NDArray[np.int64] | None  # [label]: 0 or 1, where one label is fitted against the rest
-
-
-@dataclass(frozen=True)
-class QuadOptions:
-    """What training needs of an estimator's parameters, in the units of the target that it learns."""
-
-    name: str  # of the estimator
-    family: Any
-    rules: Callable[[float, int], Rules]  # given the total weight of the rows and the number of voters
-    scoring: str
-    tol: float  # of early stopping
-    patience: int
-    reweights: bool
-    fit_intercept: bool
-    records_errors: bool  # whether every round has a training error
-    random_state: Any
-    column_names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, model: Any, rules: Callable[[float, int], Rules], tol: float) -> "QuadOptions":
-        return cls(
-            type(model).__name__,
-            model._family(),
-            rules,
-            getattr(model, "scoring", "loss"),
-            tol,
-            model.n_iter_no_change,
-            model.reweight != "never",
-            getattr(model, "fit_intercept", False),
-            model._records_errors,
-            model.random_state,
-            tuple(column_names(model)),
-        )
 
 
 @dataclass(frozen=True)
@@ -110,10 +77,8 @@ class RowTargets:
         weights: Weights = shards[0].weights
         times = np.concatenate([shard.weights.times for shard in shards])
         real = None if weights.real is None else np.concatenate([shard.weights.real for shard in shards])
-        if target is None:
-            labels = [np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts)) for shard in shards]
-            return cls(np.concatenate(labels), replace(weights, times=times, real=real))
-        return cls(target, replace(weights, times=times, real=real))
+        labels = [np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts)) for shard in shards]
+        return cls(np.concatenate(labels) if target is None else target, replace(weights, times=times, real=real))
 
 
 class RowVotes:
@@ -216,6 +181,69 @@ class EngineScore:
             scale = 2.0 ** math.ceil(math.log2(largest))
         total: int = self.engine.advance(self.low, None, Floors((scale,)), search=False).total
         return total / self.mass * scale
+
+
+# ---------------------------------------------------------------- voters
+
+
+class QuadSource:
+    """Where the voters of a fit come from: a finite pool, or a family that is searched.
+
+    unit: the difference of the model's targets that is 1 in training.
+    """
+
+    bins = NO_BINS
+    judge: Any = None  # the engine of the validation rows
+    validation: RowTargets | None = None  # or these rows themselves
+    stores_outputs = False  # of all voters, for validation rows
+    intercept: Intercept | None = None
+
+    def __init__(self, model: Any, unit: float) -> None:
+        self.model, self.unit, self.family = model, unit, model._family()
+        self.reweights: bool = model.reweight != "never"
+        self.scoring: str = getattr(model, "scoring", "loss")
+
+    def rules(self, total_weight: float, n_voters: int) -> Rules:
+        rules: Rules = self.model._rules(self.unit, total_weight, n_voters)
+        return rules
+
+    def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> QuadRounds:
+        """The rounds of one run, resumed from a trace of these voters."""
+        rounds = self.begin(group, past.n_rounds)
+        rounds.make_cast, rounds.group = self.cast, group
+        rounds.resume(past, voters)
+        return rounds
+
+    def begin(self, group: Group, n_past: int) -> QuadRounds:
+        """A run before its first round. n_past: the rounds that it will resume from."""
+        raise NotImplementedError
+
+    def cast(self, voter: Any, weight: float) -> Cast:
+        raise NotImplementedError
+
+    def stored_voters(self, model: Any, label: int | None) -> Sequence[Any]:
+        """Those of a fitted model, or of one label's run."""
+        raise NotImplementedError
+
+    def validation_outputs(self, voter: Any) -> Floats:
+        raise NotImplementedError
+
+    def score(self, rounds: QuadRounds) -> "EngineScore | RowScore | None":
+        """The score of the validation rows after every round."""
+        if self.judge is not None:
+            return EngineScore(self.judge, rounds, self.scoring)
+        if self.validation is None:
+            return None
+
+        def column(number: int) -> Floats:
+            return self.validation_outputs(rounds.voter(number))
+
+        rows = RowVotes(self.validation, rounds.group, ColumnCache(column, self.stores_outputs))
+        return RowScore(rows, self.scoring, self.intercept)
+
+    def finish(self, rounds: Any) -> float:
+        """The gap after the last round."""
+        return float(rounds.gap)
 
 
 def margin_change(cast: Cast, old: float, new: float) -> Change:

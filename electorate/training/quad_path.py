@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.quadboost import PENALTIES, Rules
 from electorate.data.all_reduce import run_locally
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training.classification import groups_of
+from electorate.training.classification import Here, build_engines, find_bins, groups_of
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
 from electorate.training.quadratic import case_of
@@ -51,6 +51,13 @@ class Path:
     n_voters: NDArray[np.int64]
 
 
+def points_along(penalty: str, values: list[float], rounds: list[int]) -> list[Point]:
+    """Values of alpha_max for Linf, else of lam, each with all numbers of rounds."""
+    if penalty == "linf":
+        return [Point(0.0, value, most) for value in values for most in rounds]
+    return [Point(value, None, most) for value in values for most in rounds]
+
+
 class PoolProblem:
     """Training rows and held-out rows on a finite pool, before any round."""
 
@@ -61,14 +68,14 @@ class PoolProblem:
         with ThreadPool(count_jobs(model.n_jobs, cells)) as threads:
             data = ClassWorkerData([given] if given_val is None else [given, given_val], threads, threads.n_jobs)
             outline = run_locally(data.prepare(ClassPlan(model.class_weight)))
-            case, options = case_of(data, outline), model._options()
+            case = case_of(data, outline)
             self.pool: FinitePool
             if isinstance(model._family(), Columns):
-                self.pool = ColumnPool(options, case)
+                self.pool = ColumnPool(model, 1.0, case)
             else:
-                bins = run_locally(data.find_bins(model.categorical_features, model.max_bins))
-                run_locally(data.build(bins, model.max_bins))
-                self.pool = StumpPool(options, case, bins, data.engines["train"], data.engines.get("validation"))
+                bins = find_bins(model, Here(data))
+                engines = build_engines(model, Here(data), bins, len(outline.classes))
+                self.pool = StumpPool(model, 1.0, case, bins, *engines)
         self.classes = outline.classes
         self.groups = [group for _, group in groups_of(model, outline.classes)]
         self.model = model
@@ -105,7 +112,7 @@ class PoolProblem:
         place = [0] * len(self.groups)
         for number, rounds in self.walk(points):
             for voter in np.flatnonzero(rounds.weight).tolist():
-                out[place[number], :, number] += rounds.weight[voter] * self.pool.validation_column(voter)
+                out[place[number], :, number] += rounds.weight[voter] * self.pool.validation_outputs(voter)
             place[number] += 1
         return out
 

@@ -14,25 +14,21 @@ from electorate.data.bins import Bins
 from electorate.engines.memory import Threads
 from electorate.engines.shard import counts_of, sort_by_label
 from electorate.messages import ROOT, Change, Split, Sums
-from electorate.model.casting import Cast, from_casts
-from electorate.model.foreign_ensemble import RowEnsemble
+from electorate.model.casting import Cast
 from electorate.model.trace import Trace
-from electorate.training.classification import no_bins
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.quad_data import (
-    EngineScore,
     Group,
     Intercept,
     QuadCase,
-    QuadOptions,
-    RowScore,
+    QuadSource,
     RowTargets,
     RowVotes,
     margin_change,
 )
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.training.theory_rounds import rounds_of
-from electorate.voters.by_rows import Always, RowVoterReader
+from electorate.voters.by_rows import Always
 from electorate.voters.columns import ColumnVoter, RealColumns, SignColumns, read_columns
 from electorate.voters.means import Gram, PoolMeans, centred, mirrored, pool_of, silenced
 from electorate.voters.pool import Candidates
@@ -44,7 +40,7 @@ NO_SUMS = np.zeros((2, 0), dtype=np.int64)
 LABELS = Change([], [ROOT], np.array([[[-1.0], [1.0]]]))  # makes the state of every row its label
 
 
-class FinitePool:
+class FinitePool(QuadSource):
     """What all runs on a pool share. Complements, where the pool has them, are numbered after the voters.
 
     Where one label has almost all the weight, `constant` adds a last voter that always outputs it: any other would
@@ -56,10 +52,9 @@ class FinitePool:
     constant: bool
     rows: RowTargets
     columns: SignColumns | RealColumns
-    validation: RowTargets | None = None
 
-    def __init__(self, options: QuadOptions) -> None:
-        self.options = options
+    def __init__(self, model: Any, unit: float) -> None:
+        super().__init__(model, unit)
         self.grams: dict[bool, Gram] = {}
 
     @property
@@ -71,12 +66,8 @@ class FinitePool:
     def total_weight(self) -> float:
         return self.rows.weights.given
 
-    def start(self, group: Group, past: Trace, voters: Any) -> PoolRounds:
-        """The rounds of one run, resumed from a trace."""
-        rounds = self.rounds(group, self.options.rules(self.total_weight, self.n_voters))
-        rounds.make_cast, rounds.group = self.cast, group
-        rounds.resume(past)
-        return rounds
+    def begin(self, group: Group, n_past: int) -> PoolRounds:
+        return self.rounds(group, self.rules(self.total_weight, self.n_voters))
 
     def rounds(self, group: Group, rules: Rules) -> PoolRounds:
         """Before any round; runs with the same voters share their Gram rows."""
@@ -96,9 +87,9 @@ class FinitePool:
         return pool_of(self.columns, self.rows.means, self.rows.target(group))
 
     @cached_property
-    def intercept(self) -> Intercept | None:
+    def intercept(self) -> Intercept | None:  # type: ignore[override]
         """Of a regressor that has one."""
-        if not self.options.fit_intercept:
+        if not getattr(self.model, "fit_intercept", False):
             return None
         outputs = self.rows.means.correlate(self.columns, np.ones(len(self.rows.values)))
         return Intercept(self.rows.means.mean(self.rows.values), np.concatenate([outputs, -outputs]))
@@ -107,15 +98,6 @@ class FinitePool:
         """The outputs of a voter, or of a complement."""
         outputs = self.columns.column(number % self.n_voters)
         return outputs if number < self.n_voters else -outputs
-
-    def validation_column(self, number: int) -> Floats:
-        raise NotImplementedError
-
-    def score(self, rounds: PoolRounds) -> Any:
-        if self.validation is None:
-            return None
-        rows = RowVotes(self.validation, rounds.group, self.validation_column)
-        return RowScore(rows, self.options.scoring, self.intercept)
 
     def finish(self, rounds: PoolRounds) -> float:
         """Record the training error after the rounds that are kept; return their gap."""
@@ -133,9 +115,6 @@ class FinitePool:
         for number, weight in trace.last_weights():
             votes.move(number, 0.0, weight)
         return votes.error
-
-    def cast(self, number: int, weight: float) -> Cast:
-        raise NotImplementedError
 
     def stored_voters(self, model: Any, label: int | None) -> range:
         """Voters are their numbers."""
@@ -159,8 +138,8 @@ def almost_all(share: Floats) -> bool:
 class ColumnPool(FinitePool):
     """The columns of X, as they are."""
 
-    def __init__(self, options: QuadOptions, case: QuadCase) -> None:
-        super().__init__(options)
+    def __init__(self, model: Any, unit: float, case: QuadCase) -> None:
+        super().__init__(model, unit)
         X: Any = case.examples.table
         self.n_columns = X.shape[1]
         self.constant = one_sided(case)
@@ -172,31 +151,28 @@ class ColumnPool(FinitePool):
             table: Any = case.validation.examples.table
             self.validation_table = table[case.validation.counted]
 
-    def validation_column(self, number: int) -> Floats:
-        return self._voter(number).outputs(self.validation_table)
+    def validation_outputs(self, voter: int) -> Floats:
+        return self._voter(voter).outputs(self.validation_table)
 
     def _voter(self, number: int) -> ColumnVoter | Always:
         if number == self.n_columns:
             return Always(1)
         return ColumnVoter(number, 1, float(self.columns.scale[number]))
 
-    def cast(self, number: int, weight: float) -> Cast:
-        return Cast(Voter([], [], NO_SUMS, self._voter(number)), np.ones((1, 1)), Step(weight, 0.0, 0.0))
-
-    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
-        return made_of_rows(runs, classes, self.options, self.n_columns)
+    def cast(self, voter: int, weight: float) -> Cast:
+        return Cast(Voter([], [], NO_SUMS, self._voter(voter)), np.ones((1, 1)), Step(weight, 0.0, 0.0))
 
 
 class StumpTests(FinitePool):
     """The tests of a `Pool` over bins."""
 
-    def __init__(self, options: QuadOptions, bins: Bins, engine: Any) -> None:
-        super().__init__(options)
+    def __init__(self, model: Any, unit: float, bins: Bins, engine: Any) -> None:
+        super().__init__(model, unit)
         self.bins, self.engine = bins, engine
-        self.both = options.family.complements
+        self.both = self.family.complements
         counts = engine.counts()
         self.counts = counts.sum(axis=0)
-        self.tests = Candidates.of(bins, self.counts, options.family.per_feature)
+        self.tests = Candidates.of(bins, self.counts, self.family.per_feature)
         share = counts[:, 0].sum(axis=1) / int(counts[:, 0].sum())
         self.constant = len(share) > 1 and almost_all(share)
 
@@ -204,10 +180,10 @@ class StumpTests(FinitePool):
     def n_voters(self) -> int:
         return len(self.tests.column) + self.constant
 
-    def cast(self, number: int, weight: float) -> Cast:
+    def cast(self, voter: int, weight: float) -> Cast:
         """A voter outputs 1 above its threshold and -1 below, a complement the opposite."""
-        sign, step = 1.0 if number < self.n_voters else -1.0, Step(weight, 0.0, 0.0)
-        number %= self.n_voters
+        sign, step = 1.0 if voter < self.n_voters else -1.0, Step(weight, 0.0, 0.0)
+        number = voter % self.n_voters
         if number == len(self.tests.column):
             return Cast(Voter([], [ROOT], NO_SUMS), np.array([[sign]]), step)
         return Cast(Voter([self._split_of(number)], [1, 2], NO_SUMS), np.array([[-sign], [sign]]), step)
@@ -216,17 +192,14 @@ class StumpTests(FinitePool):
         found = self.tests.found(number, Finder(self.bins, self.counts), self.counts[None])
         return Split(ROOT, 1, 2, found.column, found.cut, found.on_left)
 
-    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
-        return made_of_bins(runs, classes, self.bins)
-
 
 class StumpPool(StumpTests):
     """As columns of bits over the shards of this process. judge: the engine of the validation rows."""
 
     def __init__(
-        self, options: QuadOptions, case: QuadCase, bins: Bins, engine: Threads, judge: Threads | None = None
+        self, model: Any, unit: float, case: QuadCase, bins: Bins, engine: Threads, judge: Threads | None = None
     ) -> None:
-        super().__init__(options, bins, engine)
+        super().__init__(model, unit, bins, engine)
         self.labelled = case.target is None
         self.rows, self.columns = self._in_shards(engine, case)
         if case.validation is not None and judge is not None:
@@ -245,16 +218,16 @@ class StumpPool(StumpTests):
             bits[number] = np.packbits(np.concatenate(right), bitorder="little")
         return rows, SignColumns.packed(bits, len(rows.values))
 
-    def validation_column(self, number: int) -> Floats:
-        outputs = self.validation_bits.column(number % self.n_voters)
-        return outputs if number < self.n_voters else -outputs
+    def validation_outputs(self, voter: int) -> Floats:
+        outputs = self.validation_bits.column(voter % self.n_voters)
+        return outputs if voter < self.n_voters else -outputs
 
 
 class EnginePool(StumpTests):
     """By sums over the shards of any engine: labels and Gram rows take an exchange each, a round takes none."""
 
-    def __init__(self, options: QuadOptions, bins: Bins, engine: Any, judge: Any) -> None:
-        super().__init__(options, bins, engine)
+    def __init__(self, model: Any, unit: float, bins: Bins, engine: Any, judge: Any) -> None:
+        super().__init__(model, unit, bins, engine)
         self.judge = judge
 
     @property
@@ -291,23 +264,8 @@ class EnginePool(StumpTests):
         mass = int(labels.totals[1] - labels.totals[0])  # of all rows, while the state is their label
         return PoolMeans(means(labels), np.ones(self.n_voters), 1.0, row)
 
-    def score(self, rounds: PoolRounds) -> Any:
-        return None if self.judge is None else EngineScore(self.judge, rounds, self.options.scoring)
-
     def _train_error(self, group: Group, trace: Trace) -> float:
         booster = Residual()
         self.engine.start(booster, group)
         self.engine.replay(booster, [margin_change(self.cast(j, 0.0), 0.0, w) for j, w in trace.last_weights()])
         return float(self.engine.advance(booster, None, search=False).wrong / int(self.counts[0].sum()))
-
-
-def made_of_bins(runs: list[list[Cast]], classes: NDArray[Any], bins: Bins) -> dict[str, Any]:
-    """The attributes of a model of voters over bins."""
-    n_outputs = 1 if len(classes) == 2 else len(classes)
-    return {"bins_": bins, "ensemble_": from_casts(runs, bins, n_outputs)}
-
-
-def made_of_rows(runs: list[list[Cast]], classes: NDArray[Any], options: QuadOptions, n_columns: int) -> dict[str, Any]:
-    """The attributes of a model of voters that look at whole rows."""
-    reader = RowVoterReader(classes if len(runs) == 1 else np.arange(2), "log_odds", options.name)
-    return {"bins_": no_bins(n_columns), "ensemble_": RowEnsemble(runs, reader, n_columns, options.family)}

@@ -11,12 +11,12 @@ from electorate.data.weights import Weights
 from electorate.engines.memory import Threads
 from electorate.engines.residuals import Residuals
 from electorate.model.trace import Trace
-from electorate.training.classification import no_bins, refuse_other_bins
+from electorate.training.classification import find_bins, no_bins
 from electorate.training.fit import resumed_model, train
-from electorate.training.quad_data import QuadCase, QuadOptions
+from electorate.training.quad_data import QuadCase, QuadSource
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
 from electorate.training.quad_searches import EstimatorFamily, TreeFamily
-from electorate.training.quadratic import History, QuadBench
+from electorate.training.quadratic import TWO, History, QuadBench
 from electorate.training.run import OTHER_DATA
 from electorate.training.worker_data import Outline, TargetOutline, TargetWorkerData
 from electorate.voters.columns import Columns
@@ -27,7 +27,6 @@ from electorate.voters.regression_trees import RegressionTrees
 Floats = NDArray[np.float64]
 SMALLEST, LARGEST = 1e-150, 1e150  # sizes of targets whose squares are normal floats
 SCALED = {"step": 1, "edge": 1, "objective": 2, "train_error": 2, "validation": 2}  # powers of the scale of y
-TWO = np.arange(2)  # there are no classes; a run of numbers is made like one of two labels
 
 
 @dataclass(frozen=True)
@@ -75,17 +74,17 @@ def frame_of(y: Floats, weights: Weights, fit_intercept: bool, around_mean: bool
 class QuadRegressionBench(QuadBench):
     """A bench for a model in the units of y."""
 
-    def __init__(self, frame: Frame, model: Any, options: QuadOptions, source: Any, outline: Any, before: Any) -> None:
+    def __init__(self, frame: Frame, model: Any, source: QuadSource, outline: Any, before: Any) -> None:
         if before is not None and before.scale_ != frame.unit:
             raise ValueError(OTHER_DATA.format(f"the targets were in units of {before.scale_:g}, now {frame.unit:g}"))
         history = None if before is None else scaled(before.history_, 1 / frame.unit)
-        super().__init__(model, options, source, Outline(TWO, outline.has_validation, 0), before, history)
+        super().__init__(model, source, Outline(TWO, outline.has_validation, 0), before, history)
         self.frame = frame
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
         made, frame = super().fitted(traces, runs), self.frame
         del made["classes_"], made["n_classes_"]
-        if not self.options.records_errors:
+        if not self.model._records_errors:
             del made["history_"]["train_error"]
         intercept = self.source.intercept if isinstance(self.source, FinitePool) else None
         voters = list(dict.fromkeys(made["moves_"].number.tolist()))  # in the order in which they first came
@@ -108,26 +107,23 @@ def fit_quad_regressor(model: Any, place: Any, outline: TargetOutline, context: 
     before, family, rows = resumed_model(model), model._family(), place.data
     y, weights = rows.y["train"], rows.examples["train"].weights
     frame = frame_of(y, weights, model.fit_intercept, around_mean=not isinstance(family, Pool | Columns))
-    options, case = model._options(frame.unit), case_of_targets(rows, "train", frame)
-    bins = no_bins(model.n_features_in_)
-    if model._is_native:
-        bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
-    if before is not None:
-        refuse_other_bins(before, bins)
+    case = case_of_targets(rows, "train", frame)
+    bins = find_bins(model, place, before, unbinned=no_bins(model.n_features_in_))
     cases = [case] if case.validation is None else [case, case.validation]
-    source: Any
+    source: QuadSource
     if isinstance(family, Pool):
         engines = (Threads(one.examples, bins, rows.pool, rows.n_shards) for one in cases)
-        source = StumpPool(options, case, bins, *engines)
+        source = StumpPool(model, frame.unit, case, bins, *engines)
     elif isinstance(family, RegressionTrees):
         source = TreeFamily(
-            options,
+            model,
+            frame.unit,
             bins,
             *(Residuals(one.examples, np.asarray(one.target), bins, rows.pool, rows.n_shards) for one in cases),
         )
     else:
-        source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(options, case)
-    train(QuadRegressionBench(frame, model, options, source, outline, before), [(None, None)], context, data)
+        source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(model, frame.unit, case)
+    train(QuadRegressionBench(frame, model, source, outline, before), [(None, None)], context, data)
 
 
 def case_of_targets(rows: TargetWorkerData, name: str, frame: Frame) -> QuadCase:

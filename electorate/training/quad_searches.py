@@ -3,7 +3,7 @@
 Rounds need the best voter for the residuals, the correlations of the stored voters with them, and Gram rows.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,19 +22,17 @@ from electorate.engines.residuals import Residuals
 from electorate.grid import on_grid
 from electorate.messages import Change, StoredVoter
 from electorate.model.casting import Cast, awards_of, casts_of
-from electorate.model.trace import Trace
+from electorate.model.text import column_names
 from electorate.training.quad_data import (
     ColumnCache,
-    EngineScore,
     Group,
     QuadCase,
-    QuadOptions,
-    RowScore,
+    QuadSource,
     RowTargets,
     RowVotes,
     margin_change,
 )
-from electorate.training.quad_pools import NO_SUMS, made_of_bins, made_of_rows
+from electorate.training.quad_pools import NO_SUMS
 from electorate.training.residual_rounds import ResidualRounds, ResidualSearch, SearchedVoter, WeightChange
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.voters.by_rows import Always, RowSearch
@@ -46,39 +44,14 @@ from electorate.voters.trees import Search, Voter
 Floats = NDArray[np.float64]
 
 
-class SearchedFamily:
-    """What all runs of a searched family share."""
-
-    def __init__(self, options: QuadOptions) -> None:
-        self.options = options
-
-    def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> ResidualRounds:
-        """The rounds of one run, resumed from a trace of these voters."""
-        search, total_weight = self.search(group, past.n_rounds)
-        rounds = ResidualRounds(search, self.options.rules(total_weight, 1))
-        rounds.make_cast, rounds.group = self.cast, group
-        rounds.resume(past, voters)
-        return rounds
-
-    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
-        """The search of a run that resumes after so many rounds, and the total weight of its rows."""
-        raise NotImplementedError
-
-    def cast(self, voter: Any, weight: float) -> Cast:
-        raise NotImplementedError
-
-    def finish(self, rounds: ResidualRounds) -> float:
-        """The gap; every round has recorded its error."""
-        return rounds.gap
-
-
 # ---------------------------------------------------------------- over bins
 
 
-class BinSearch:
+class BinSearch(ResidualSearch):
     """The residuals of an engine's rows as sums, and the voters so far. One run."""
 
     def __init__(self, family: Any, engine: Any, bins: Bins, group: Group, stores_votes: bool) -> None:
+        super().__init__()
         self.engine, self.family, self.bins = engine, family, bins
         self.booster = StoringResidual() if stores_votes else Residual()
         engine.start(self.booster, group)
@@ -86,10 +59,6 @@ class BinSearch:
         self.mass = int(self.counts[0].sum())
         self.sums = engine.advance(self.booster, None)
         self.one = self.sums.total
-        self.found: list[SearchedVoter] = []
-        self._best: SearchedVoter | None = None
-
-    power = 1.0
 
     @property
     def covariance(self) -> float:
@@ -99,19 +68,17 @@ class BinSearch:
     def error(self) -> float:
         return float(self.sums.wrong / self.mass)
 
-    def best(self) -> SearchedVoter:
-        """Where one label has almost all the weight, the first voter is the constant one, unless another is perfect."""
-        if self._best is None:
-            search = Search(self.sums, self.bins, self.counts, self.engine, signed=True)
-            voter: Voter = self.family.best(search)
-            total, right = self.sums.total, int(voter.sums.max(axis=1).sum())
-            if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:
-                voter = self.family.constant(search)
-            self._best = self._found(voter, self.family.outputs(voter, self.engine.n_counted, "label"))
-        return self._best
+    def _search(self) -> SearchedVoter:
+        """Where one label has almost all the weight, the first voter is the constant one, unless another is perfect.
 
-    def _found(self, voter: Voter, outputs: Floats) -> SearchedVoter:
-        """A voter and its complement are one, with a weight of either sign: the last leaf has the second label."""
+        A voter and its complement are one, with a weight of either sign: the last leaf has the second label.
+        """
+        search = Search(self.sums, self.bins, self.counts, self.engine, signed=True)
+        voter: Voter = self.family.best(search)
+        total, right = self.sums.total, int(voter.sums.max(axis=1).sum())
+        if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:
+            voter = self.family.constant(search)
+        outputs = self.family.outputs(voter, self.engine.n_counted, "label")
         if not np.all(np.abs(outputs) == 1):
             raise ValueError(
                 f"QuadBoost cannot boost {self.family!r}: voters over bins must output -1 or 1, use leaves='label'"
@@ -129,7 +96,7 @@ class BinSearch:
             voter, awards = found.voter.voter, awards_of(found.voter.outputs)
             stored = StoredVoter(len(self.found), 0.0, awards)
             self.engine.store(Change(voter.splits, voter.leaves, awards[None], stored=stored))
-        self.found.append(found)
+        super().add(found)
 
     def correlations(self) -> Floats:
         return np.array([edge / self.one for edge in self.engine.edges().tolist()]) if self.found else np.empty(0)
@@ -139,7 +106,7 @@ class BinSearch:
         return np.array([product / row[k] for product in row])
 
     def apply(self, changes: list[WeightChange]) -> None:
-        self._best = None
+        super().apply(changes)
         moves = [margin_change(self.found[number].voter, old, new) for number, old, new in changes]
         if len(moves) > 1:
             self.engine.replay(self.booster, moves[:-1])
@@ -152,27 +119,22 @@ def key_of(cast: Cast) -> Hashable:
     return tuple(splits), tuple(sorted(zip(cast.voter.leaves, cast.outputs[:, 0].tolist(), strict=True)))
 
 
-class BinFamily(SearchedFamily):
-    """A family over bins. judge: the engine of the validation rows."""
+class BinFamily(QuadSource):
+    """A family over bins."""
 
-    def __init__(self, options: QuadOptions, bins: Bins, engine: Any, judge: Any) -> None:
-        super().__init__(options)
+    def __init__(self, model: Any, unit: float, bins: Bins, engine: Any, judge: Any) -> None:
+        super().__init__(model, unit)
         self.bins, self.engine, self.judge = bins, engine, judge
 
-    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
-        return BinSearch(self.options.family, self.engine, self.bins, group, self.options.reweights), 1.0
-
-    def score(self, rounds: ResidualRounds) -> EngineScore | None:
-        return None if self.judge is None else EngineScore(self.judge, rounds, self.options.scoring)
+    def begin(self, group: Group, n_past: int) -> ResidualRounds:
+        search = BinSearch(self.family, self.engine, self.bins, group, self.reweights)
+        return ResidualRounds(search, self.rules(1.0, 1))
 
     def stored_voters(self, model: Any, label: int | None) -> list[Cast]:
         return stored_casts(model, self.bins, label)
 
     def cast(self, voter: Cast, weight: float) -> Cast:
         return replace(voter, step=Step(weight, 0.0, 0.0))
-
-    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
-        return made_of_bins(runs, classes, self.bins)
 
 
 def stored_casts(model: Any, bins: Bins, label: int | None) -> list[Cast]:
@@ -183,16 +145,16 @@ def stored_casts(model: Any, bins: Bins, label: int | None) -> list[Cast]:
 # ---------------------------------------------------------------- by rows
 
 
-class RowResiduals:
+class RowResiduals(ResidualSearch):
     """Rows, their residuals, and the voters so far. One run. find: the best voter, given X, residuals and means."""
 
     def __init__(self, find: Any, X: Any, rows: RowTargets, group: Group, reweights: bool) -> None:
+        super().__init__()
         self.find, self.X = find, X
-        self.found: list[SearchedVoter] = []
         self.column = ColumnCache(self._outputs, reweights)
         self.rows = RowVotes(rows, group, self.column)
         self.means = rows.means
-        self._best: tuple[SearchedVoter | None] | None = None
+        self.power = self.means.mean(self.rows.target, self.rows.target)
 
     def _outputs(self, number: int) -> Floats:
         return np.asarray(self.found[number].voter.outputs(self.X))
@@ -205,18 +167,12 @@ class RowResiduals:
     def error(self) -> float:
         return self.rows.error
 
-    @property
-    def power(self) -> float:
-        return self.means.mean(self.rows.target, self.rows.target)
-
-    def best(self) -> SearchedVoter | None:
+    def _search(self) -> SearchedVoter | None:
         """Where one label has almost all the weight, the first voter is the constant one."""
-        if self._best is None:
-            one_sided = self.rows.labelled and 1 - abs(self.means.mean(self.rows.target)) < 2 * ALMOST_NOTHING
-            first = Always(1) if one_sided and not self.found else None
-            voter = first or self.find(self.X, self.rows.residual, self.means)
-            self._best = (None if voter is None else self.measured(voter),)
-        return self._best[0]
+        one_sided = self.rows.labelled and 1 - abs(self.means.mean(self.rows.target)) < 2 * ALMOST_NOTHING
+        first = Always(1) if one_sided and not self.found else None
+        voter = first or self.find(self.X, self.rows.residual, self.means)
+        return None if voter is None else self.measured(voter)
 
     def measured(self, voter: Any) -> SearchedVoter:
         outputs = np.asarray(voter.outputs(self.X), dtype=np.float64)
@@ -229,9 +185,6 @@ class RowResiduals:
         c, eta = self.means.mean(self.rows.residual, outputs), self.means.mean(outputs, outputs)
         return SearchedVoter(key, voter, c, eta)
 
-    def add(self, found: SearchedVoter) -> None:
-        self.found.append(found)
-
     def correlations(self) -> Floats:
         return self._means_with(self.rows.residual)
 
@@ -242,36 +195,29 @@ class RowResiduals:
         return np.array([self.means.mean(values, self.column(k)) for k in range(len(self.found))])
 
     def apply(self, changes: list[WeightChange]) -> None:
-        self._best = None
+        super().apply(changes)
         for change in changes:
             self.rows.move(*change)
 
 
-class RowFamily(SearchedFamily):
-    """Voters that look at whole rows. Subclasses find them."""
+class RowFamily(QuadSource):
+    """Voters that use whole rows. Subclasses find them."""
 
-    def __init__(self, options: QuadOptions, X: Any, rows: RowTargets) -> None:
-        super().__init__(options)
+    def __init__(self, model: Any, unit: float, X: Any, rows: RowTargets) -> None:
+        super().__init__(model, unit)
         self.X, self.rows = X, rows
         self.X_validation: Any = None
-        self.validation: RowTargets | None = None
+        self.stores_outputs = self.reweights
 
-    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
-        search = RowResiduals(self._find, self.X, self.rows, group, self.options.reweights)
-        return search, self.rows.weights.given
+    def begin(self, group: Group, n_past: int) -> ResidualRounds:
+        search = RowResiduals(self._find, self.X, self.rows, group, self.reweights)
+        return ResidualRounds(search, self.rules(self.rows.weights.given, 1))
 
     def _find(self, X: Any, residual: Floats, means: Means) -> Any:
         raise NotImplementedError
 
-    def score(self, rounds: ResidualRounds) -> RowScore | None:
-        if self.validation is None:
-            return None
-
-        def outputs(number: int) -> Floats:
-            return np.asarray(rounds.voter(number).outputs(self.X_validation))
-
-        column = ColumnCache(outputs, self.options.reweights)
-        return RowScore(RowVotes(self.validation, rounds.group, column), self.options.scoring)
+    def validation_outputs(self, voter: Any) -> Floats:
+        return np.asarray(voter.outputs(self.X_validation))
 
 
 @dataclass(frozen=True)
@@ -288,10 +234,9 @@ class Scaled:
 class EstimatorFamily(RowFamily):
     """A family by rows, or any regressor."""
 
-    def __init__(self, options: QuadOptions, case: QuadCase) -> None:
-        super().__init__(options, self._counted(case), case.rows)
-        self.n_columns = case.examples.table.shape[1]  # type: ignore[attr-defined]
-        self.random = check_random_state(options.random_state)
+    def __init__(self, model: Any, unit: float, case: QuadCase) -> None:
+        super().__init__(model, unit, self._counted(case), case.rows)
+        self.random = check_random_state(model.random_state)
         self.row_search: RowSearch | None = None
         if case.validation is not None:
             self.X_validation, self.validation = self._counted(case.validation), case.validation.rows
@@ -302,27 +247,27 @@ class EstimatorFamily(RowFamily):
 
     @property
     def _by_rows(self) -> bool:
-        return hasattr(self.options.family, "best")
+        return hasattr(self.family, "best")
 
-    def search(self, group: Group, rounds: int) -> tuple[ResidualSearch, float]:
+    def begin(self, group: Group, n_past: int) -> ResidualRounds:
         self.row_search = None
-        for _ in range(0 if self._by_rows else rounds):  # draw what those rounds drew
-            _set_random_states(clone(self.options.family), self.random)
-        return super().search(group, rounds)
+        for _ in range(0 if self._by_rows else n_past):  # draw what those rounds drew
+            _set_random_states(clone(self.family), self.random)
+        return super().begin(group, n_past)
 
     def _find(self, X: Any, residual: Floats, means: Means) -> Any:
         if not self._by_rows:
             return self._fit(X, residual, means)
         if self.row_search is None:
-            ones, names = np.ones(len(residual), dtype=np.int64), list(self.options.column_names)
-            self.row_search = RowSearch(np.asfortranarray(X), ones, means.times, "log_odds", self.options.name, names)
+            ones, about = np.ones(len(residual), dtype=np.int64), (type(self.model).__name__, column_names(self.model))
+            self.row_search = RowSearch(np.asfortranarray(X), ones, means.times, "log_odds", *about)
         self.row_search.grid = means.on_grid(residual) * means.times
-        voter = self.options.family.best(self.row_search)
+        voter = self.family.best(self.row_search)
         return replace(voter, factor=abs(voter.factor)) if isinstance(voter, Section) else voter
 
     def _fit(self, X: Any, residual: Floats, means: Means) -> Scaled | None:
         """A regressor fitted to the residuals; None where it predicts 0 everywhere."""
-        fitted = clone(self.options.family)
+        fitted = clone(self.family)
         _set_random_states(fitted, self.random)
         weight = means.times * means.real
         if np.all(weight == weight[0]):
@@ -342,9 +287,6 @@ class EstimatorFamily(RowFamily):
 
     def cast(self, voter: Any, weight: float) -> Cast:
         return Cast(Voter([], [], NO_SUMS, voter), np.ones((1, 1)), Step(weight, 0.0, 0.0))
-
-    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
-        return made_of_rows(runs, classes, self.options, self.n_columns)
 
 
 # ---------------------------------------------------------------- regression trees
@@ -368,8 +310,8 @@ class GrownTree:
 class TreeFamily(RowFamily):
     """RegressionTrees, grown for the residuals by least squares and divided by their largest output."""
 
-    def __init__(self, options: QuadOptions, bins: Bins, engine: Residuals, judge: Residuals | None = None) -> None:
-        super().__init__(options, engine, RowTargets.in_shards(engine.shards, engine.target))
+    def __init__(self, model: Any, unit: float, bins: Bins, engine: Residuals, judge: Residuals | None = None) -> None:
+        super().__init__(model, unit, engine, RowTargets.in_shards(engine.shards, engine.target))
         self.bins = bins
         self.counts = engine.counts()
         if judge is not None:
@@ -379,7 +321,7 @@ class TreeFamily(RowFamily):
         """None where the tree outputs 0 everywhere."""
         low, high = float(residual.min()), float(residual.max())
         search = Search(X.sums(residual, low, high), self.bins, self.counts, X)
-        voter, outputs = SquaresTrees(self.options.family, low, high).best(search, 0)
+        voter, outputs = SquaresTrees(self.family, low, high).best(search, 0)
         largest = float(np.abs(outputs[:, 0]).max(initial=0.0))
         if largest == 0:
             return None
@@ -391,6 +333,3 @@ class TreeFamily(RowFamily):
 
     def cast(self, voter: GrownTree, weight: float) -> Cast:
         return replace(voter.cast, step=Step(weight, 0.0, 0.0))
-
-    def made(self, runs: list[list[Cast]], classes: NDArray[Any]) -> dict[str, Any]:
-        return made_of_bins(runs, classes, self.bins)

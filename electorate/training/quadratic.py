@@ -9,18 +9,20 @@ from numpy.typing import NDArray
 from electorate.model.casting import Cast, PastRun
 from electorate.model.moves import Moves
 from electorate.model.trace import Trace
-from electorate.training.classification import Here, groups_of, refuse_other_bins
-from electorate.training.fit import Bench, casts_of_run, common_attributes, resumed_model, train
+from electorate.training.classification import Here, LabelBench, build_engines, find_bins, groups_of
+from electorate.training.fit import resumed_model, train
 from electorate.training.pool_rounds import COLUMNS, N_DETAILS, WEIGHT, QuadRounds
-from electorate.training.quad_data import Group, QuadCase, QuadOptions
+from electorate.training.quad_data import Group, QuadCase, QuadSource
 from electorate.training.quad_pools import ColumnPool, EnginePool, StumpPool
 from electorate.training.quad_searches import BinFamily, EstimatorFamily
 from electorate.training.run import Patience, Watcher
 from electorate.training.worker_data import ClassWorkerData, Outline
+from electorate.voters.by_rows import RowVoterReader
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
 
 History = dict[str, NDArray[Any]]
+TWO = np.arange(2)  # classes, where one is fitted against the rest; a regressor is made like a classifier of two
 
 
 @dataclass
@@ -34,23 +36,24 @@ class QuadPast(PastRun):
         return cast
 
 
-class QuadBench(Bench):
+class QuadBench(LabelBench):
     """source: where the voters come from, a finite pool or a searched family.
 
-    before: the model to resume from; history: of that model, in the units of `options`.
+    before: the model to resume from; history: of that model, in the units of the source.
     """
 
     def __init__(
         self,
         model: Any,
-        options: QuadOptions,
-        source: Any,
+        source: QuadSource,
         outline: Outline,
         before: Any = None,
         history: History | None = None,
     ) -> None:
-        super().__init__(model)
-        self.options, self.source, self.outline = options, source, outline
+        super().__init__(model, outline)
+        self.source, self.bins = source, source.bins
+        classes = TWO if len(outline.classes) > 2 else outline.classes
+        self.reader = RowVoterReader(classes, "log_odds", type(model).__name__)
         self.before = before
         self.history = history or getattr(before, "history_", {})
         self.gaps: list[float] = []
@@ -64,34 +67,28 @@ class QuadBench(Bench):
         moved = slice(None) if label is None else moves.label == label
         rounds, details = moves.round[moved], moves.details[moved]
         n_rounds = int(rounds[-1]) if len(rounds) else 0
-        names = [*COLUMNS, *(["train_error"] if self.options.records_errors and "train_error" in history else [])]
+        names = [*COLUMNS, *(["train_error"] if self.model._records_errors and "train_error" in history else [])]
         columns = {name: history[name][mine][:n_rounds] for name in names}
         trace.add_rounds(rounds, moves.number[moved], details[:, WEIGHT], columns, details)
-        return QuadPast(trace, self.source.stored_voters(self.before, label), self.source)
+        return QuadPast(trace, list(self.source.stored_voters(self.before, label)), self.source)
 
     def start(self, task: tuple[int | None, Group], past: Any) -> QuadRounds | None:
         if len(self.outline.classes) == 1:
             return None
-        rounds: QuadRounds = self.source.start(task[1], past.trace, past.casts)
-        return rounds
+        return self.source.start(task[1], past.trace, past.casts)
 
     def watchers(self, task: Any, method: Any) -> list[Watcher]:
         score = self.source.score(method)
-        return [] if score is None else [Patience(score, self.options.tol, self.options.patience)]
+        tol = self.model.tol / self.source.unit**2
+        return [] if score is None else [Patience(score, tol, self.model.n_iter_no_change)]
 
     def finish(self, method: Any) -> None:
         self.gaps.append(self.source.finish(method))
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        every = [*traces, *(run.trace for run in runs[len(traces) :])]
-        casts = [casts_of_run(trace, run) for trace, run in zip(every, runs, strict=True)]
-        attributes = {
-            "classes_": self.outline.classes,
-            "n_classes_": len(self.outline.classes),
-            "moves_": Moves.of([trace.kept for trace in every]),
-            "gap_": max(self.gaps) if len(self.gaps) == len(every) else np.inf,
-            **common_attributes(self.model, every, self.outline.has_validation),
-            **self.source.made(casts, self.outline.classes),
+        attributes = super().fitted(traces, runs) | {
+            "moves_": Moves.of([trace.kept for trace in traces]),
+            "gap_": max(self.gaps) if len(self.gaps) == len(traces) else np.inf,
         }
         history = attributes["history_"]
         history.setdefault("train_error", np.full(len(history["step"]), np.nan))
@@ -101,23 +98,19 @@ class QuadBench(Bench):
 def fit_quad_classifier(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit a classifier by a pool or by a searched family, in this process or on a cluster."""
     before = resumed_model(model)
-    options, family = model._options(), model._family()
+    family = model._family()
     case = case_of(place.data, outline) if isinstance(place, Here) else None
-    source: Any
+    source: QuadSource
     if case is not None and not model._is_native:
-        source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(options, case)
+        source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(model, 1.0, case)
     else:
-        bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
-        if before is not None:
-            refuse_other_bins(before, bins, outline.classes)
-        counts = place.all_reduce("build", bins, model.max_bins)
-        engines = {name: place.engine(name, numbers, len(outline.classes)) for name, numbers in counts.items()}
-        shards = engines["train"], engines.get("validation")
+        bins = find_bins(model, place, before, outline.classes)
+        shards = build_engines(model, place, bins, len(outline.classes))
         if isinstance(family, Pool) and case is not None:
-            source = StumpPool(options, case, bins, *shards)
+            source = StumpPool(model, 1.0, case, bins, *shards)
         else:
-            source = (EnginePool if isinstance(family, Pool) else BinFamily)(options, bins, *shards)
-    bench = QuadBench(model, options, source, outline, before)
+            source = (EnginePool if isinstance(family, Pool) else BinFamily)(model, 1.0, bins, *shards)
+    bench = QuadBench(model, source, outline, before)
     train(bench, groups_of(model, outline.classes), context, data)
 
 

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
-from electorate.data.bins import Bins
 from electorate.engines.targets import RemoteTargets, TargetEngine
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.median import Median
 from electorate.model.trace import MEDIAN_COLUMNS, Trace
-from electorate.training.classification import NO_BINS, Here, no_bins, refuse_other_bins
+from electorate.training.classification import NO_BINS, Here, find_bins, no_bins
 from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train
 from electorate.training.median_stagewise import MedianStagewise, TargetCast, TargetSetting, ValidationError
 from electorate.training.run import Patience, Watcher
@@ -47,7 +46,7 @@ class Try:
 def fit_regressor(model: Any, place: Any, outline: TargetOutline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model to the rows of a place, once or once per candidate."""
     tries: list[Try] = model._tries(outline)
-    # which of several candidates is best can only be said of all rounds, so they are run again
+    # which of several candidates is best depends on all rounds, so they are run again
     before = resumed_model(model, "vote_") if len(tries) == 1 else None
     if before is not None:
         tries = [model._as_before(one, before) for one in tries]
@@ -60,12 +59,9 @@ class MedianBench(Bench):
     def __init__(self, model: Any, place: Any, outline: TargetOutline, before: Any) -> None:
         super().__init__(model)
         self.outline, self.before = outline, before
-        self.bins: Bins = no_bins(model.n_features_in_) if model._by_rows else NO_BINS
         self.native: bool = model._is_native
-        if self.native:
-            self.bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
-        if before is not None:
-            refuse_other_bins(before, self.bins)
+        unbinned = no_bins(model.n_features_in_) if model._by_rows else NO_BINS
+        self.bins = find_bins(model, place, before, unbinned=unbinned)
         self.rows: Any = None
         self.X_val: Any = None
         if not self.native:

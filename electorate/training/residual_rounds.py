@@ -7,7 +7,7 @@ are re-weighted by their exact correlations with the residual, which every round
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,45 +31,51 @@ class SearchedVoter:
     eta: float
 
 
-class ResidualSearch(Protocol):
+class ResidualSearch:
     """Rows, their residuals and the voters so far."""
 
-    found: list[SearchedVoter]  # in the order in which they came
+    power = 1.0  # the mean of y^2
+
+    def __init__(self) -> None:
+        self.found: list[SearchedVoter] = []  # in the order in which they came
+        self._best: tuple[SearchedVoter | None] | None = None
 
     @property
     def covariance(self) -> float:
         """The mean of y (y - f)."""
-        ...
+        raise NotImplementedError
 
     @property
     def error(self) -> float:
         """The error of the votes; of numbers, the mean of (y - f)^2."""
-        ...
+        raise NotImplementedError
 
-    @property
-    def power(self) -> float:
-        """The mean of y^2."""
-        ...
+    def best(self) -> SearchedVoter | None:
+        if self._best is None:
+            self._best = (self._search(),)
+        return self._best[0]
 
-    def best(self) -> SearchedVoter | None: ...
+    def _search(self) -> SearchedVoter | None:
+        raise NotImplementedError
 
     def measured(self, voter: Any) -> SearchedVoter:
         """A voter with its numbers."""
-        ...
+        raise NotImplementedError
 
     def add(self, found: SearchedVoter) -> None:
         """Store a new voter."""
-        ...
+        self.found.append(found)
 
     def correlations(self) -> Floats:
         """Of the stored voters with the residual."""
-        ...
+        raise NotImplementedError
 
     def gram(self, k: int) -> Floats:
         """Of voter k with the stored voters."""
-        ...
+        raise NotImplementedError
 
-    def apply(self, changes: list[WeightChange]) -> None: ...
+    def apply(self, changes: list[WeightChange]) -> None:
+        self._best = None
 
 
 class ResidualRounds(QuadRounds):

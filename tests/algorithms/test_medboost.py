@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import electorate
 from electorate import AdaBoostClassifier, LocMedBoostRegressor, MedBoostRegressor, RegressionTrees, Stumps
-from electorate.algorithms.solvers.line_search import abstaining_step, line_search
+from electorate.algorithms.solvers.line_search import line_search
 from electorate.engines.targets import Moments
 
 RHOS = np.array([-100.0, -2.0, -1.0, -0.7, -0.3, -0.05, 0.0, 0.05, 0.2, 0.5, 0.9, 1.0, 1.5])
@@ -76,7 +76,7 @@ def fitted(name: str, seed: int, rounds: int = 12) -> tuple[Any, np.ndarray, np.
 
 def awards(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """[voter, row] of kappa theta, from what each voter says of itself."""
-    said, sure = model._say(X)[1](0, len(y))
+    said, sure = model._outputs(X)[1](0, len(y))
     costs = {
         "zero_one": lambda h: np.abs(h - y) > model.eps_,
         "linear": lambda h: np.abs(h - y) / model.eps_,
@@ -286,7 +286,9 @@ def test_steps_of_abstaining_voters_are_those_of_the_closed_form(seed: int) -> N
     rho = float(w @ u) - 0.2
     pile = Pile(w, u)
     step = line_search(pile, pile.moments(0.0, 1.0), rho, 1.0, (-1.0, 1.0))
-    assert step == pytest.approx(abstaining_step(w[u > 0].sum(), w[u < 0].sum(), w[u == 0].sum(), rho), rel=1e-9)
+    right, wrong, silent = w[u > 0].sum(), w[u < 0].sum(), w[u == 0].sum()
+    root = np.sqrt((rho * silent) ** 2 + 4 * (1 - rho * rho) * right * wrong)
+    assert step == pytest.approx(np.log((-rho * silent + root) / (2 * (1 + rho) * wrong)), rel=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -322,7 +324,7 @@ def test_where_the_voter_of_an_infinite_step_abstains_the_earlier_ones_decide() 
     y = np.where(X[:, 0] < 30, 3.0, 20 * rng.random(60))
     model = LocMedBoostRegressor(RegressionTrees(1), eps=0.5, rho=-1e-9, n_estimators=50).fit(X, y)
     assert model.stop_reason_ == "perfect_voter"
-    said, sure = model._say(X)[1](0, 60)
+    said, sure = model._outputs(X)[1](0, 60)
     assert sure is not None
     sure_of = sure[:, -1] > 0
     np.testing.assert_array_equal(model.predict(X)[sure_of], said[sure_of, -1])
@@ -365,7 +367,7 @@ def quantile_of_eq_7(said: np.ndarray, weight: np.ndarray, rho: float, c: float,
 @pytest.mark.parametrize("rho", [0.0, 0.13, 0.4, 0.95, -0.2])
 def test_quantiles_are_those_of_equations_7_and_8(name: str, rho: float) -> None:
     model, X, y, _ = fitted(name, 4)
-    said, sure = model._say(X)[1](0, len(y))
+    said, sure = model._outputs(X)[1](0, len(y))
     weight = model.steps_ * (np.ones_like(said) if sure is None else sure)
     c = weight.sum(axis=1) / model.steps_.sum()
     np.testing.assert_allclose(model.confidence(X), c, rtol=1e-9)
@@ -373,7 +375,7 @@ def test_quantiles_are_those_of_equations_7_and_8(name: str, rho: float) -> None
     for upper in (True, False):
         plain = [quantile_of_eq_7(said[i], weight[i], rho, c[i], upper) for i in range(len(y))]
         np.testing.assert_array_equal(stage.quantiles(rho, upper), plain)
-        np.testing.assert_array_equal(model._ask(X, lambda votes, upper=upper: votes.quantiles(rho, upper)), plain)
+        np.testing.assert_array_equal(model._evaluate(X, lambda votes, upper=upper: votes.quantiles(rho, upper)), plain)
     if rho == 0:
         plain = [quantile_of_eq_7(said[i], weight[i], 0.0, c[i], True) for i in range(len(y))]
         np.testing.assert_array_equal(model.predict(X), np.where(np.isinf(plain), model.fallback_, plain))
@@ -586,7 +588,7 @@ def test_with_a_cost_of_ones_own_no_leaf_speaks_at_a_loss() -> None:
     X, y, weight = noisy(14, distinct=20)
     model = LocMedBoostRegressor(RegressionTrees(2), cost=squared, eps=3.0, n_estimators=6).fit(X, y, weight)
     assert model.vote_.n_voters == 6
-    said, sure = model._say(X)[1](0, len(y))
+    said, sure = model._outputs(X)[1](0, len(y))
     assert sure is not None
     assert np.any(sure == 0)
     w = weight / weight.sum()

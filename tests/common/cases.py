@@ -1,4 +1,4 @@
-"""Who goes through the common checks: a booster joins by one line in BOOSTERS. And the data they all meet.
+"""Who goes through the common checks, and their data. All registered algorithms do: a small model of each is in EVERY.
 
 Data sets are small on purpose, and full of what goes wrong: exact ties, missing values, categories, noise.
 """
@@ -20,7 +20,9 @@ from electorate import (
     Trees,
     Union,
 )
+from electorate.registry import ALGORITHMS
 from tests.common.checks import ADABOOST, Theory
+from tests.common.small_models import small_model
 
 
 class Booster(NamedTuple):
@@ -28,6 +30,7 @@ class Booster(NamedTuple):
     theory: Theory  # what its numbers must be
 
 
+EVERY = {name: small_model(name) for name in ALGORITHMS}
 BOOSTERS = {
     "AdaBoost": Booster(AdaBoostClassifier(n_estimators=12), ADABOOST),
     "AdaBoost-few-bins": Booster(AdaBoostClassifier(n_estimators=12, max_bins=4), ADABOOST),
@@ -101,3 +104,9 @@ DATA = {
     "missing": missing(),
     "categories": categories(),
 }
+
+
+def data_for(name: str) -> tuple[Any, Any]:
+    """Rows with missing values, and two labels or numbers as the target of a registered algorithm."""
+    X, y = DATA["missing"]
+    return (X, y) if ALGORITHMS[name].is_classifier else (X, DATA["two-labels"][0][:, 0] + (y == "yes"))

@@ -4,7 +4,7 @@ import pytest
 
 from electorate import Pool
 from tests.common import checks
-from tests.common.cases import BOOSTERS, DATA, QUAD, REAL
+from tests.common.cases import BOOSTERS, DATA, EVERY, QUAD, REAL, data_for
 from tests.common.engines import ENGINES
 
 OF_THEORY = (checks.check_objective_is_recomputed, checks.check_margins_are_recomputed)
@@ -25,6 +25,13 @@ def go_through(check, engine, booster, data):
 @pytest.mark.parametrize("check", checks.CHECKS, ids=names)
 def test_common(check, booster, data):
     go_through(check, "threads", booster, data)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("check", checks.OF_BITS, ids=names)
+def test_every_registered_algorithm(check, name):
+    check(ENGINES["threads"], EVERY[name], *data_for(name))
 
 
 @pytest.mark.parametrize("check", checks.CHECKS, ids=names)

@@ -27,9 +27,9 @@ from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, A
 from electorate.comparison.cells import Cell, Failed, Protocol
 from electorate.comparison.journal import Journal
 from electorate.comparison.paired_tests import chance_of_worse, posterior_means
-from electorate.comparison.progress import Progress
 from electorate.comparison.ranking import baseline, best_setting, nest, rank, standard_error
 from electorate.comparison.rows import Rows, guess_task, read_rows, restore, store
+from electorate.comparison.workers import Progress
 from electorate.theory.binomial import binomial_bound
 
 TIMES = ("fit_seconds", "predict_ms_per_1000")
@@ -520,7 +520,7 @@ class Screen(io.StringIO):
 def test_progress_is_rewritten_on_a_terminal_and_rare_elsewhere(is_terminal, monkeypatch):
     protocol = Protocol(two_algorithms(), 2, 0, 2)
     now = iter(range(0, 100, 6))
-    monkeypatch.setattr("electorate.comparison.progress.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("electorate.comparison.workers.time.monotonic", lambda: next(now))
     screen = Screen(is_terminal)
     shown = Progress(protocol, {protocol.cells[0]: outcome(0.1, 0, 1)}, screen)
     for cell in protocol.cells[1:4]:

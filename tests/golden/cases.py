@@ -1,7 +1,7 @@
-"""Every algorithm with every family it takes, on small awkward data: what a change of structure must not change.
+"""Every registered algorithm with every family it takes, on small awkward data: what a refactoring must not change.
 
-`python -m tests.golden.record` writes digests.json; test_golden.py compares. A record holds the digest of the model,
-a hash of its decisions and a hash of each column of its history.
+`python -m tests.golden.record` writes digests.json, with `--new` only what is not in it; test_golden.py compares. A
+record holds the digest of the model, a hash of its decisions and a hash of each column of its history.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +17,10 @@ import pandas as pd
 from sklearn.base import clone, is_classifier
 
 import electorate as el
+from electorate.registry import ALGORITHMS
+from tests.common.small_models import small_model
 
 DIGESTS = Path(__file__).with_name("digests.json")
-ROUNDS = 7
 WEIGHTS = ("none", "whole", "real")
 
 STUMPS, TREES, PAIRS, RULES = el.Stumps(), el.Trees(3), el.PairedStumps(), el.Rules(2)
@@ -28,6 +28,9 @@ UNION = el.Union([el.Stumps(), el.Rules(2), el.Trees(2)])
 EDGE_TREES, POOL, COLUMNS = el.Trees(2, criterion="edge"), el.Pool(4), el.Columns()
 SEARCHED = {"stumps": STUMPS, "trees": TREES, "pairs": PAIRS, "rules": RULES, "union": UNION, "pool": POOL}
 KERNELS = el.KernelSections("rbf", gamma=0.5)
+DEEP = {"stumps": STUMPS, "pairs": PAIRS, "trees": EDGE_TREES, "union": el.Union([el.Stumps(), el.PairedStumps()])}
+QUAD = {"stumps": STUMPS, "trees": EDGE_TREES, "pool": POOL}
+REGRESSION, QUAD_REGRESSION = {"trees": el.RegressionTrees(3)}, {"trees": el.RegressionTrees(2), "pool": POOL}
 
 
 class Case(NamedTuple):
@@ -36,64 +39,80 @@ class Case(NamedTuple):
     weights: str
 
 
-def _over(name: str, model: Any, families: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for family, estimator in families.items():
-        yield f"{name}, {family}", clone(model).set_params(estimator=estimator, n_estimators=ROUNDS)
+Settings = tuple[dict[str, Any], dict[str, Any]]  # parameters, and families by name
+
+# Of every algorithm: name of a setting -> parameters and families over bins; all take missing values and categories.
+SETTINGS: dict[str, dict[str, Settings]] = {
+    "AdaBoostClassifier": {"AdaBoost": ({}, SEARCHED), "AdaBoost, slow": ({"learning_rate": 0.3}, SEARCHED)},
+    "RealAdaBoostClassifier": {
+        "Real AdaBoost": ({}, SEARCHED),
+        # its steps are 1, which is right for log-odds only: a pool is refused
+        "SAMME.R": ({"step": 1}, {name: family for name, family in SEARCHED.items() if name != "pool"}),
+    },
+    "AdaBoostRClassifier": {"AdaBoost_R": ({}, SEARCHED)},
+    "VadaBoostClassifier": {"VadaBoost": ({}, SEARCHED)},
+    "EBBoostClassifier": {"EBBoost": ({}, {"stumps": STUMPS, "pairs": PAIRS, "pool": POOL})},
+    "DeepBoostClassifier": {"DeepBoost": ({}, DEEP), "DeepBoost, logistic": ({"loss": "logistic"}, DEEP)},
+    "QuadBoostClassifier": {
+        "QuadBoost": ({}, QUAD),
+        "QuadBoost, L1": ({"penalty": "l1", "lam": 0.02, "reweight": "cyclic"}, QUAD),
+        "QuadBoost, L2": ({"penalty": "l2", "lam": 0.5, "reweight": "greedy"}, QUAD),
+        "QuadBoost, Linf": ({"penalty": "linf", "alpha_max": 0.2}, QUAD),
+    },
+    "LPBoostClassifier": {"LPBoost": ({}, {"stumps": STUMPS, "pool": POOL})},
+    "RLPBoostClassifier": {"RLPBoost": ({}, {"stumps": STUMPS})},
+    "RQPBoostClassifier": {"RQPBoost": ({}, {"stumps": STUMPS})},
+    "AdaBoostRegressor": {"R2": ({}, REGRESSION)},
+    "MedBoostRegressor": {"MedBoost": ({}, REGRESSION), "MedBoost, linear": ({"cost": "linear"}, REGRESSION)},
+    "LocMedBoostRegressor": {"LocMedBoost": ({}, REGRESSION)},
+    "QuadBoostRegressor": {
+        "QuadBoost regressor": ({}, QUAD_REGRESSION),
+        "QuadBoost regressor, L1": ({"penalty": "l1", "lam": 0.02, "reweight": "cyclic"}, QUAD_REGRESSION),
+    },
+}
+# Voters over whole rows of numbers.
+BY_ROWS: dict[str, dict[str, Any]] = {
+    "AdaBoostRClassifier": {"columns": COLUMNS, "kernels": KERNELS},
+    "RealAdaBoostClassifier": {"columns": COLUMNS},
+    "QuadBoostClassifier": {"columns": COLUMNS, "kernels": KERNELS},
+    "LPBoostClassifier": {"columns": COLUMNS},
+    "EBBoostClassifier": {"columns": COLUMNS},
+    "QuadBoostRegressor": {"columns": COLUMNS, "kernels": KERNELS},
+}
+# The family that is the default, with other options.
+OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "AdaBoost, stopped": (
+        "AdaBoostClassifier",
+        {"n_estimators": 30, "early_stopping": True, "n_iter_no_change": 3, "random_state": 0},
+    ),
+    "VadaBoost, auto": ("VadaBoostClassifier", {"lam": "auto", "random_state": 0}),
+    "AdaBoost, exact": ("AdaBoostClassifier", {"max_bins": "exact"}),
+    "AdaBoost, few bins": ("AdaBoostClassifier", {"estimator": el.Trees(3), "max_bins": 4}),
+}
 
 
-def classifiers() -> dict[str, Any]:
-    """Name of an algorithm and its family -> an estimator; all of them take missing values and categories."""
-    adaboosts = {
-        "AdaBoost": el.AdaBoostClassifier(),
-        "AdaBoost, slow": el.AdaBoostClassifier(learning_rate=0.3),
-        "Real AdaBoost": el.RealAdaBoostClassifier(),
-        "SAMME.R": el.RealAdaBoostClassifier(step=1),
-        "AdaBoost_R": el.AdaBoostRClassifier(),
-        "VadaBoost": el.VadaBoostClassifier(lam=0.3),
+def settings_of(name: str) -> dict[str, Settings]:
+    """Those of a registered algorithm: of SETTINGS, or its defaults."""
+    return SETTINGS.get(name, {ALGORITHMS[name].title: ({}, {"default": None})})
+
+
+def over_bins() -> dict[str, Any]:
+    """Name of a setting and a family -> an estimator, for every registered algorithm."""
+    found = {
+        f"{title}, {family}": small_model(name, **parameters, estimator=estimator)
+        for name in ALGORITHMS
+        for title, (parameters, families) in settings_of(name).items()
+        for family, estimator in families.items()
     }
-    found = {key: made for name, model in adaboosts.items() for key, made in _over(name, model, SEARCHED)}
-    del found["SAMME.R, pool"]  # refused: its steps are 1, which is right for log-odds only
-    found |= _over("EBBoost", el.EBBoostClassifier(lam=0.3), {"stumps": STUMPS, "pairs": PAIRS, "pool": POOL})
-    deep = {"stumps": STUMPS, "pairs": PAIRS, "trees": EDGE_TREES, "union": el.Union([el.Stumps(), el.PairedStumps()])}
-    found |= _over("DeepBoost", el.DeepBoostClassifier(lam=1e-3, beta=1e-3), deep)
-    found |= _over("DeepBoost, logistic", el.DeepBoostClassifier(loss="logistic", lam=1e-3, beta=1e-3), deep)
-    quad = {"stumps": STUMPS, "trees": EDGE_TREES, "pool": POOL}
-    found |= _over("QuadBoost", el.QuadBoostClassifier(), quad)
-    found |= _over("QuadBoost, L1", el.QuadBoostClassifier(penalty="l1", lam=0.02, reweight="cyclic"), quad)
-    found |= _over("QuadBoost, L2", el.QuadBoostClassifier(penalty="l2", lam=0.5, reweight="greedy"), quad)
-    found |= _over("QuadBoost, Linf", el.QuadBoostClassifier(penalty="linf", alpha_max=0.2), quad)
-    found |= _over("LPBoost", el.LPBoostClassifier(nu=0.3), {"stumps": STUMPS, "pool": POOL})
-    found |= _over("RLPBoost", el.RLPBoostClassifier(), {"stumps": STUMPS})
-    found |= _over("RQPBoost", el.RQPBoostClassifier(), {"stumps": STUMPS})
-    patient = {"early_stopping": True, "n_iter_no_change": 3, "random_state": 0}
-    found["AdaBoost, stopped"] = el.AdaBoostClassifier(n_estimators=30, **patient)
-    found["VadaBoost, auto"] = el.VadaBoostClassifier(n_estimators=ROUNDS, lam="auto", random_state=0)
-    found["AdaBoost, exact"] = el.AdaBoostClassifier(n_estimators=ROUNDS, max_bins="exact")
-    found["AdaBoost, few bins"] = el.AdaBoostClassifier(el.Trees(3), n_estimators=ROUNDS, max_bins=4)
-    return found
-
-
-def regressors() -> dict[str, Any]:
-    trees = {"trees": el.RegressionTrees(3)}
-    found = dict(_over("R2", el.AdaBoostRegressor(random_state=0), trees))
-    found |= _over("MedBoost", el.MedBoostRegressor(), trees)
-    found |= _over("MedBoost, linear", el.MedBoostRegressor(cost="linear"), trees)
-    found |= _over("LocMedBoost", el.LocMedBoostRegressor(), trees)
-    quad = {"trees": el.RegressionTrees(2), "pool": POOL}
-    found |= _over("QuadBoost regressor", el.QuadBoostRegressor(), quad)
-    found |= _over("QuadBoost regressor, L1", el.QuadBoostRegressor(penalty="l1", lam=0.02, reweight="cyclic"), quad)
-    return found
+    return found | {title: small_model(name, **parameters) for title, (name, parameters) in OPTIONS.items()}
 
 
 def by_rows() -> dict[str, Any]:
-    """Voters over whole rows of numbers: columns and kernels."""
-    found = dict(_over("AdaBoost_R", el.AdaBoostRClassifier(), {"columns": COLUMNS, "kernels": KERNELS}))
-    found |= _over("Real AdaBoost", el.RealAdaBoostClassifier(), {"columns": COLUMNS})
-    found |= _over("QuadBoost", el.QuadBoostClassifier(), {"columns": COLUMNS, "kernels": KERNELS})
-    found |= _over("LPBoost", el.LPBoostClassifier(nu=0.3), {"columns": COLUMNS})
-    found |= _over("EBBoost", el.EBBoostClassifier(lam=0.3), {"columns": COLUMNS})
-    found |= _over("QuadBoost regressor", el.QuadBoostRegressor(), {"columns": COLUMNS, "kernels": KERNELS})
-    return found
+    return {
+        f"{next(iter(settings_of(name)))}, {family}": small_model(name, estimator=estimator)
+        for name, families in BY_ROWS.items()
+        for family, estimator in families.items()
+    }
 
 
 # ---------------------------------------------------------------- data
@@ -137,7 +156,7 @@ TABLES = {"numbers": numbers, "messy": messy, "three classes": messy, "signs": s
 
 def cases() -> dict[str, Case]:
     found = {}
-    for name, model in {**classifiers(), **regressors()}.items():
+    for name, model in over_bins().items():
         for data in ("numbers", "messy"):
             for weights in WEIGHTS:
                 found[f"{name} | {data} | {weights}"] = Case(model, data, weights)

@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from electorate.engines.dask import fingerprint
 from tests.common.engines import ENGINES
-from tests.golden.cases import Case, cases, fit, load_data, record, stored
+from tests.common.small_models import names_without
+from tests.golden.cases import BY_ROWS, OPTIONS, SETTINGS, Case, cases, fit, load_data, record, stored
 
 CASES = cases()
 ALGORITHMS = {name: list(group) for name, group in groupby(CASES, key=lambda key: key.split(" | ")[0])}
@@ -30,7 +31,15 @@ def recorded() -> dict[str, Any]:
 
 
 def test_every_case_is_recorded() -> None:
-    assert set(stored()["records"]) == set(CASES)
+    known = set(stored()["records"])
+    missing, unknown = sorted(set(CASES) - known), sorted(known - set(CASES))
+    assert not missing, f"run `python -m tests.golden.record --new`, which adds the digests of {missing}"
+    assert not unknown, f"digests without a case in tests/golden/cases.py: {unknown}"
+
+
+def test_settings_are_of_registered_algorithms() -> None:
+    for table in (SETTINGS, BY_ROWS, dict(OPTIONS.values())):
+        names_without(table)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

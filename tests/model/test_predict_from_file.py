@@ -30,8 +30,8 @@ from electorate.model import predict_from_file
 from electorate.model.predict_from_file import ColumnTables, Crossing
 from electorate.registry import ALGORITHMS
 from electorate.tables import text as text_tables
+from electorate.tables.reading import count_threads, in_order
 from electorate.tables.source import Source, TableError
-from electorate.tables.streaming import count_threads, in_order
 from electorate.tables.writing import column
 from electorate.threads import ThreadPool
 

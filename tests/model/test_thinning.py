@@ -89,6 +89,35 @@ def test_the_decision_is_the_weighted_vote_of_the_trees_kept() -> None:
     np.testing.assert_allclose(small.decision_function(X), small.weights_[0] @ np.array(votes), atol=1e-9)
 
 
+def test_explanations_of_a_thinned_model() -> None:
+    X, y, X_thin, y_thin = halves(2)
+    small = thin(MODELS["AdaBoost"].fit(X, y), X_thin, y_thin, max_voters=6)
+    assert electorate.rule_table(small, X).columns["step"] == small.steps_.tolist()
+    constant, shapes = electorate.shape_functions(small)
+    decision = small.decision_function(X)
+    np.testing.assert_allclose(constant + sum(shape.at(X[:, shape.column]) for shape in shapes), decision, atol=1e-9)
+    found = electorate.contributions(small, X[:5], background=X)
+    np.testing.assert_allclose(found.decision, decision[:5], atol=1e-9)
+    forest = thin(MODELS["forest"].fit(X, y), X_thin, y_thin, max_voters=3)
+    for refused in (
+        electorate.rule_table,
+        electorate.shape_functions,
+        lambda model: electorate.contributions(model, X),
+    ):
+        with pytest.raises(TypeError, match="ThinnedClassifier"):
+            refused(forest)
+
+
+def test_predictions_for_dask_arrays() -> None:
+    X, y, X_thin, y_thin = halves(2)
+    rows = pytest.importorskip("dask.array").from_array(X, chunks=(50, 30))
+    for name in ("AdaBoost", "forest"):
+        model = MODELS[name].fit(X, y)
+        for max_voters in (3, 9):  # with the same parameters, Dask must not take one for the other
+            small = thin(model, X_thin[max_voters:], y_thin[max_voters:], max_voters=9)
+            np.testing.assert_array_equal(small.predict_proba(rows).compute(), small.predict_proba(X))
+
+
 def test_a_thinned_model_does_not_carry_the_others_along() -> None:
     X, y, X_thin, y_thin = halves(2)
     for name in ("forest", "bagging", "wrapped"):

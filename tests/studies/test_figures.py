@@ -19,13 +19,13 @@ pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="t
 def test_the_command_writes_a_picture_and_a_table(
     paper: str, figure: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["reproduce", paper, "--figure", str(figure), "--quick", "--out", str(tmp_path)]
-    assert main([*asked, "--data", str(DATA)]) == 0
-    said = capsys.readouterr().out
-    assert f"Figure {figure}" in said
-    assert "|---" in said
+    command = ["reproduce", paper, "--figure", str(figure), "--quick", "--out", str(tmp_path)]
+    assert main([*command, "--data", str(DATA)]) == 0
+    printed = capsys.readouterr().out
+    assert f"Figure {figure}" in printed
+    assert "|---" in printed
     assert (tmp_path / f"figure-{figure}.png").stat().st_size > 5_000
-    assert main([*asked, "--data", str(tmp_path)]) == 1
+    assert main([*command, "--data", str(tmp_path)]) == 1
     assert "no DATASETS.json" in capsys.readouterr().err
 
 

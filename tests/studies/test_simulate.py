@@ -96,10 +96,10 @@ def test_led_is_the_sum_over_digits_and_inversions() -> None:
 
 def test_xd6_is_its_formula() -> None:
     X, mass = XD6(0.0).points()
-    said = [(a and b and c) or (d and e and f) or (g and h and i) for a, b, c, d, e, f, g, h, i, _ in X.tolist()]
-    np.testing.assert_array_equal(XD6(0.0).probability(X), said)
+    labels = [(a and b and c) or (d and e and f) or (g and h and i) for a, b, c, d, e, f, g, h, i, _ in X.tolist()]
+    np.testing.assert_array_equal(XD6(0.0).probability(X), labels)
     assert mass.sum() == 1
-    assert mass @ np.array(said) == pytest.approx(1 - (7 / 8) ** 3)
+    assert mass @ np.array(labels) == pytest.approx(1 - (7 / 8) ** 3)
 
 
 @checked
@@ -182,8 +182,8 @@ def test_the_waves_are_those_of_the_published_samples() -> None:
     drawn, _ = problem.sample_classes(100_000, 8)
     error = np.mean(1 - problem.class_probabilities(drawn).max(axis=1))
     table = pd.read_csv(DATA / "waveform40.csv.gz")
-    said = np.argmax(problem.class_probabilities(table.iloc[:, :21]), axis=1)
-    assert np.mean(said != table["target"]) == pytest.approx(error, abs=4 * np.sqrt(error / 5000))
+    predicted = np.argmax(problem.class_probabilities(table.iloc[:, :21]), axis=1)
+    assert np.mean(predicted != table["target"]) == pytest.approx(error, abs=4 * np.sqrt(error / 5000))
     table = pd.read_csv(DATA / "waveform_ida.csv.gz")
     X = table.iloc[:, :21].to_numpy() * drawn.std(axis=0) + drawn.mean(axis=0)
     wrong = np.mean(problem.predict(X) != (table["target"] == 1))

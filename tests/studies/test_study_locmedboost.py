@@ -21,20 +21,20 @@ def test_the_largest_margin_of_a_small_game() -> None:
 
 def test_some_voter_is_within_eps_on_every_row() -> None:
     rng = np.random.default_rng(0)
-    said, y = rng.normal(size=(50, 7)), rng.normal(size=50)
-    said[rng.random(said.shape) < 0.1] = np.nan
-    eps = study.reachable_eps(said, y)
-    assert study.largest_margin(study.awards(said, y, eps)) > -1 + 1e-9
-    assert np.all((np.abs(said - y[:, None]) <= eps).any(axis=1))
-    assert not np.all((np.abs(said - y[:, None]) < eps).any(axis=1))
+    outputs, y = rng.normal(size=(50, 7)), rng.normal(size=50)
+    outputs[rng.random(outputs.shape) < 0.1] = np.nan
+    eps = study.reachable_eps(outputs, y)
+    assert study.largest_margin(study.awards(outputs, y, eps)) > -1 + 1e-9
+    assert np.all((np.abs(outputs - y[:, None]) <= eps).any(axis=1))
+    assert not np.all((np.abs(outputs - y[:, None]) < eps).any(axis=1))
 
 
 def test_voters_are_fitted_to_other_rows() -> None:
     fit, others = study.some_rows("friedman1", NOWHERE, 40)
     assert not set(map(tuple, fit.X)) & set(map(tuple, others.X))
-    said = study.predictions(study.trees(others, 5), fit.X, abstain=True)
-    assert said.shape == (40, 5)
-    np.testing.assert_allclose(np.isnan(said).mean(axis=0), study.ABSTAINS, atol=0.05)
+    outputs = study.predictions(study.trees(others, 5), fit.X, abstain=True)
+    assert outputs.shape == (40, 5)
+    np.testing.assert_allclose(np.isnan(outputs).mean(axis=0), study.ABSTAINS, atol=0.05)
 
 
 def test_a_bound_that_fails_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

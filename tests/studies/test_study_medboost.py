@@ -41,14 +41,13 @@ def test_outliers_are_in_the_rows_to_fit_and_to_choose_by_only() -> None:
 def test_rounds_are_chosen_by_the_validation_rows() -> None:
     parts = study.split(study.read("friedman1", FOLDER, 0), 0, most=200)
     model = AdaBoostRegressor(n_estimators=15).fit(parts["train"].X, parts["train"].y)
-    found = study.curve(model, parts)
+    figures = study.errors_by_rounds(model, parts)
     errors = {
-        name: [np.abs(said - parts[name].y).mean() for said in model.staged_predict(parts[name].X)]
+        name: [np.abs(predicted - parts[name].y).mean() for predicted in model.staged_predict(parts[name].X)]
         for name in ("validation", "test")
     }
-    np.testing.assert_allclose(found.validation, errors["validation"])
-    figures = found.figures()
     best = int(np.argmin(errors["validation"]))
+    assert figures["T"] == best + 1
     assert figures["chosen"] == pytest.approx(errors["test"][best])
     assert (figures["10"], figures["100"]) == (pytest.approx(errors["test"][9]), pytest.approx(errors["test"][-1]))
 
@@ -77,12 +76,12 @@ def test_the_report_counts_what_holds_and_names_what_does_not() -> None:
 
 @needs_data
 def test_a_small_run_goes_on_where_it_ended(tmp_path: Path) -> None:
-    kept = tmp_path / "medboost.jsonl"
+    stored = tmp_path / "medboost.jsonl"
     names = ["auto_mpg"]
-    first = study.study(names, FOLDER, 1, 10, kept, most=120)
-    lines = kept.read_text()
-    results = study.study(names, FOLDER, 2, 10, kept, most=120)
-    assert kept.read_text().startswith(lines)
+    first = study.study(names, FOLDER, 1, 10, stored, most=120)
+    lines = stored.read_text()
+    results = study.study(names, FOLDER, 2, 10, stored, most=120)
+    assert stored.read_text().startswith(lines)
     assert len(results) == 2
     assert results[:1] == [json.loads(line)[1] for line in lines.splitlines()] == json.loads(json.dumps(first))
     text = study.report(results, 10)

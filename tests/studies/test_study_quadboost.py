@@ -8,7 +8,6 @@ import pytest
 
 from electorate.cli import main
 from electorate.studies import quadboost as study
-from electorate.studies import uci
 from electorate.studies.request import Lines, Request
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -27,17 +26,17 @@ def test_the_published_table_is_whole() -> None:
 def test_the_paper_counts_its_own_table_as_we_do() -> None:
     """Section 4: QuadBoost wins or ties 17 times against AdaBoost, QuadBoost-L1 16 times against LPBoost."""
     theirs = np.array(list(study.PUBLISHED.values()))
-    said = study._claims(theirs, theirs, np.array(study.PUBLISHED_SECONDS))
-    assert "17 of 25 data sets (published: 17), and 20.4 times" in said[0]
-    assert "16 of 25 data sets (published: 16), and 20.3 times" in said[1]
+    claimed = study._claims(theirs, theirs, np.array(study.PUBLISHED_SECONDS))
+    assert "17 of 25 data sets (published: 17), and 20.4 times" in claimed[0]
+    assert "16 of 25 data sets (published: 16), and 20.3 times" in claimed[1]
 
 
 def test_normalisation_is_fitted_to_the_training_part() -> None:
     rng = np.random.default_rng(0)
     train, test = rng.normal(size=(30, 3)), rng.normal(size=(20, 3))
     train[:, 2] = np.nan
-    one, other = uci.normalised(train, test)
-    again, _ = uci.normalised(train, test * 100)
+    one, other = study.normalised(train, test)
+    again, _ = study.normalised(train, test * 100)
     np.testing.assert_array_equal(one, again)
     assert np.abs(one).max() < 1
     assert np.all(np.isfinite(other))
@@ -59,8 +58,8 @@ def test_lines_are_read_again_and_a_cut_one_is_dropped(tmp_path: Path) -> None:
 def test_every_set_has_two_classes_and_its_published_split() -> None:
     """Errors of the table are multiples of 1 over the number of test rows."""
     for name in study.PUBLISHED:
-        data = uci.read(name, FOLDER)
-        train, test = uci.split(data, 0)
+        data = study.read(name, FOLDER)
+        train, test = study.split(data, 0)
         assert set(np.unique(data.y)) == {0, 1}
         assert len(train) == min(500, -(-len(data.y) // 2))
         for error in study.PUBLISHED[name]:

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 
 import electorate as el
+from electorate.registry import ALGORITHMS
+from tests.common.small_models import names_without, small_model
 
 Rows = tuple[Any, Any]
 
@@ -63,11 +65,11 @@ def rows_of(name: str) -> Rows:
 
 
 def samples() -> list[Sample]:
-    """Return the models, smallest variety first; every estimator that has files is among the first twelve."""
+    """Return the models, smallest variety first; registered algorithms that are not listed here come before them."""
     few: dict[str, Any] = {"n_estimators": 4}
     stop: dict[str, Any] = {"early_stopping": True, "random_state": 0}
     two = el.Union([el.Stumps(), el.PairedStumps()])
-    return [
+    listed = [
         Sample("adaboost", el.AdaBoostClassifier(categorical_features=[3], **few), "two"),
         Sample("deepboost union", el.DeepBoostClassifier(two, n_estimators=6), "two"),
         Sample("quadboost", el.QuadBoostClassifier(**few), "three"),
@@ -95,6 +97,9 @@ def samples() -> list[Sample]:
         Sample("abstain", el.LocMedBoostRegressor(confidence_by="abstain", **few), "quantity"),
         Sample("medboost stopped", el.MedBoostRegressor(el.RegressionTrees(3), **few, **stop), "quantity"),
     ]
+    others = names_without({type(sample.model).__name__: sample for sample in listed})
+    rows = {True: "two", False: "quantity"}
+    return [*(Sample(name, small_model(name, **few), rows[ALGORITHMS[name].is_classifier]) for name in others), *listed]
 
 
 def save_all(folder: Path, how_many: int | None = None) -> list[str]:

@@ -41,9 +41,3 @@ def line_search(engine: Passes, start: Moments, rho: float, most: float, ends: t
         alpha = there
         now = engine.moments(alpha, most)
     return alpha
-
-
-def abstaining_step(right: float, wrong: float, silent: float, rho: float) -> float:
-    """The step in closed form for the 0-1 cost and kappa in {0, 1}, from the three weights."""
-    root = math.sqrt((rho * silent) ** 2 + 4 * (1 - rho * rho) * right * wrong)
-    return math.log((-rho * silent + root) / (2 * (1 + rho) * wrong))
