@@ -238,10 +238,10 @@ def _sort_rows(rows, mine, j, numbers, starts, in_order):
     n_values = starts[MISSING]
     counted = rows.count.shape[0] > 0
     for i in range(mine.shape[0]):
-        code = np.int64(_code_of(rows.codes, mine[i], j))
-        at = starts[code]
-        starts[code] += 1
-        in_order[0, at], in_order[1, at], in_order[2, at] = code, numbers[2, i] // N_CODES, numbers[0, i]
+        here = np.int64(_code_of(rows.codes, mine[i], j))
+        at = starts[here]
+        starts[here] += 1
+        in_order[0, at], in_order[1, at], in_order[2, at] = here, numbers[2, i] // N_CODES, numbers[0, i]
         in_order[3, at] = rows.count[mine[i]] if counted else 0
     return n_values
 
