@@ -1,17 +1,19 @@
 """The fast lane, `pytest --fast`: every package with its telling tests, in a few minutes on two cores.
 
-It leaves out what starts processes or repeats fits many times, takes two parameter sets of every test, spread over all
-of them, and few examples of every property.
+It leaves out what starts processes or repeats fits many times, takes two parameter sets of every test of a package,
+spread over all of them, and few examples of every property.
 """
 
 import os
 from itertools import groupby
+from pathlib import Path
 
 from hypothesis import settings
 
 # before anything imports SciPy: without it scikit-learn skips its check of array API input
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+HERE = Path(__file__).parent
 MOST_PARAMETER_SETS, MOST_EXAMPLES = 2, 5
 SLOW_FOLDERS = {"commands", "comparison", "studies"}
 SLOW_MODULES = {
@@ -21,7 +23,7 @@ SLOW_MODULES = {
     *("test_sklearn_checks_settings", "test_sklearn_weight_boosting_regressor", "test_threads_and_processes"),
     *("test_thinning_sklearn_checks", "test_weights_and_order"),
 }
-# Tests whose names have one of these words: they start processes, or are long whatever their parameters.
+# Tests whose names or parameter sets have one of these words: they start processes, or are long in any case.
 SLOW_NAMES = (
     *("cluster", "dask", "process", "import_order", "benchmark", "example_of", "address_space"),
     *("at_random", "forged_in_the_arrays", "tampered_with", "cut_lengthened", "too_deep", "many_keys"),
@@ -30,7 +32,7 @@ SLOW_NAMES = (
     *("min_samples_leaf", "growing_in_parts", "stay_sparse", "one_pass", "callback_can_end", "logreg"),
     *("held_out_error", "chosen_from_noise", "no_more_often_than", "in_more_ways", "in_any_order_and_any_parts"),
     *("fitting_and_thinning", "fewer_voters", "wrapped_voters", "the_same_bits", "text_of_categories"),
-    *("infinite_outputs", "sparse_is_the_same"),
+    *("infinite_outputs", "sparse_is_the_same", "grown_greedily", "walk_down_the_tree", "imported_only"),
 )
 
 
@@ -42,9 +44,10 @@ def pytest_collection_modifyitems(config, items):
     if not config.getoption("--fast"):
         return
     chosen = []
-    for _, group in groupby(items, key=lambda item: (item.path, item.originalname)):
+    for (path, _), group in groupby(items, key=lambda item: (item.path, item.originalname)):
         cases = [item for item in group if not is_slow(item)]
-        chosen += [case for n, case in enumerate(cases) if n % -(-len(cases) // MOST_PARAMETER_SETS) == 0]
+        apart = 1 if path.parent == HERE else -(-len(cases) // MOST_PARAMETER_SETS)  # all sets in this folder itself
+        chosen += cases[::apart] if cases else []
     for item in chosen:
         shorten(item.function)
     left = set(chosen)
@@ -53,7 +56,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def is_slow(item):
-    by_name = any(word in item.originalname for word in SLOW_NAMES)
+    by_name = any(word in item.name for word in SLOW_NAMES)
     return by_name or item.path.parent.name in SLOW_FOLDERS or item.path.stem in SLOW_MODULES
 
 

@@ -26,9 +26,7 @@ class AdaBoostR(Booster):
     leaves: ClassVar[str] = "log_odds"
     margin_row: ClassVar[int] = 1
 
-    @property
-    def n_states(self) -> int:
-        return 2
+    n_states = 2
 
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
         """From mu, eq. 8. A voter with infinite outputs has the step 0 and still moves the weights."""

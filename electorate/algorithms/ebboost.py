@@ -45,9 +45,7 @@ class EBBoost(AdaBoost):
 
     lam: float = 0.5
 
-    @property
-    def channels(self) -> Sequence[Channel]:
-        return CHANNELS
+    channels = CHANNELS
 
     def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
         raise TypeError("the steps of EBBoost come with the search")

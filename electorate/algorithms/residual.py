@@ -42,9 +42,7 @@ class ErrorChannel(Channel):
 class Residual(Booster):
     """The sums fit whatever the round: the mean of |1 - y f| is at most the root of the risk, which is at most 1."""
 
-    @property
-    def channels(self) -> Sequence[Channel]:
-        return (ResidualChannel(),)
+    channels = (ResidualChannel(),)
 
 
 class StoringResidual(Residual):
@@ -56,9 +54,7 @@ class StoringResidual(Residual):
 class StateItself(Booster):
     """The state, from -1 to 1: its sums are means of a pool's voters, with the labels and with each other."""
 
-    @property
-    def channels(self) -> Sequence[Channel]:
-        return (StateChannel(),)
+    channels = (StateChannel(),)
 
     def wrong(self, state: Array, label: int) -> NDArray[np.bool_]:
         return np.zeros(state.shape[1], dtype=np.bool_)
@@ -70,9 +66,7 @@ class ValidationLoss(Booster):
 
     scoring: str
 
-    @property
-    def n_states(self) -> int:
-        return 3
+    n_states = 3
 
     @property
     def channels(self) -> Sequence[Channel]:

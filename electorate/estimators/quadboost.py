@@ -253,7 +253,19 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
                 f"lam='theory' with penalty={self.penalty!r} grows with the number of distinct voters, so voters that "
                 "are there must be weighed against new ones: use reweight='greedy'"
             )
-        refuse_family(self._family(), type(self).__name__, self.lam)
+        family = self._family()  # residuals have signs: neither purity nor log-odds can be taken of them
+        name, booster = type(family).__name__, type(self).__name__
+        if self.lam == "theory" and not isinstance(family, Pool | Columns):
+            raise ValueError(f"lam='theory' counts the voters of a Pool or of Columns, not of {name}: give a number")
+        if not hasattr(family, "best"):
+            if not is_regressor(family):
+                raise ValueError(
+                    f"{booster} fits voters to residuals, and {name} is no regressor: use one, or a family"
+                )
+        elif getattr(family, "criterion", "edge") != "edge":
+            raise ValueError(f"{booster} searches by residuals, which have signs: use {name}(criterion='edge')")
+        elif getattr(family, "leaves", "auto") not in ("auto", "label"):
+            raise ValueError(f"{booster} needs voters over bins with outputs -1 or 1: use {name}(leaves='label')")
 
     def _rules(self, unit: float, n: float, n_voters: int) -> Rules:
         if self.lam != "theory":
@@ -327,17 +339,3 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         check_is_fitted(self)
         for votes in self._votes_by_round(X):
             yield self._decision(votes, 0.0)
-
-
-def refuse_family(family: Any, booster: str, lam: Any) -> None:
-    """Residuals have signs: neither purity nor log-odds can be taken of them."""
-    name = type(family).__name__
-    if lam == "theory" and not isinstance(family, Pool | Columns):
-        raise ValueError(f"lam='theory' counts the voters of a Pool or of Columns, not of {name}: give a number")
-    if hasattr(family, "best"):
-        if getattr(family, "criterion", "edge") != "edge":
-            raise ValueError(f"{booster} searches by residuals, which have signs: use {name}(criterion='edge')")
-        if getattr(family, "leaves", "auto") not in ("auto", "label"):
-            raise ValueError(f"{booster} needs voters over bins with outputs -1 or 1: use {name}(leaves='label')")
-    elif not is_regressor(family):
-        raise ValueError(f"{booster} fits voters to residuals, and {name} is no regressor: use one, or a family")

@@ -49,6 +49,15 @@ class QuadCase:
         return RowTargets(values[counted], replace(weights, times=weights.times[counted], real=real))
 
 
+def case_of(data: Any, classes: NDArray[Any], inside: Callable[[Floats], Floats] | None = None) -> QuadCase:
+    """The rows of worker data of this process. inside: targets of a regressor as training sees them."""
+    cases = {}
+    for name, examples in data.examples.items():
+        target = None if inside is None else np.where(examples.weights.times > 0, inside(data.y[name]), 0.0)
+        cases[name] = QuadCase(examples, classes, target, None)
+    return replace(cases["train"], validation=cases.get("validation"))
+
+
 @dataclass(frozen=True)
 class RowTargets:
     """Labels, or targets from -1 to 1, of the rows that count, and their weights."""

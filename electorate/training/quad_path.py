@@ -16,8 +16,8 @@ from electorate.data.all_reduce import run_locally
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.classification import Here, build_engines, find_bins, groups_of
 from electorate.training.pool_rounds import PoolRounds
+from electorate.training.quad_data import case_of
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
-from electorate.training.quadratic import case_of
 from electorate.training.run import run
 from electorate.training.worker_data import ClassPlan, ClassWorkerData
 from electorate.voters.columns import Columns
@@ -68,7 +68,7 @@ class PoolProblem:
         with ThreadPool(count_jobs(model.n_jobs, cells)) as threads:
             data = ClassWorkerData([given] if given_val is None else [given, given_val], threads, threads.n_jobs)
             outline = run_locally(data.prepare(ClassPlan(model.class_weight)))
-            case = case_of(data, outline)
+            case = case_of(data, outline.classes)
             self.pool: FinitePool
             if isinstance(model._family(), Columns):
                 self.pool = ColumnPool(model, 1.0, case)

@@ -13,12 +13,12 @@ from electorate.engines.residuals import Residuals
 from electorate.model.trace import Trace
 from electorate.training.classification import find_bins, no_bins
 from electorate.training.fit import resumed_model, train
-from electorate.training.quad_data import QuadCase, QuadSource
+from electorate.training.quad_data import QuadSource, case_of
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
 from electorate.training.quad_searches import EstimatorFamily, TreeFamily
 from electorate.training.quadratic import TWO, History, QuadBench
 from electorate.training.run import OTHER_DATA
-from electorate.training.worker_data import Outline, TargetOutline, TargetWorkerData
+from electorate.training.worker_data import Outline, TargetOutline
 from electorate.voters.columns import Columns
 from electorate.voters.means import Means
 from electorate.voters.pool import Pool
@@ -107,7 +107,7 @@ def fit_quad_regressor(model: Any, place: Any, outline: TargetOutline, context: 
     before, family, rows = resumed_model(model), model._family(), place.data
     y, weights = rows.y["train"], rows.examples["train"].weights
     frame = frame_of(y, weights, model.fit_intercept, around_mean=not isinstance(family, Pool | Columns))
-    case = case_of_targets(rows, "train", frame)
+    case = case_of(rows, TWO[:1], frame.inside)
     bins = find_bins(model, place, before, unbinned=no_bins(model.n_features_in_))
     cases = [case] if case.validation is None else [case, case.validation]
     source: QuadSource
@@ -124,11 +124,3 @@ def fit_quad_regressor(model: Any, place: Any, outline: TargetOutline, context: 
     else:
         source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(model, frame.unit, case)
     train(QuadRegressionBench(frame, model, source, outline, before), [(None, None)], context, data)
-
-
-def case_of_targets(rows: TargetWorkerData, name: str, frame: Frame) -> QuadCase:
-    """The rows of this process; with the training rows, the validation rows."""
-    examples = rows.examples[name]
-    target = np.where(examples.weights.times > 0, frame.inside(rows.y[name]), 0.0)
-    has_validation = name == "train" and "validation" in rows.examples
-    return QuadCase(examples, TWO[:1], target, case_of_targets(rows, "validation", frame) if has_validation else None)

@@ -12,11 +12,11 @@ from electorate.model.trace import Trace
 from electorate.training.classification import Here, LabelBench, build_engines, find_bins, groups_of
 from electorate.training.fit import resumed_model, train
 from electorate.training.pool_rounds import COLUMNS, N_DETAILS, WEIGHT, QuadRounds
-from electorate.training.quad_data import Group, QuadCase, QuadSource
+from electorate.training.quad_data import Group, QuadSource, case_of
 from electorate.training.quad_pools import ColumnPool, EnginePool, StumpPool
 from electorate.training.quad_searches import BinFamily, EstimatorFamily
 from electorate.training.run import Patience, Watcher
-from electorate.training.worker_data import ClassWorkerData, Outline
+from electorate.training.worker_data import Outline
 from electorate.voters.by_rows import RowVoterReader
 from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
@@ -99,7 +99,7 @@ def fit_quad_classifier(model: Any, place: Any, outline: Outline, context: Any, 
     """Fit a classifier by a pool or by a searched family, in this process or on a cluster."""
     before = resumed_model(model)
     family = model._family()
-    case = case_of(place.data, outline) if isinstance(place, Here) else None
+    case = case_of(place.data, outline.classes) if isinstance(place, Here) else None
     source: QuadSource
     if case is not None and not model._is_native:
         source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(model, 1.0, case)
@@ -112,10 +112,3 @@ def fit_quad_classifier(model: Any, place: Any, outline: Outline, context: Any, 
             source = (EnginePool if isinstance(family, Pool) else BinFamily)(model, 1.0, bins, *shards)
     bench = QuadBench(model, source, outline, before)
     train(bench, groups_of(model, outline.classes), context, data)
-
-
-def case_of(data: ClassWorkerData, outline: Outline) -> QuadCase:
-    """The rows of this process."""
-    validation = data.examples.get("validation")
-    held_out = None if validation is None else QuadCase(validation, outline.classes)
-    return QuadCase(data.examples["train"], outline.classes, None, held_out)

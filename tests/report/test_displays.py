@@ -321,7 +321,7 @@ def test_shape_functions_of_several_classes_and_their_picture() -> None:
 
 def test_only_stumps_have_shapes() -> None:
     X, y = noisy(100)
-    with pytest.raises(ValueError, match="more than one question"):
+    with pytest.raises(ValueError, match="more than one split"):
         shape_functions(AdaBoostClassifier(Trees(2), n_estimators=2).fit(X, y))
     with pytest.raises(TypeError, match="no shape functions"):
         shape_functions(AdaBoostClassifier(DecisionTreeClassifier(), n_estimators=2).fit(X, y))
