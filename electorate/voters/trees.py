@@ -31,6 +31,7 @@ MANY_LEVELS = 2**31
 MANY_ROWS = 2**62
 BYTE_CODES = 256  # bins of a column whose codes are bytes
 FEW_ROWS_PER_LABEL = 1024  # nodes of so few rows are grown from these, not from histograms
+FEW_ROWS = 8192  # for any number of labels
 ROWS_PER_TASK = 2**14  # of a thread
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
 Groups = list[tuple[int, float]]  # sums of examples that gain the same, with what they gain
@@ -198,7 +199,7 @@ def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
     """A tree, level by level; neither the order in which nodes are split nor where they are grown changes it."""
     grown, engine, histogram = Grown(search.sums.totals), search.engine, search.sums.histogram
     can_be_small = finder.criterion_number is not None and search.bins.width == BYTE_CODES
-    few = FEW_ROWS_PER_LABEL * len(histogram) if can_be_small else 0
+    few = min(FEW_ROWS_PER_LABEL * len(histogram), FEW_ROWS) if can_be_small else 0
     root_rows = engine.n_rows if few and mixed(search.sums.totals) else MANY_ROWS
     waiting = [OpenNode(ROOT, 0, histogram, rows=root_rows)]
     at_once = max(1, BYTES_AT_ONCE // max(1, histogram.nbytes))

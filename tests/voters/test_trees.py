@@ -426,6 +426,7 @@ def test_growing_in_parts_gives_the_same_trees(monkeypatch: pytest.MonkeyPatch, 
     problem = larger(4)
     family = Trees(None, **limits)
     at_once = problem.fit(RealAdaBoostClassifier(family, n_estimators=6))
+    monkeypatch.setattr(trees, "FEW_ROWS_PER_LABEL", 0)
     monkeypatch.setattr(trees, "BYTES_AT_ONCE", 1)
     in_parts = problem.fit(RealAdaBoostClassifier(family, n_estimators=6))
     assert in_parts.digest_ == at_once.digest_
