@@ -368,8 +368,9 @@ class Shard:
 
         of_rows: count rows instead of summing weights.
         """
-        growth, grid = self._growth_for([split.node for split in splits]), self.weights.rows if of_rows else self.grid
-        found = [self._histogram_of(*self._left_of(growth, split), grid) for split in splits]
+        growth = self._growth_for([split.node for split in splits])
+        grids = self.weights.rows[None] if of_rows else self._summed
+        found = [self._histogram_of(*self._left_of(growth, split), grids) for split in splits]
         return self.by_column(np.stack(found) if len(found) > 1 else found[0][None])
 
     def _growth_for(self, nodes: list[int]) -> Growth:
@@ -389,7 +390,7 @@ class Shard:
 
     def count_rows(self, nodes: list[int]) -> Any:
         """[node, column, bin]: how many rows, for families that need a least number of them."""
-        growth, rows = self._growth(), self.weights.rows
+        growth, rows = self._growth(), self.weights.rows[None]
         counts = [self._histogram_of(growth.order, growth.nodes[node], rows) for node in nodes]
         return self.by_column(np.stack(counts).sum(axis=1))
 
@@ -432,10 +433,12 @@ class Shard:
             self.growth = Growth(self.buffers["rows"], Nodes(self.starts))
         return self.growth
 
-    def _histogram_of(self, order: NDArray[np.uint32], node: Node, grid: NDArray[np.int64]) -> NDArray[np.int64]:
-        sums = np.empty((self.n_groups, self.n_columns, self.width), dtype=np.int64)
-        kernels.node_histograms(self.packed, grid, order, node.low, node.starts, self.group, sums)
-        return sums
+    def _histogram_of(self, order: NDArray[np.uint32], node: Node, grids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[label, column, bin]: the labels of one grid after those of another."""
+        sums = np.empty((1, len(grids) * self.n_groups, self.n_columns, self.width), dtype=np.int64)
+        nodes = NodeArrays(np.array([node.low]), node.starts[None])
+        kernels.sum_nodes(self.packed, grids, order, nodes, np.zeros(1, dtype=np.int64), self.group, sums)
+        return sums[0]
 
     # ------------------------------------------------------------ sums over all rows
 
