@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from electorate import AdaBoostClassifier, AdaBoostRegressor, MedBoostRegressor, RegressionTrees, Trees
-from electorate.engines.shard import Shard
+from electorate.engines.verbs import Grower
 from electorate.messages import Split, SplitArrays
 from electorate.voters import trees
 
@@ -62,8 +62,8 @@ def test_balanced_nodes_are_looked_at_ahead(criterion: str, monkeypatch: pytest.
     """Below a first split by column 0 a half is XOR: a small node goes back to the search that looks ahead."""
     X = np.tile(np.array(list(product((0.0, 1.0), repeat=6))), (4, 1))
     y = np.where(X[:, 0] > 0, X[:, 1] != X[:, 2], (X[:, 3] != X[:, 4]) | (X[:, 5] > 0)).astype(int)
-    digests, followed = set(), Mock(side_effect=Shard.follow, autospec=True)
-    monkeypatch.setattr(Shard, "follow", lambda *arguments: followed(*arguments))
+    digests, followed = set(), Mock(side_effect=Grower.partition, autospec=True)
+    monkeypatch.setattr(Grower, "partition", lambda *arguments: followed(*arguments))
     for few in (NEVER, 40, ALWAYS):
         monkeypatch.setattr(trees, "FEW_ROWS_PER_LABEL", few)
         for n_jobs in (1, 2):
