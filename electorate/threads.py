@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-WAKING = 6e-5  # seconds for one more thread, measured on 16 cores
+PER_CELL, PER_ROW = 4e-10, 6e-9  # seconds on one core to sum a cell, and to weigh a row or to part it
+WAKING = 1e-4  # seconds for one more thread, measured on 16 cores: each of them waits for the interpreter's lock
 MOST_JOBS = 256  # more threads than this only cost memory
 ROWS_PER_SHARD = 2048  # at least: fewer take less time than the histograms of one more shard
 SMALL_WORK = 400_000  # cells under which a second thread costs more than it brings
@@ -36,15 +37,20 @@ def count_jobs(n_jobs: int | None, cells: int) -> int:
     return min(n_jobs, MOST_JOBS)
 
 
-def count_shards(n_jobs: int, n_rows: int) -> int:
+def count_shards(n_jobs: int, n_rows: int, n_columns: int) -> int:
     """One shard per thread, but of several rows each: every shard has histograms of its own."""
-    return max(1, min(n_jobs, n_rows // ROWS_PER_SHARD))
+    return max(1, min(n_jobs, n_rows // ROWS_PER_SHARD, worthwhile(work(n_rows, n_columns))))
 
 
 def cpus() -> int:
     import joblib  # late: predicting from a file should begin at once
 
     return int(joblib.cpu_count())
+
+
+def work(n_rows: int, n_columns: float) -> float:
+    """Seconds that a round takes on one core, about."""
+    return n_rows * (PER_ROW + PER_CELL * n_columns)
 
 
 def worthwhile(seconds: float) -> int:

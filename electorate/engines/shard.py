@@ -4,6 +4,7 @@ Rows are sorted by label, so that sums per label cost no more than plain ones. A
 it adds gains to the state, gets elementwise numbers from the booster's channels, and sums them on the grid.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from electorate.data.bins import Bins, block_rows, pad_edges, read_block, simila
 from electorate.data.table import BlockReader, Table, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
+from electorate.engines.formulas import formulas_of
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import StoredVotes
 from electorate.kernels.layouts import Formulas, LevelArrays, NodeArrays, NodeRows, RowArrays
@@ -29,32 +31,11 @@ ROWS_AT_ONCE = 16_000  # of a booster's channels: sized so that temporaries fit 
 SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
 NOTHING = np.zeros((0, 0, 0), dtype=np.int64)
+AT_FIRST = 128  # nodes that a growing tree has place for
 NO_LEAVES = np.empty(0, dtype=np.uint8)
 NO_GAINS = np.empty((0, 0, 0))
 NO_SHARES = np.empty(0)
 EdgeGroup = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]  # padded edges, depths, columns
-
-
-def formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
-    """None where the booster has channels that only NumPy computes. All shards ask for the same ones in turn."""
-    global _last
-    if _last[0] is not booster or _last[1] is not floors:
-        _last = booster, floors, _formulas_of(booster, floors)
-    return _last[2]
-
-
-_last: tuple[Booster | None, Floors | None, Formulas | None] = (None, None, None)
-
-
-def _formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
-    channels = booster.channels
-    found = [channel.formula(floors) for channel in channels]
-    if None in found:
-        return None
-    numbers = np.array([(each.a, each.b, each.c) for each in found if each is not None])
-    kinds = np.array([each.kind for each in found if each is not None])
-    rows = np.array([channel.row for channel in channels])
-    return Formulas(kinds, rows, numbers, booster.margin_row, booster.votes_row)
 
 
 @dataclass(frozen=True)
@@ -73,8 +54,13 @@ class Nodes:
     """The nodes of a growing tree, by number."""
 
     def __init__(self, starts: NDArray[np.int64]) -> None:
+        self.arrays = NodeArrays(np.full(AT_FIRST, -1), np.zeros((AT_FIRST, len(starts)), dtype=np.int64))
+        self.arrays.low[ROOT], self.arrays.starts[ROOT] = 0, starts
+
+    def restart(self) -> "Nodes":
         """With the root alone."""
-        self.arrays = NodeArrays(np.zeros(1, dtype=np.int64), starts[None].copy())
+        self.arrays.low[1:] = -1
+        return self
 
     def reserve(self, most: int) -> NodeArrays:
         """The arrays, with a place for all numbers up to `most`."""
@@ -140,6 +126,7 @@ class Shard:
         self.buffers: dict[str, NDArray[Any]] = {}
         self.answer: Callable[[tuple[int, ...]], NDArray[np.int64]] = new_answer
         self.growth: Growth | None = None
+        self.nodes = Nodes(starts)
         self.votes: StoredVotes | None = None
         self.no_split = Split(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # of a constant voter
         self.group_labels(np.arange(len(starts) - 1))
@@ -314,8 +301,8 @@ class Shard:
                 codes, on_left = self.codes_of(split)
                 kernels.add_gains(codes, (~on_left).view(np.uint8), all_gains, self.starts, state)
             return
-        leaf = self.leaf_of_rows(change.splits, change.leaves)
-        kernels.add_leaf_gains(leaf, np.ascontiguousarray(all_gains), self.starts, state)
+        walk = self._walk(change.splits, change.leaves)
+        kernels.add_tree(*walk, self._buffer("leaf").view(np.int32), all_gains, self.starts, state)
         self.growth = None
 
     # ------------------------------------------------------------ growing a tree
@@ -418,19 +405,22 @@ class Shard:
 
     def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
         """The leaf, by its place in `leaves`, of every row."""
-        tree, leaf = SplitArrays.of(splits), np.empty(len(self.grid), dtype=np.int32)
-        goes_to, children = tree.paths(leaves)
-        column, on_left = self._stored_columns(tree)
-        growth = self._growth()
-        known = tree.known(growth.levels, goes_to)
-        kernels.find_leaves(self.codes, growth.order, growth.nodes.arrays, *known, column, on_left, children, leaf)
+        leaf = np.empty(self.n_rows(), dtype=np.int32)
+        kernels.find_leaves(*self._walk(splits, leaves), leaf)
         return leaf
+
+    def _walk(self, splits: Sequence[Split], leaves: list[int]) -> tuple[Any, ...]:
+        """What kernels need to find the leaf of every row, from nodes of the growing tree as far as it is the same."""
+        tree, growth = SplitArrays.of(splits), self._growth()
+        goes_to, children = tree.paths(leaves)
+        known = tree.known(growth.levels, goes_to)
+        return self.codes, growth.order, growth.nodes.arrays, *known, *self._stored_columns(tree), children
 
     def _growth(self) -> Growth:
         if self.growth is None:
             if "rows" not in self.buffers:
                 self.buffers["rows"] = np.arange(self.grids.shape[1], dtype=np.uint32)
-            self.growth = Growth(self.buffers["rows"], Nodes(self.starts))
+            self.growth = Growth(self.buffers["rows"], self.nodes.restart())
         return self.growth
 
     def _histogram_of(self, order: NDArray[np.uint32], node: Node, grids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -492,7 +482,7 @@ class Shard:
 
 def reused(buffers: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """A buffer of this shape: new pages from the system cost as much as the work itself."""
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     if name not in buffers or len(buffers[name]) < size:
         buffers[name] = np.empty(size, dtype=np.int64)
     return buffers[name][:size].reshape(shape)

@@ -3,6 +3,7 @@
 A verb is a method of a shard. An engine calls it on all of its shards, one task per shard, and merges what they return.
 """
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial, reduce
@@ -16,15 +17,15 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.weights import Weights
+from electorate.engines.formulas import formulas_of
 from electorate.engines.packing import Packed
 from electorate.kernels.layouts import NodeRows
 from electorate.messages import ROOT, Change, LeftSides, Split, SplitArrays, Sums
-from electorate.threads import ThreadPool, worthwhile
+from electorate.threads import PER_CELL, ThreadPool, work, worthwhile
 
 Merge = Callable[[list[Any]], Any]
 Histogram = NDArray[np.int64]  # [label, column, bin]
 Sides = tuple[Histogram, Histogram]  # of the left and the right child
-PER_CELL, PER_ROW = 4e-10, 6e-9  # seconds on one core to sum a cell, and to weigh a row or to part it
 SUMMED = {"advance": 1.0, "weigh": 1.0, "sum_nodes": 0.4, "partition": 0.0, "collect": 0.1}  # share of all cells
 
 
@@ -134,8 +135,7 @@ class LocalShards(Grower):
             return self.split(*arguments)
         merge, seconds = self.verbs[verb], None
         if verb in SUMMED:
-            shard = self.shards[0]
-            seconds = self.n_rows * (PER_ROW + PER_CELL * SUMMED[verb] * shard.n_columns)
+            seconds = work(self.n_rows, SUMMED[verb] * self.shards[0].n_columns)
         answers = self.pool.map(lambda shard: getattr(shard, verb)(*arguments), self.shards, seconds)
         found = self.stack.total(answers, self.pool) if self.stack is not None and merge is total else merge(answers)
         if isinstance(found, Sums):
@@ -177,7 +177,7 @@ class Stack:
 
     def part(self, number: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """The place for the answer of one shard; all answers to one call have the same shape."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         with self.lock:
             if self.cells.shape[1] < size:
                 self.cells = np.empty((len(self.cells), size), dtype=np.int64)
@@ -243,6 +243,7 @@ class Engine(Grower):
 
     def advance(self, booster: Booster, change: Change | None, floors: Floors = NO_FLOORS, search: bool = True) -> Sums:
         """Apply a change, then sum the booster's channels. Without `search` the histograms stay empty."""
+        formulas_of(booster, floors)  # before the shards of this process need them
         sums: Sums = self.call("advance", booster, change, floors, search)
         return sums
 

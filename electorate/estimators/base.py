@@ -164,7 +164,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, Rea
         jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
         parts = [one.as_seen(part[2]) for one, part in zip(given, (rows, validation), strict=False)]  # type: ignore[index]
         with ThreadPool(jobs) as pool:
-            data = [self._worker_data(given, pool, self._n_shards or count_shards(jobs, n_rows))]
+            data = [self._worker_data(given, pool, self._n_shards or count_shards(jobs, n_rows, self.n_features_in_))]
             if self._is_native:  # functions of X get it as it was given
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept

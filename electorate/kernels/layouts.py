@@ -18,11 +18,9 @@ class RowArrays(NamedTuple):
 
 
 class Formulas(NamedTuple):
-    """What a booster sums: by channel the kind, the row of the state and the numbers a, b and c; see formulas.py."""
+    """What a booster sums. table[channel]: the kind (see formulas.py), the row of the state, and a, b and c."""
 
-    kinds: Any
-    rows: Any
-    numbers: Any
+    table: Any
     margin_row: int
     votes_row: int
 

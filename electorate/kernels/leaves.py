@@ -32,6 +32,13 @@ def find_leaves(codes, order, nodes, numbers, begins, column, on_left, children,
 
 
 @kernel
+def add_tree(codes, order, nodes, numbers, begins, column, on_left, children, leaf, gains, starts, state):
+    """`find_leaves`, then `add_leaf_gains`."""
+    find_leaves(codes, order, nodes, numbers, begins, column, on_left, children, leaf)
+    add_leaf_gains(leaf, gains, starts, state)
+
+
+@kernel
 def add_leaf_gains(leaf, gains, starts, state):
     """state[s, row] += gains[s, label, leaf of the row]; label k has the rows starts[k]..starts[k + 1]."""
     for s in range(state.shape[0]):

@@ -109,11 +109,12 @@ def advance(packed, rows, column, leaf_of_bin, gains, formulas, state, grids, to
     """One round over the rows first_row..last_row; returns how much counts that the ensemble gets wrong.
 
     rows: starts, group, real, times, counts and scale. column, leaf_of_bin, gains[state, label, leaf]: the stump that
-    is added, unless gains are empty. formulas: kind, row of the state and numbers of every channel, and the rows of
-    the margin and of the votes. grids[channel] and totals[channel, label] get the numbers on the grid and their sums;
-    sums[channel, label, column, bin] their histograms, of as many channels as it has.
+    is added, unless gains are empty. formulas: of every channel, and the rows of the margin and of the votes.
+    grids[channel] and totals[channel, label] get the numbers on the grid and their sums; sums[channel, label, column,
+    bin] their histograms, of as many channels as it has.
     """
-    values = np.empty((formulas.kinds.shape[0], min(ROWS_AT_ONCE, last_row - first_row)), dtype=np.float64)
+    n_channels = formulas.table.shape[0]
+    values = np.empty((n_channels, min(ROWS_AT_ONCE, last_row - first_row)), dtype=np.float64)
     table = np.empty(leaf_of_bin.shape[0], dtype=np.float64)
     wrong = np.int64(0)
     if first_row == 0:
@@ -124,12 +125,12 @@ def advance(packed, rows, column, leaf_of_bin, gains, formulas, state, grids, to
             high = min(low + ROWS_AT_ONCE, rows.starts[label + 1], last_row)
             if gains.shape[0] > 0:
                 _add_change(column, leaf_of_bin, gains[:, label], table, state, low, high)
-            for c in range(formulas.kinds.shape[0]):
-                numbers = formulas.numbers[c]
-                s = state[formulas.rows[c], low:high]
+            for c in range(n_channels):
+                formula = formulas.table[c]
+                s = state[np.int64(formula[1]), low:high]
                 mine = values[c, : high - low]
-                evaluate(formulas.kinds[c], s, values[0], numbers[0], numbers[1], numbers[2], mine)
-            for c in range(formulas.kinds.shape[0]):
+                evaluate(np.int64(formula[0]), s, values[0], formula[2], formula[3], formula[4], mine)
+            for c in range(n_channels):
                 totals[c, group] += _quantise(values[c], rows, grids[c], low, high)
             for c in range(sums.shape[0]):
                 histogram(packed, grids[c], low, high, sums[c, group])

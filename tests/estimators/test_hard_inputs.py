@@ -738,8 +738,9 @@ def test_moments_without_weight_are_zero() -> None:
 
 def test_shards_are_not_smaller_than_a_few_rows() -> None:
     """Each has a histogram of all columns: 256 of them would take gigabytes for any small table."""
-    assert [count_shards(256, rows) for rows in (1, 15, 16, 80, 10**6)] == [1, 1, 1, 5, 256]
-    assert count_shards(2, 10**6) == 2
+    assert [count_shards(256, rows, 10**6) for rows in (1, 2047, 2048, 5 * 2048, 10**6)] == [1, 1, 1, 5, 256]
+    assert count_shards(2, 10**6, 50) == 2
+    assert count_shards(16, 10**4, 2) == 1  # a second thread would cost more than it brings
 
 
 def test_a_certificate_of_a_fit_without_voters() -> None:

@@ -1391,7 +1391,8 @@ def test_advance(rng: np.random.Generator, n: int, n_labels: int, n_channels: in
     rows = RowArrays(starts, group, real, times, times, 2.0**30)
     kinds = np.array([rng.choice([EXPONENTIAL, PENALISED, SIGMOID, LINE]), rng.choice([SQUARE, SOFTPLUS])][:n_channels])
     numbers = np.array([[0.5, 0.25, 2.0], [0.25, 1.0, 0.0]])[:n_channels]
-    formulas = Formulas(kinds, np.zeros(n_channels, dtype=np.int64), numbers, 0, int(rng.choice([0, 1])))
+    table = np.column_stack([kinds, np.zeros(n_channels), numbers])
+    formulas = Formulas(table, 0, int(rng.choice([0, 1])))
     state, leaf_of_bin = rng.normal(size=(1 + n_labels, n)), rng.integers(0, 2, 256).astype(np.uint8)
     gains = rng.normal(size=(1 + n_labels, n_labels, 2))[: None if stump else 0]
     middle, seen = int(rng.integers(0, n + 1)), []
@@ -1512,6 +1513,9 @@ def test_leaves(rng: np.random.Generator, n: int, per_group: int) -> None:
         leaf, state = np.full(n, -1, dtype=np.int32), np.zeros((2, n))
         twin.find_leaves(codes, order, *known, *tree, leaf)
         twin.add_leaf_gains(leaf, gains, starts, state)
+        at_once = np.zeros((2, n))
+        twin.add_tree(codes, order, *known, *tree, np.empty_like(leaf), gains, starts, at_once)
+        np.testing.assert_array_equal(at_once, state)
         collected = np.empty((n, 3), dtype=np.uint8)
         twin.collect_codes(codes[:, :, 0], order, collected)
         seen.append((leaf, state, collected))

@@ -18,5 +18,10 @@ def find_leaves(codes, order, nodes, numbers, begins, column, on_left, children,
             leaf[row] = ~at
 
 
+def add_tree(codes, order, nodes, numbers, begins, column, on_left, children, leaf, gains, starts, state):
+    find_leaves(codes, order, nodes, numbers, begins, column, on_left, children, leaf)
+    add_leaf_gains(leaf, gains, starts, state)
+
+
 def add_leaf_gains(leaf, gains, starts, state):
     state += gains[:, np.repeat(np.arange(len(starts) - 1), np.diff(starts)), leaf]

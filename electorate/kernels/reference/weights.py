@@ -46,10 +46,9 @@ def advance(packed, rows, column, leaf_of_bin, gains, formulas, state, grids, to
             continue
         if len(gains):
             state[:, low:high] += gains[:, label, leaf_of_bin[column[low:high]]]
-        values = np.empty((len(formulas.kinds), high - low))
-        for c, (kind, row) in enumerate(zip(formulas.kinds, formulas.rows, strict=True)):
-            a, b, factor = formulas.numbers[c]
-            evaluate(kind, state[row, low:high], values[0], a, b, factor, values[c])
+        values = np.empty((len(formulas.table), high - low))
+        for c, (kind, row, a, b, factor) in enumerate(formulas.table.tolist()):
+            evaluate(kind, state[int(row), low:high], values[0], a, b, factor, values[c])
             part, total = grids[c, low:high], np.zeros(1, dtype=np.int64)
             real = rows.real[low:high] if len(rows.real) else 1.0
             quantise(values[c] * real, rows.times[low:high], rows.scale, [0, high - low], part, total)

@@ -1,0 +1,77 @@
+"""How often a shard's task enters a kernel or NumPy: on many cores every entry is a wait for the interpreter's lock."""
+
+import threading
+from collections import defaultdict
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import electorate as el
+from electorate import kernels
+from electorate.engines import shard, verbs
+from electorate.kernels import FILE_OF
+
+MOST = 4  # entries of one shard in one exchange
+BEGINNING = 8  # tasks in which buffers are made that later ones reuse
+ROUNDS = ("advance", "partition", "sum_nodes")
+MODELS = {
+    "AdaBoost, stumps": el.AdaBoostClassifier(),
+    "AdaBoost, trees": el.AdaBoostClassifier(el.Trees(4)),
+    "Real AdaBoost": el.RealAdaBoostClassifier(el.Trees(4)),
+    "AdaBoost_R": el.AdaBoostRClassifier(),
+    "VadaBoost": el.VadaBoostClassifier(),
+    "EBBoost": el.EBBoostClassifier(),
+}
+
+
+class Counter:
+    """Entries by verb, of the task that the thread is in."""
+
+    def __init__(self) -> None:
+        self.task = threading.local()
+        self.n_tasks: dict[str, int] = defaultdict(int)
+        self.most: dict[str, int] = defaultdict(int)
+
+    def counting(self, function: Any) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
+            self.task.entries = getattr(self.task, "entries", 0) + 1
+            return function(*arguments, **options)
+
+        return call
+
+    def watched(self, verb: str, method: Any) -> Any:
+        def task(*arguments: Any) -> Any:
+            self.task.entries = 0
+            answer = method(*arguments)
+            self.n_tasks[verb] += 1
+            if self.n_tasks[verb] > BEGINNING:
+                self.most[verb] = max(self.most[verb], self.task.entries)
+            return answer
+
+        return task
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_task_is_a_few_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 6))
+    y = X[:, 0] + X[:, 1] * X[:, 2] > 0.3
+    counter = Counter()
+    for kernel in FILE_OF:
+        monkeypatch.setattr(kernels, kernel, counter.counting(getattr(kernels, kernel)))
+    functions = {each: getattr(np, each) for each in dir(np) if each[0] != "_"}
+    counted = {
+        each: counter.counting(value) if callable(value) and not isinstance(value, type) else value
+        for each, value in functions.items()
+    }
+    for module in (shard, verbs):
+        monkeypatch.setattr(module, "np", SimpleNamespace(**counted))
+    for verb in ROUNDS:
+        monkeypatch.setattr(shard.Shard, verb, counter.watched(verb, getattr(shard.Shard, verb)))
+    model = MODELS[name].set_params(n_estimators=4, n_jobs=4)
+    model._n_shards = 4
+    model.fit(X, y)
+    assert counter.most["advance"] > 0
+    assert max(counter.most.values()) <= MOST, dict(counter.most)
