@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 PER_CELL, PER_ROW = 4e-10, 6e-9  # seconds on one core to sum a cell, and to weigh a row or to part it
-WAKING = 1e-4  # seconds for one more thread, measured on 16 cores: each of them waits for the interpreter's lock
+WAKING = 1.5e-4  # seconds for one more thread, measured on 16 cores: each waits for the lock of the interpreter
 MOST_JOBS = 256  # more threads than this only cost memory
 ROWS_PER_SHARD = 2048  # at least: fewer take less time than the histograms of one more shard
 SMALL_WORK = 400_000  # cells under which a second thread costs more than it brings
