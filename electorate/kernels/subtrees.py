@@ -409,6 +409,23 @@ def _note_set(columns, column, place, chosen, last, on_left):
 
 
 @kernel
+def _best_of(turn, criterion, sums, some, layout, counts, least, earning, labels, reals, found, chosen):
+    """The best threshold, or in the second turn the best set: its score, or by the edge its weight."""
+    score, weight = -np.inf, np.int64(-1)
+    if turn == 0 and criterion == EDGE and earning is None:
+        weight = best_threshold(sums, some, *layout, counts, least, found)
+    elif turn == 0:
+        score = _best_threshold(criterion, sums, some, layout, counts, least, earning, labels, reals, found)
+    elif earning is not None:
+        score = _best_ordered_set(criterion, sums, some, layout, counts, least, earning, labels, reals, found, chosen)
+    elif criterion == EDGE:
+        weight = best_subset(sums, *layout, counts, least, found)
+    else:
+        score = purest_subset(sums, some, layout[0], layout[2], counts, least, criterion, found, chosen)
+    return score, weight
+
+
+@kernel
 def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, best):
     """Find the split of the largest criterion: best gets its column and cut, on_left its bins. Whether it gains.
 
@@ -458,19 +475,8 @@ def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, bes
             counts = flat_counts[: counted * bins].reshape(counted, bins)
             n_bins = np.ascontiguousarray(place[: last - first, N_CODES])
             layout = (n_bins, columns.has_missing[first:last], columns.ordered[first:last])
-            score, weight = -np.inf, np.int64(-1)
-            if turn == 0 and by_edge and earning is None:
-                weight = best_threshold(sums, some, *layout, counts, least, found)
-            elif turn == 0:
-                score = _best_threshold(criterion, sums, some, layout, counts, least, earning, labels, reals, found)
-            elif earning is not None:
-                score = _best_ordered_set(
-                    criterion, sums, some, layout, counts, least, earning, labels, reals, found, chosen
-                )
-            elif by_edge:
-                weight = best_subset(sums, *layout, counts, least, found)
-            else:
-                score = purest_subset(sums, some, n_bins, layout[2], counts, least, criterion, found, chosen)
+            node = (sums, some, layout, counts, least, earning, labels, reals, found, chosen)
+            score, weight = _best_of(turn, criterion, *node)
             if not (weight > right if by_edge else score > most):
                 continue
             right, most, gains = weight, score, True
@@ -578,6 +584,18 @@ def _is_mixed(weights):
 
 
 @kernel
+def _stays_open(rows, mine, below, is_tied, columns, rule, earning, buffers, on_left, best):
+    """Whether only looking ahead decides about a node where no split gains; it is a leaf if a finer one finds any."""
+    is_open = False
+    if below > 1 and not _is_final(rows, mine, rule, earning, buffers[6], buffers[7]):
+        is_open = _can_be_parted(rows, mine, columns, rule)
+    if is_open and not is_tied and rule.criterion in (EDGE, TARGET):
+        finer = GINI if rule.criterion == EDGE else SQUARES
+        is_open = not _search(finer, rows, mine, columns, rule, earning, buffers, on_left, best)
+    return is_open
+
+
+@kernel
 def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tied):
     """Grow the trees below some nodes: node i has the rows order[ends[i]:ends[i + 1]], and may grow levels[i] levels.
 
@@ -621,15 +639,9 @@ def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tie
                 labels[TOTAL, k] = totals[node, k] if at < 0 else sums[at // 2, at % 2, k]
             if rule.min_samples_split > 2 and _count(rows, mine) < rule.min_samples_split:
                 continue
-            is_open = False
             criterion = rule.criterion
             if not _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, best):
-                if below > 1 and not _is_final(rows, mine, rule, earning, labels, reals):
-                    is_open = _can_be_parted(rows, mine, columns, rule)
-                if is_open and not tied[root] and criterion in (EDGE, TARGET):  # stays a leaf if a finer one finds any
-                    finer = GINI if criterion == EDGE else SQUARES
-                    is_open = not _search(finer, rows, mine, columns, rule, earning, buffers, on_left, best)
-                if is_open:
+                if _stays_open(rows, mine, below, tied[root], columns, rule, earning, buffers, on_left, best):
                     opens = _enlarged(opens, n_open + 1)
                     opens[n_open, 0], opens[n_open, 1], opens[n_open, 2] = node, low, high
                     n_open += 1

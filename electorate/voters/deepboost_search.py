@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.deepboost import DeepBoost, value_at_one
+from electorate.algorithms.deepboost import DeepBoost
+from electorate.algorithms.loss_channels import value_at_one
 from electorate.algorithms.protocol import Step
 from electorate.grid import on_grid
 from electorate.messages import Change, StoredVoter

@@ -17,8 +17,8 @@ from electorate import (
     Stumps,
     VadaBoostClassifier,
 )
-from electorate.algorithms.deepboost import LossSlope
 from electorate.algorithms.ebboost import SquaredWeight
+from electorate.algorithms.loss_channels import LossSlope
 from electorate.algorithms.losses import Logistic, SquaredHinge
 from electorate.algorithms.protocol import Channel, ExponentialWeight, Floors
 from electorate.algorithms.vadaboost import PenalisedWeight
