@@ -54,7 +54,7 @@ class SplitArrays(Sequence[Split]):
     def __len__(self) -> int:
         return len(self.node)
 
-    # What follows is the same for all shards, and computed once.
+    # What follows is the same for all shards.
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -66,27 +66,24 @@ class SplitArrays(Sequence[Split]):
         """The highest number of a node."""
         return int(self.right.max())
 
-    def paths(self, leaves: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """[node] and [split, side]: the next split, or ~ the place among the leaves."""
-        last = self.__dict__.get("_paths")
-        if last is None or last[0] is not leaves:
-            goes_to = np.zeros(2 * len(self) + 1, dtype=np.int64)
+    def walk(self, leaves: list[int], levels: list["SplitArrays"]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How rows find their leaves, from the nodes of a growing tree with these levels of splits.
+
+        [(node, its next split here), ...] of the growing tree, as far as both trees have the same splits, and
+        [split, side]: the next split, or ~ the place among the leaves.
+        """
+        global _last_walk
+        last = _last_walk  # read once: another thread may fit another model
+        if last is None or last[0] is not self or last[1] is not leaves or last[2] != levels:
+            goes_to = np.zeros(2 * len(self) + 1, dtype=np.int64)  # [node]
             goes_to[leaves] = ~np.arange(len(leaves))
             goes_to[self.node] = np.arange(len(self))
-            last = self.__dict__["_paths"] = leaves, goes_to, goes_to[np.stack([self.left, self.right], axis=1)]
-        return last[1], last[2]
-
-    def known(self, levels: list["SplitArrays"], goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[(node, where its rows go next here), ...] of another tree, as far as both have the same splits.
-
-        levels: the splits of that tree. goes_to[node]: of this one.
-        """
-        last = self.__dict__.get("_known")
-        if last is None or last[0] != tuple(levels) or last[1] is not goes_to:
-            last = self.__dict__["_known"] = tuple(levels), goes_to, self._find_known(levels, goes_to)
-        return last[2]
+            children = goes_to[np.stack([self.left, self.right], axis=1)]
+            last = _last_walk = self, leaves, list(levels), self._find_known(levels, goes_to), children
+        return last[3], last[4]
 
     def _find_known(self, levels: list["SplitArrays"], goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the rows of the nodes of the growing tree go next here."""
         splits = {node: (level, place) for level in levels for place, node in enumerate(level.numbers)}
         found, waiting = [], [(ROOT, int(goes_to[ROOT]))]
         while waiting:
@@ -127,6 +124,9 @@ class SplitArrays(Sequence[Split]):
         """Whether all rows go the same ways."""
         mine, others = ((each.node, each.left, each.right, each.column, each.on_left) for each in (self, other))
         return self is other or all(np.array_equal(*pair) for pair in zip(mine, others, strict=True))
+
+
+_last_walk: tuple[SplitArrays, list[int], list[SplitArrays], Any, Any] | None = None
 
 
 @dataclass

@@ -9,9 +9,10 @@ from electorate.kernels.layouts import Formulas
 def formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
     """None where the booster has channels that only NumPy computes. All shards ask for the same ones in turn."""
     global _last
-    if _last[0] is not booster or _last[1] is not floors:
-        _last = booster, floors, _formulas_of(booster, floors)
-    return _last[2]
+    last = _last  # read once: another thread may fit another model
+    if last[0] is not booster or last[1] is not floors:
+        last = _last = booster, floors, _formulas_of(booster, floors)
+    return last[2]
 
 
 _last: tuple[Booster | None, Floors | None, Formulas | None] = (None, None, None)

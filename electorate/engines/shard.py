@@ -412,8 +412,7 @@ class Shard:
     def _walk(self, splits: Sequence[Split], leaves: list[int]) -> tuple[Any, ...]:
         """What kernels need to find the leaf of every row, from nodes of the growing tree as far as it is the same."""
         tree, growth = SplitArrays.of(splits), self._growth()
-        goes_to, children = tree.paths(leaves)
-        known = tree.known(growth.levels, goes_to)
+        known, children = tree.walk(leaves, growth.levels)
         return self.codes, growth.order, growth.nodes.arrays, *known, *self._stored_columns(tree), children
 
     def _growth(self) -> Growth:
