@@ -22,7 +22,7 @@ from electorate.data import bins, inputs
 from electorate.data.bins import reader
 from electorate.data.table import read_table
 from electorate.engines import shard
-from electorate.estimators import classifier
+from electorate.estimators import voting
 from electorate.grid import UNITS
 from electorate.inspection import certificates
 from electorate.model import ensemble
@@ -339,7 +339,7 @@ def test_predict_of_many_classes_holds_the_votes_of_a_block_of_rows(tmp_path: Pa
 
 
 def test_predict_in_blocks_names_the_row_of_an_infinite_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classifier, "VOTES_AT_ONCE", 400)
+    monkeypatch.setattr(voting, "VOTES_AT_ONCE", 400)
     model = el.load(stumps(tmp_path, np.zeros(1, dtype=int), np.array([0.5]), 200))
     X = np.zeros((10, 1))
     X[7] = np.inf
