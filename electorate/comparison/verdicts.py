@@ -74,6 +74,19 @@ def judge(rows: RowLosses, first: int, seed: int = 0) -> Verdicts:
     return Verdicts(real, chance)
 
 
+def is_better(rows: RowLosses, one: int, other: int) -> bool:
+    """Whether an algorithm has a lower loss than another beyond chance, by the test over rows alone.
+
+    For the baseline, which does not vary with its training rows: the test over folds has few degrees of freedom where
+    there are few folds.
+    """
+    difference = np.eye(len(rows.losses))[other] - np.eye(len(rows.losses))[one]
+    plain = covariance_over_rows(rows) + np.diag(_smallest_contrasts(rows) ** 2)
+    variance = training_factor(rows.n_folds) * float(difference @ plain @ difference)
+    limit = critical(max(2, len(rows.losses)), 1 / float(np.sum(rows.share**2)) - 1)
+    return float(difference @ rows.losses @ rows.share) > limit * np.sqrt(max(variance, 0.0))
+
+
 # ---------------------------------------------------------------- the covariance of the mean losses
 
 

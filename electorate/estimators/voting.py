@@ -125,13 +125,13 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
 
     @row_by_row
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes; not calibrated."""
-        return self._checked_probabilities(self.decision_function(X))
+        """Probabilities of the classes; not calibrated, unless `calibrate` was called."""
+        return self._shown_probabilities(self.decision_function(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The probabilities after every round."""
         for decision in self.staged_decision_function(X):
-            yield self._checked_probabilities(decision)
+            yield self._shown_probabilities(decision)
 
     @row_by_row
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -142,6 +142,9 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
     def _classes_of(self, decision: NDArray[np.float64]) -> NDArray[Any]:
         best = decision > 0 if self.n_classes_ == 2 else np.argmax(decision, axis=1)
         return np.asarray(self.classes_.take(best, axis=0))
+
+    def _shown_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._checked_probabilities(decision)
 
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         raise NotImplementedError
