@@ -124,7 +124,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         labels = self._read_y(y, read_table(X).n_rows)
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
-            raise ValueError(f"calibrate: the model has not been trained with the class {unknown[0]!r}")
+            raise ValueError(f"calibrate: the model has not been trained with the class {unknown[:1].tolist()[0]!r}")
         weight = None if sample_weight is None else inputs.check_weight(sample_weight, len(labels))
         decision = self.decision_function(X) if cv is None else cross_fitted(self, X, labels, weight, cv)
         self.temperature_ = fit_temperature(decision, np.searchsorted(self.classes_, labels), weight)
@@ -195,7 +195,7 @@ def cross_fitted(
         weighted = {} if weight is None else {"sample_weight": weight[learn]}
         other = clone(model).fit(_safe_indexing(X, learn), labels[learn], **weighted)
         if len(other.classes_) < model.n_classes_:
-            rare = np.setdiff1d(model.classes_, other.classes_)[0]
+            rare = np.setdiff1d(model.classes_, other.classes_).tolist()[0]
             raise ValueError(f"calibrate: the class {rare!r} has too few rows for cv={n_folds}")
         decision[test] = other.decision_function(_safe_indexing(X, test))
     return decision

@@ -40,7 +40,7 @@ def test_peers_learn_from_categories_and_missing_values(name, is_classifier):
         with threadpool_limits(1):
             model = peer.build(setting, Facts([1], 0, 4)).fit(X, target, sample_weight=np.ones(len(X)))
             error = np.mean(np.abs(model.predict(X) - target))
-        assert error < (0.15 if is_classifier else 0.8)
+        assert error < (0.15 if is_classifier else 1.4)  # 1.8 for a constant
         if is_classifier:
             assert model.predict_proba(X).shape == (len(X), 2)
 
