@@ -20,6 +20,7 @@ from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
 from electorate.model.calibration import fit_temperature, log_probabilities
+from electorate.model.links import Link
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.training.classification import fit_classifier, groups_of
@@ -66,6 +67,10 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     def _likely(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         """The probability of a class, by its decision alone; for two classes, of the second one."""
         return np.asarray(expit(self._log_odds_factor * decision))
+
+    def _link(self) -> Link:
+        """The same for exports."""
+        return Link("logistic", self._log_odds_factor)
 
     # ------------------------------------------------------------ fitting
 
@@ -150,6 +155,11 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
             return self._checked_probabilities(decision)
         proba = np.exp(log_probabilities(decision, self.temperature_))
         return _two_probabilities(proba[:, 1], decision) if self.n_classes_ == 2 else _keep_winner(proba, decision)
+
+    def _shown_link(self) -> Link:
+        if not hasattr(self, "temperature_"):
+            return self._link()
+        return Link("logistic" if self.n_classes_ == 2 else "softmax", self.temperature_)
 
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.n_classes_ == 1:

@@ -13,6 +13,7 @@ from electorate.data.bins import reader
 from electorate.data.table import Table
 from electorate.model import decisions
 from electorate.model.ensemble import Read
+from electorate.model.links import Link
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.dask_inputs import row_by_row
 
@@ -146,7 +147,14 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
     def _shown_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._checked_probabilities(decision)
 
+    def _shown_link(self) -> Link:
+        """The same for exports."""
+        return self._link()
+
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _link(self) -> Link:
         raise NotImplementedError
 
 
