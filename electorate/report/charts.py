@@ -60,14 +60,14 @@ def stages(
 def intervals(
     title: str,
     names: Sequence[str],
-    low: Any,
-    mid: Any,
-    high: Any,
+    ends: tuple[Any, Any, Any],
     tied: Sequence[bool],
     label: str,
     baseline: float | None,
 ) -> Chart:
-    values = {"low": rounded(low), "mid": rounded(mid), "high": rounded(high), "baseline": rounded(baseline)}
+    """Intervals by name. ends: the lower ends, the middles and the upper ends; tied: with the first."""
+    low, mid, high = (rounded(values) for values in ends)
+    values = {"low": low, "mid": mid, "high": high, "baseline": rounded(baseline)}
     return {"kind": "intervals", "title": title, "names": list(names), "tied": list(tied), "label": label} | values
 
 

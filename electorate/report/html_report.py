@@ -1,4 +1,4 @@
-"""A fitted model, or a comparison, as one HTML file."""
+"""A fitted model on labelled rows as one HTML file."""
 
 import os
 import platform
@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.inspection.importances import column_importances
 from electorate.model.text import column_names
 from electorate.registry import MODULES
-from electorate.report import charts
 from electorate.report.columns_section import columns_section
 from electorate.report.data_profile import DataProfile, profile
 from electorate.report.errors_section import errors_section
@@ -25,7 +24,6 @@ from electorate.safe_write import write_text
 
 MOST_ROWS = 5000  # for curves by rounds
 MOST_SHUFFLED = 1000  # for importances and partial dependence
-Z95 = 1.959964  # of the normal distribution
 
 
 def html_report(
@@ -75,48 +73,14 @@ def html_report(
     _check_labels(model, y)
     name = title or type(model).__name__
     lead = f"<p class='soft'>{text(type(model).__name__)}, {len(y):,} rows, {model.n_features_in_:,} columns.</p>"
-    page = render(name, lead, [*_model_parts(model, X, y), _how(model, len(y), command)])
+    page = render(name, lead, [*model_sections(model, X, y), how_section(model, len(y), command)])
     if path is not None:
         write_text(path, page)
     return page
 
 
-def comparison_report(
-    found: Any, *, path: str | os.PathLike[str] | None = None, title: str = "", command: str = ""
-) -> str:
-    """Return the result of `compare` as one HTML page: the ranking with intervals, and the winner on the test rows."""
-    section, columns = Section("ranking", "Ranking"), found.columns
-    error, spread = (np.array(columns[name], dtype=np.float64) for name in ("error", "standard_error"))
-    tied = [verdict != "real" for verdict in columns["difference_to_first"]]
-    section.add("".join(f"<p>{text(line)}</p>" for line in [*found.meaning, *found.notes]))
-    chart = charts.intervals(
-        "Errors",
-        columns["algorithm"],
-        error - Z95 * spread,
-        error,
-        error + Z95 * spread,
-        tied,
-        "error in cross-validation",
-        None,
-    )
-    section.chart(
-        "Mean error and 95% interval of every algorithm. Violet: worse than the first beyond chance; blue: a tie.",
-        chart,
-    )
-    numbers = [name for name in columns if name not in ("rank", "algorithm")]
-    lines = list(zip(columns["algorithm"], *(columns[name] for name in numbers), strict=True))
-    section.add(table(["algorithm", *numbers], lines))
-    model = found.model_without_locked
-    X, y = _safe_indexing(found.X, found.test), found.y[found.test]
-    parts = _model_parts(model, X, y) if hasattr(model, "feature_importances_") else []
-    lead = f"<p class='soft'>{text(found.head)}</p>"
-    page = render(title or "Comparison", lead, [section, *parts, _how(model, len(y), command)])
-    if path is not None:
-        write_text(path, page)
-    return page
-
-
-def _model_parts(model: Any, X: Any, y: Any) -> list[Section]:
+def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None = None) -> list[Section]:
+    """Return the sections about a model on some rows. profiled: the rows of the profile, where they are others."""
     some_X, some_y = _some(X, y, MOST_ROWS)
     few_X, few_y = _some(X, y, MOST_SHUFFLED)
     importances = column_importances(model, few_X, few_y, repeats=2)
@@ -127,7 +91,7 @@ def _model_parts(model: Any, X: Any, y: Any) -> list[Section]:
         rounds_section(model, some_X, some_y),
         columns_section(model, few_X, importances),
         rules_section(model),
-        _data_section(_profile(model, X, y)),
+        _data_section(_profile(model, *(profiled or (X, y)))),
     ]
 
 
@@ -170,8 +134,8 @@ def _data_section(found: DataProfile | None) -> Section:
     return section
 
 
-def _how(model: Any, n_rows: int, command: str) -> Section:
-    """How it was computed, and how to repeat it."""
+def how_section(model: Any, n_rows: int, command: str) -> Section:
+    """Return how it was computed, and how to repeat it."""
     section = Section("how", "How it was computed")
     entries: list[tuple[str, object]] = [("model", model), ("rows", n_rows)]
     for name, attribute in (("digest", "digest_"), ("training stopped", "stop_reason_")):

@@ -24,12 +24,13 @@ Chart = dict[str, Any]  # see the kinds in assets/report.js
 
 @dataclass
 class Section:
-    """A part of the page: HTML, then charts. name: of its anchor."""
+    """A part of the page: HTML, then charts, then more HTML. name: of its anchor."""
 
     name: str
     title: str
     body: list[str] = field(default_factory=list)
     charts: list[tuple[str, Chart]] = field(default_factory=list)  # captions and charts
+    below: str = ""  # HTML
 
     def add(self, fragment: str) -> None:
         """Add HTML."""
@@ -134,8 +135,8 @@ def _section(section: Section, charts: list[Chart]) -> str:
             f"<figure>{head}<div data-chart='{len(charts)}'><p class='note'>Charts need JavaScript.</p></div></figure>"
         )
         charts.append(chart)
-    grid = f"<div class='charts'>{''.join(figures)}</div>" if figures else ""
-    return f"<section id='{section.name}'><h2>{text(section.title)}</h2>{''.join(section.body)}{grid}</section>"
+    parts = [*section.body, f"<div class='charts'>{''.join(figures)}</div>" if figures else "", section.below]
+    return f"<section id='{section.name}'><h2>{text(section.title)}</h2>{''.join(parts)}</section>"
 
 
 def embedded(value: Any) -> str:
