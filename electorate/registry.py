@@ -43,6 +43,12 @@ ALGORITHMS = {
     )
 }
 
+WRITTEN = ALGORITHMS | {  # estimators that a model file may hold
+    "CertifiedClassifier": RegisteredAlgorithm(
+        "CertifiedClassifier", "electorate.estimators.certified_classifier", "Certified vote", "sum"
+    )
+}
+
 FAMILIES = {
     "Columns": "electorate.voters.columns",
     "KernelSections": "electorate.voters.kernel_sections",
@@ -58,6 +64,8 @@ FAMILIES = {
 _OTHERS = {
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
+    "estimators.certified_classifier": "CertifiedClassifier",
+    "estimators.cross_fitted": "CrossFittedClassifier",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",
     "inspection.certificates": "certificate",
     "inspection.convergence": "convergence",
