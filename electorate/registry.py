@@ -3,6 +3,7 @@
 An algorithm joins the package with one line in ALGORITHMS. This module imports nothing of the package.
 """
 
+from collections import ChainMap
 from typing import NamedTuple
 
 
@@ -43,11 +44,12 @@ ALGORITHMS = {
     )
 }
 
-WRITTEN = ALGORITHMS | {  # estimators that a model file may hold
+_MORE_WRITTEN = {
     "CertifiedClassifier": RegisteredAlgorithm(
         "CertifiedClassifier", "electorate.estimators.certified_classifier", "Certified vote", "sum"
     )
 }
+WRITTEN = ChainMap(ALGORITHMS, _MORE_WRITTEN)  # estimators that a model file may hold
 
 FAMILIES = {
     "Columns": "electorate.voters.columns",

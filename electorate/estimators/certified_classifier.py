@@ -23,10 +23,12 @@ from electorate.data.table import Table
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
 from electorate.estimators.description_prior import Part, PriorOptions, search_prior
-from electorate.estimators.lpboost import one_of_many, vote_shares
+from electorate.estimators.exported import Exported
+from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
 from electorate.model import files
 from electorate.model.described_ensemble import empty_ensemble
+from electorate.model.links import Link
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.theory.binomial import priced_bound
@@ -59,7 +61,7 @@ class Description(NamedTuple):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CertifiedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, BaseEstimator):
+class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClassifier, BaseEstimator):
     """A vote with a proof from the training rows alone: its risk is at most `bound_`.
 
     Boosting that minimises its own certificate. Some rows, drawn by a seed, shape a prior: they propose tests (cuts and
@@ -265,6 +267,9 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, 
         if self.n_classes_ == 1:
             return np.ones((len(decision), 1))
         return vote_shares(decision, total) if self.n_classes_ == 2 else one_of_many(decision, np.array([total]))
+
+    def _link(self) -> Link:
+        return share_link(np.array([np.abs(self.steps_).sum()]))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ensemble_")

@@ -195,3 +195,7 @@ def test_the_other_bounds_are_not_computed(card, cancer):
     found = certificate(card, train=cancer, delta=0.1)
     assert [bound.name for bound in found.risk] == ["description"]
     assert found.best.value < card.bound_
+
+
+def test_exports(card):
+    assert card.to_sql().count("CASE") >= card.description_.voters
