@@ -1,18 +1,18 @@
-"""The section of a report with the heaviest rules of a classifier."""
+"""The section of a report with the heaviest rules."""
 
 from typing import Any
 
 from electorate.inspection.rule_table import rule_table
-from electorate.model.ensemble import Ensemble
 from electorate.report.page import Section, table
 
 
 def rules_section(model: Any, most: int = 50) -> Section:
-    """Return the heaviest rules; an empty section where voters are not electorate's trees."""
+    """Return the heaviest rules; an empty section where a model has none to show."""
     section = Section("rules", "Rules")
-    if not isinstance(getattr(model, "ensemble_", None), Ensemble) or not hasattr(model, "classes_"):
+    try:
+        columns = rule_table(model).columns
+    except (TypeError, ValueError):  # other voters, or trees whose rules are too long to be written out
         return section
-    columns = rule_table(model).columns
     steps = columns["step"]
     order = sorted(range(len(steps)), key=lambda k: -abs(steps[k]))[:most]
     rows = [

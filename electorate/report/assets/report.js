@@ -53,7 +53,7 @@
 
   // Draws axes; returns the functions that place values, in pixels.
   function frame(svg, width, height, x, y, xs, ys) {
-    const left = 52, right = width - 12, top = 8, bottom = height - 38;
+    const left = 52, right = width - 24, top = 8, bottom = height - 38;
     const [x0, x1] = range(xs, x), [y0, y1] = range(ys, y);
     const px = (value) => left + ((value - x0) / (x1 - x0)) * (right - left);
     const py = (value) => bottom - ((value - y0) / (y1 - y0)) * (bottom - top);
