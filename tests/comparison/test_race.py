@@ -10,7 +10,7 @@ import electorate
 from electorate import AdaBoostClassifier, Trees
 from electorate.comparison import folds
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, Algorithm, Facts, Size, applicable
-from electorate.comparison.cells import Cell, Protocol, Screened, Tested
+from electorate.comparison.cells import Cell, Protocol, Screened, Tested, Trial
 from electorate.comparison.metrics import METRICS
 from electorate.comparison.race import FINALISTS, Race, Reserve, rungs_for
 from electorate.comparison.rows import Rows
@@ -244,3 +244,10 @@ def test_calibrated_probabilities_are_in_the_model_and_its_file(tmp_path):
     stored = electorate.load(tmp_path / "c" / "winner.model")
     assert stored.temperature_ == found.model.temperature_
     assert np.array_equal(stored.predict_proba(X), found.model.predict_proba(X))
+
+
+def test_trees_are_less_deep_where_a_rung_has_fewer_rows():
+    grid = tuple({"estimator__max_depth": depth, "n_estimators": 2} for depth in (12, 4, 2))
+    protocol = Protocol([replace(OURS[0], grid=grid)], 3, 0, 2, METRICS["error"], (4_000,))
+    depths = [Trial(protocol.algorithms[0], number, protocol, 3).setting["estimator__max_depth"] for number in range(3)]
+    assert depths == [9, 3, 2]
