@@ -8,9 +8,9 @@ from sklearn.datasets import load_breast_cancer, make_classification
 
 import electorate
 from electorate import AdaBoostClassifier, Trees
-from electorate.comparison import folds
+from electorate.comparison import cells, folds
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, Algorithm, Facts, Size, applicable
-from electorate.comparison.cells import Cell, Protocol, Screened, Tested, Trial
+from electorate.comparison.cells import Cell, Protocol, Screened, Trial
 from electorate.comparison.metrics import METRICS
 from electorate.comparison.race import FINALISTS, Race, Reserve, rungs_for
 from electorate.comparison.rows import Rows
@@ -79,7 +79,7 @@ def test_time_for_refits_is_that_of_the_leaders():
     reserve = Reserve(race.protocol, 2.0)
     assert reserve.seconds == 0
     for algorithm, loss, seconds in ((0, 0.1, 3.0), (1, 0.2, 5.0), (2, 0.3, 7.0)):
-        reserve.add(Cell(algorithm, 0, 0), Tested(np.array([loss]), np.zeros((1, 1)), 1.0, 1, seconds, 0.0))
+        reserve.add(Cell(algorithm, 0, 0), cells.Tested(np.array([loss]), np.zeros((1, 1)), 1.0, 1, seconds, 0.0))
     assert reserve.seconds == 2 * (3 + 5)  # the peer leads, and the best of ours is trained as well
 
 
