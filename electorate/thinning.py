@@ -9,10 +9,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
@@ -350,7 +348,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         classes, codes = np.unique(labels[used], return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"y has one class only ({classes[0]!r}): ThinnedClassifier needs two classes or more")
-        given, seed = _indexable(X), self._seed()
+        given, seed = inputs.indexable(X), self._seed()
         frozen = isinstance(self.estimator, FrozenEstimator)
         fitting = weighing = used
         if not frozen:
@@ -455,13 +453,3 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
 
     def _link(self) -> Link:
         return share_link(np.abs(self.weights_).sum(axis=1))
-
-
-def _indexable(X: Any) -> Any:
-    """X such that scikit-learn can take rows of it."""
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        return frame.collect().to_native()
-    if issparse(X):
-        return X.tocsr()
-    return X if isinstance(frame, nw.DataFrame) or hasattr(X, "shape") else np.asarray(X)
