@@ -1,5 +1,7 @@
 """The public names, for type checkers. tests/test_registry.py compares them with registry.py."""
 
+from electorate.checkup.check_up import CheckUp as CheckUp
+from electorate.checkup.check_up import check_up as check_up
 from electorate.comparison.compare import compare as compare
 from electorate.comparison.over_tables import compare_over as compare_over
 from electorate.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier

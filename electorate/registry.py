@@ -56,6 +56,7 @@ FAMILIES = {
 }
 
 _OTHERS = {
+    "checkup.check_up": "CheckUp check_up",
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",

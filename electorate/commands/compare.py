@@ -163,7 +163,7 @@ def _run_all(options: argparse.Namespace) -> int:
 
 def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int]:
     """The number of rows of each table; classification and regression have no algorithm in common."""
-    from electorate.comparison.rows import guess_task
+    from electorate.data.targets import guess_task
 
     sizes: list[int] = []
     tasks: dict[str, str] = {}

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from electorate.algorithms.protocol import Booster
 from electorate.data import inputs
 from electorate.estimators.base import BoostedModel, StopsEarly
+from electorate.estimators.traps import warn_of_traps
 from electorate.estimators.voting import VotingClassifier
 from electorate.model.voter_view import Voters
 from electorate.training.classification import fit_classifier, groups_of
@@ -75,6 +76,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
         fit_classifier(self, place, outline, context, data)
+        warn_of_traps(self)
 
     # ------------------------------------------------------------ attributes
 
