@@ -87,7 +87,7 @@ columns_of("times", "date", "when", lambda n, rng: days(n, rng).strftime("%Y-%m-
 columns_of("typed dates", "date", "when", lambda n, rng: days(n, rng))
 columns_of("constant", "constant", "unit", lambda n, rng: "cm")
 columns_of("empty", "constant", "empty", lambda n, rng: np.full(n, np.nan))
-columns_of("many names", "many categories", "city", lambda n, rng: [f"city {k}" for k in rng.integers(0, n, n)])
+columns_of("many names", "many categories", "city", lambda n, rng: [f"city {k}" for k in rng.integers(0, 150, n)])
 written("decimal comma", "x0", lambda v: f"{v:.2f}".replace(".", ","))
 written("thousands", "x0", lambda v: f"{v:,.2f}")
 written("European thousands", "x0", european)
