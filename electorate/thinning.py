@@ -27,11 +27,13 @@ from electorate.data.split import DrawCandidates, draw, hash_rows
 from electorate.data.weights import read_weights
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
-from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
+from electorate.estimators.exported import Exported
+from electorate.estimators.lpboost import one_of_many, refuse_dask, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
 from electorate.grid import on_grid
 from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
+from electorate.model.links import Link
 from electorate.model.voter_outputs import Picks, VoterOutputs, count_rows, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
@@ -248,7 +250,7 @@ def _without_voters(model: Any) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class ThinnedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, BaseEstimator):
+class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClassifier, BaseEstimator):
     """An ensemble of few voters: fits an ensemble, then re-weights its voters on other rows and drops most of them.
 
     Parameters
@@ -450,6 +452,9 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, Ba
         """The classes' shares of the votes."""
         totals = np.abs(self.weights_).sum(axis=1)
         return vote_shares(decision, float(totals[0])) if self.n_classes_ == 2 else one_of_many(decision, totals)
+
+    def _link(self) -> Link:
+        return share_link(np.abs(self.weights_).sum(axis=1))
 
 
 def _indexable(X: Any) -> Any:

@@ -14,6 +14,7 @@ from electorate.data import inputs
 from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.traps import warn_of_traps
 from electorate.estimators.voting import VotingClassifier
+from electorate.model.links import Link
 from electorate.model.voter_view import Voters
 from electorate.training.classification import fit_classifier, groups_of
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
@@ -58,6 +59,10 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     def _likely(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         """The probability of a class, by its decision alone; for two classes, of the second one."""
         return np.asarray(expit(self._log_odds_factor * decision))
+
+    def _link(self) -> Link:
+        """The same for exports."""
+        return Link("logistic", self._log_odds_factor)
 
     # ------------------------------------------------------------ fitting
 

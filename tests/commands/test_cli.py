@@ -23,7 +23,7 @@ from samples import read_table
 
 import electorate
 from electorate import AdaBoostClassifier
-from electorate.cli import main
+from electorate.cli import COMMANDS, main
 from electorate.escape import cell, literal
 from electorate.tables.source import Source, TableError
 
@@ -267,7 +267,7 @@ def test_exit_codes(there, capsys):
     assert "nowhere" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["compare", "fit", "predict", "certify", "verify", "data", "warmup"])
+@pytest.mark.parametrize("command", [*COMMANDS])
 def test_every_command_has_an_example(command, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])
