@@ -154,6 +154,25 @@ class Cleaning:
         assert not isinstance(self.columns, int)
         return [name for j, name in enumerate(self.columns) if not isinstance(self.steps.get(j), Drop)]
 
+    @property
+    def changed(self) -> list[str]:
+        """The raw columns that are read in another way, not only left out."""
+        if isinstance(self.columns, int):
+            return []
+        return [self.columns[j] for j, step in sorted(self.steps.items()) if not isinstance(step, Drop)]
+
+    def describe(self) -> list[str]:
+        """Return what is done to each column, in words."""
+        names = range(self.columns) if isinstance(self.columns, int) else self.columns
+        words = {
+            "drop": "left out",
+            "number": "read as a number",
+            "date": "read as a date",
+            "spelling": "spellings merged",
+        }
+        found = [f"{names[j]}: {words[step.does]}" for j, step in sorted(self.steps.items())]
+        return found + ([] if self.target is None else [f"target: {words[self.target.does]}"])
+
     def kinds(self, model_kinds: dict[str, str]) -> dict[str, str]:
         """Return how a file's raw columns are read, "number" or "text". model_kinds: those of the cleaned columns."""
         assert not isinstance(self.columns, int)

@@ -18,8 +18,8 @@ from electorate.data import bins as bins_module
 from electorate.data.all_reduce import run_locally
 from electorate.data.bins import (
     MOST_CATEGORIES,
-    RARE,
     NO_LIMIT,
+    RARE,
     TALLIED,
     Bins,
     Cut,
