@@ -1,7 +1,7 @@
 """`electorate.check_up` looks at a table before training, and fits the cleaning of its columns."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,14 @@ from electorate.data.inputs import to_array
 from electorate.data.targets import guess_task
 
 MOST_LINES = 5  # printed of one kind
+ONLY = "kept: no other column would be left"
 
 
 @dataclass(frozen=True)
 class CheckUp:
     """The result of `check_up`.
 
-    Attributes
+    Parameters
     ----------
     findings : list of Finding
         What was found: `kind`, `column`, `seen`, `done`.
@@ -149,8 +150,10 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
             if column.name in leaks and one is not None and isinstance(one.step, Drop):
                 del found[column.place]
         findings += leaks.values()
+    if columns and all(isinstance(_step_of(found, column), Drop) for column in columns):
+        found = {place: FoundStep(replace(one.finding, done=ONLY)) for place, one in found.items()}
     findings += [one.finding for _, one in sorted(found.items())]
-    used = [column for column in clean if column.place not in found or found[column.place].step is None]
+    used = [column for column in clean if _step_of(found, column) is None]
     findings += find_near_duplicates([column for column in used if not _is_constant(found, column)], n_rows)
     steps: dict[int, Step] = {place: one.step for place, one in found.items() if one.step is not None}
     step = None if target_step is None else target_step.step
@@ -179,6 +182,10 @@ def _after(column: CheckedColumn, found: FoundStep | None) -> CheckedColumn:
     return column.cleaned_by(step) if isinstance(step, ReadNumbers | ReadDates) else column
 
 
+def _step_of(found: dict[int, FoundStep], column: CheckedColumn) -> Step | None:
+    return found[column.place].step if column.place in found else None
+
+
 def _is_constant(found: dict[int, FoundStep], column: CheckedColumn) -> bool:
     return column.place in found and found[column.place].finding.kind == "constant"
 
@@ -189,11 +196,12 @@ def _check_target(y: Any, task: str) -> tuple[NDArray[Any] | None, FoundStep | N
         return None, None
     target = np.asarray(to_array(y))
     if target.ndim != 1:
-        return None, None  # the estimators say what is wrong
+        return None, None  # the estimators raise
     found = find_target_step(target, task)
-    if found is None or found.step is None:
-        return target, found
-    return Cleaning(0, {}, found.step).transform_target(target), found  # type: ignore[arg-type]
+    if found is not None and found.step is not None:
+        target = Cleaning(0, {}, found.step).transform_target(target)  # type: ignore[arg-type]
+    is_usable = task != "regression" or target.dtype.kind in "iufb"
+    return target if is_usable else None, found
 
 
 def _encode(target: NDArray[Any], task: str) -> tuple[NDArray[np.float64], list[Any], NDArray[np.int64]]:

@@ -87,6 +87,8 @@ def run(options: argparse.Namespace) -> int:
         model.set_callbacks(electorate.ProgressBar())
     with data.by_line():
         check.fit(model, data.X, data.y, data.weight)
+    if check.findings and not options.quiet:
+        print(check, file=sys.stderr)
     model.save(options.out)
     errors = model.history_.get("train_error", ())
     trained = f", training error {float(errors[-1]):.4f}" if len(errors) else ""
@@ -97,17 +99,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_up(data: Any, options: argparse.Namespace, task: str) -> electorate.CheckUp:
-    """The check-up of the training rows, printed; columns whose type is given stay as they are."""
+    """The check-up of the training rows; columns whose type is given stay as they are."""
     if not options.check_up:
         return electorate.CheckUp([], None)
     X, y = data.X, data.y
     if data.weight is not None:
         used = np.flatnonzero(data.weight)
         X, y = X.take(used), y[used]
-    found = electorate.check_up(X, y, keep=dict(options.type), task=task)
-    if found.findings and not options.quiet:
-        print(found, file=sys.stderr)
-    return found
+    return electorate.check_up(X, y, keep=dict(options.type), task=task)
 
 
 # ---------------------------------------------------------------- which estimator

@@ -21,7 +21,7 @@ from electorate.threads import ThreadPool
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
 RARE = 10  # rows: lighter categories of a column share a bin ...
 RARE_SHARE = 20  # ... if they are also lighter than the rows of the column over this ...
-FEW_RARE = 3  # ... and if there are more than so many of them: a few cannot do much harm
+FEW_RARE = 5  # ... and if there are more than so many of them: a few cannot do much harm
 MOST_PADDING = 1 << 20  # numbers that padding may add before columns are grouped by their length
 EXACT_VALUES = 65_534  # "exact" mode: distinct values of a column that fit in 16 bits, with the missing bin
 SKETCH_VALUES = 2**15
