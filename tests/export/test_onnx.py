@@ -64,6 +64,14 @@ def test_losses_of_deepboost(loss):
     check(model.__class__(loss=loss, n_estimators=5).fit(rows()[["a"]], target("AdaBoostClassifier", 3)), rows()[["a"]])
 
 
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_calibrated_probabilities_are_exported(n_labels):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.digitize(X[:, 0] + rng.normal(size=200), [0, 1][: n_labels - 1])
+    check(AdaBoostClassifier(n_estimators=5).fit(X[:100], y[:100]).calibrate(X[100:], y[100:]), X)
+
+
 def test_a_factor_that_is_nearly_one_is_not_removed():
     """onnxruntime's optimiser removes a product with 1 + 1e-6 and a sum with 1e-9."""
     X = np.arange(40.0)[:, None]
