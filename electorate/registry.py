@@ -59,6 +59,7 @@ _OTHERS = {
     "checkup.check_up": "CheckUp check_up",
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
+    "comparison.scores": "scores",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",
     "export.numbers": "export_input",
     "inspection.certificates": "certificate",

@@ -82,7 +82,7 @@ def read_columns(X: Any) -> tuple[list[CheckedColumn], tuple[str, ...] | int, in
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
         names = tuple(str(name) for name in frame.columns)
-        columns = [CheckedColumn(j, names[j], frame[name]) for j, name in enumerate(frame.columns)]
+        columns = [CheckedColumn(j, names[j], frame.get_column(name)) for j, name in enumerate(frame.columns)]
         return columns, names, frame.shape[0]
     if hasattr(X, "tocsc"):
         return [], int(X.shape[1]), int(X.shape[0])

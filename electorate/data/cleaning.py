@@ -215,20 +215,16 @@ class Cleaning:
         if missing:
             raise ValueError(f"X has no column {missing[0]!r}, which the model needs")
         assert not isinstance(self.columns, int)
-        new, renamed = [], {}
+        series = []
         for j, name in enumerate(self.columns):
             step = self.steps.get(j)
             if step is None:
-                renamed[name] = given[name]
-                continue
-            found = step.clean(frame[given[name]]) if step.names(name) else []
-            backend = frame.implementation
-            for one, values in zip(step.names(name), found, strict=True):
-                kind = nw.String if isinstance(values, list) else nw.Float64
-                new.append(nw.new_series(one, values, kind, backend=backend))
-                renamed[one] = one
-        with_new = frame.with_columns(*new) if new else frame
-        return with_new.select(*(renamed[name] for name in self.names))
+                series.append(frame.get_column(given[name]).alias(name))
+            elif step.names(name):
+                for one, values in zip(step.names(name), step.clean(frame.get_column(given[name])), strict=True):
+                    kind = nw.String if isinstance(values, list) else nw.Float64
+                    series.append(nw.new_series(one, values, kind, backend=frame.implementation))
+        return frame.with_columns(*series).select(*self.names)
 
     def transform_target(self, y: Any) -> Any:
         """Return the target with one spelling per label, or as numbers where it was numbers written as text."""

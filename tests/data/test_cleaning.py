@@ -99,6 +99,14 @@ def test_typed_dates_and_numbers_stay() -> None:
     assert CLEANING.transform(zoned)["when (days)"].tolist()[:2] == [1, 59]
 
 
+def test_names_that_are_no_texts() -> None:
+    X = pd.DataFrame({0: [f"k{k}" for k in range(50)], 1: np.arange(50.0) / 3, 2: [f"${k}.5" for k in range(50)]})
+    found = el.check_up(X, np.arange(50) % 2)
+    assert list(found.clean(X).columns) == ["1", "2"]
+    model = found.fit(el.AdaBoostClassifier(n_estimators=3), X, np.arange(50) % 2)
+    np.testing.assert_array_equal(model.predict(X), model.predict(X.rename(columns=str)))
+
+
 def test_arrays_lose_columns() -> None:
     cleaning = Cleaning(3, {1: Drop()})
     X = np.arange(6.0).reshape(2, 3)
