@@ -8,6 +8,8 @@ from electorate.comparison.scores import scores as scores
 from electorate.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from electorate.estimators.adaboost_r import AdaBoostRClassifier as AdaBoostRClassifier
 from electorate.estimators.adaboost_r2 import AdaBoostRegressor as AdaBoostRegressor
+from electorate.estimators.certified_classifier import CertifiedClassifier as CertifiedClassifier
+from electorate.estimators.cross_fitted import CrossFittedClassifier as CrossFittedClassifier
 from electorate.estimators.deepboost import DeepBoostClassifier as DeepBoostClassifier
 from electorate.estimators.ebboost import EBBoostClassifier as EBBoostClassifier
 from electorate.estimators.lpboost import LPBoostClassifier as LPBoostClassifier

@@ -3,6 +3,7 @@
 An algorithm joins the package with one line in ALGORITHMS. This module imports nothing of the package.
 """
 
+from collections import ChainMap
 from typing import NamedTuple
 
 
@@ -43,6 +44,13 @@ ALGORITHMS = {
     )
 }
 
+_MORE_WRITTEN = {
+    "CertifiedClassifier": RegisteredAlgorithm(
+        "CertifiedClassifier", "electorate.estimators.certified_classifier", "Certified vote", "sum"
+    )
+}
+WRITTEN = ChainMap(ALGORITHMS, _MORE_WRITTEN)  # estimators that a model file may hold
+
 FAMILIES = {
     "Columns": "electorate.voters.columns",
     "KernelSections": "electorate.voters.kernel_sections",
@@ -60,6 +68,8 @@ _OTHERS = {
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
     "comparison.scores": "scores",
+    "estimators.certified_classifier": "CertifiedClassifier",
+    "estimators.cross_fitted": "CrossFittedClassifier",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",
     "export.numbers": "export_input",
     "inspection.certificates": "certificate",

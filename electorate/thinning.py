@@ -9,10 +9,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
@@ -279,6 +277,8 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
     ----------
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
+    n_voters_in_ : int
+        How many voters the ensemble had.
     kept_ : ndarray
         The positions of the remaining voters in the ensemble.
     weights_ : ndarray of shape (1 or classes, voters)
@@ -350,7 +350,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         classes, codes = np.unique(labels[used], return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"y has one class only ({classes[0]!r}): ThinnedClassifier needs two classes or more")
-        given, seed = _indexable(X), self._seed()
+        given, seed = inputs.indexable(X), self._seed()
         frozen = isinstance(self.estimator, FrozenEstimator)
         fitting = weighing = used
         if not frozen:
@@ -398,7 +398,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         picks: Picks = [
             [(int(t), float(a[t])) for t in np.argsort(-np.abs(a), kind="stable") if a[t] != 0] for a in alphas
         ]
-        self.tried_ = search.tried
+        self.tried_, self.n_voters_in_ = search.tried, voters.n_voters
         self.classes_, self.n_classes_ = np.asarray(model.classes_), len(model.classes_)
         self.n_features_in_ = model.n_features_in_
         if hasattr(model, "feature_names_in_"):
@@ -455,13 +455,3 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
 
     def _link(self) -> Link:
         return share_link(np.abs(self.weights_).sum(axis=1))
-
-
-def _indexable(X: Any) -> Any:
-    """X such that scikit-learn can take rows of it."""
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        return frame.collect().to_native()
-    if issparse(X):
-        return X.tocsr()
-    return X if isinstance(frame, nw.DataFrame) or hasattr(X, "shape") else np.asarray(X)

@@ -56,7 +56,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--folds", type=int, help="of the cross-validation")
     add("--locked", type=float, default=0.2, help="share of test rows, held out for the bound (0.2)")
     add("--seed", type=int, default=0, help="the same seed gives the same table (0)")
-    add("--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs)")
+    add("--n-jobs", "--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs)")
 
 
 def _seconds(text: str) -> float:

@@ -6,9 +6,10 @@ follows from the cells: in each fold the setting of least inner loss counts. A c
 its setting on few rows. `Coded` fits an estimator of any library to a table of any kind.
 """
 
+import math
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from electorate.model.calibration import fit_temperature, log_probabilities
 
 ABSENT = -1e6  # the score of a class that is not in the training rows
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
+DEPTH, LEAST_DEPTH = "estimator__max_depth", 3
 STAGES = (8, 4, 2, 1)  # rounds are divided by these; the best number of rounds is kept
 
 
@@ -138,15 +140,20 @@ def with_rounds(algorithm: Algorithm, setting: Setting, stage: int) -> Setting:
 
 @dataclass(frozen=True)
 class Trial:
-    """An algorithm with one setting of its grid."""
+    """An algorithm with one setting of its grid. depth_less: by which its trees are less deep."""
 
     algorithm: Algorithm
     number: int
     protocol: Protocol
+    depth_less: int = 0
 
     @property
     def setting(self) -> Setting:
-        return self.algorithm.grid[self.number]
+        """From the grid; with fewer rows trees are less deep, so that their leaves have as many rows."""
+        setting = self.algorithm.grid[self.number]
+        if not self.depth_less or DEPTH not in setting:
+            return setting
+        return {**setting, DEPTH: min(setting[DEPTH], max(LEAST_DEPTH, setting[DEPTH] - self.depth_less))}
 
     def fit(self, rows: Rows, setting: Setting) -> "Coded":
         model = Coded(self.algorithm, setting, self.protocol.seed, rows.categorical, self.protocol.n_classes > 0)
@@ -163,7 +170,8 @@ class Trial:
             )
             learn = learn[drawn]
         started = time.perf_counter()
-        inner, _ = self.validate(rows, [(learn, parts[1])])
+        smaller = replace(self, depth_less=max(0, round(math.log2(len(parts[0]) / len(learn)))))
+        inner, _ = smaller.validate(rows, [(learn, parts[1])])
         return Screened(inner, time.perf_counter() - started)
 
     def test(self, rows: Rows, fold: int) -> Tested:

@@ -39,7 +39,6 @@ from electorate.safe_write import write_text
 
 HUGE = 200_000  # rows times classes from which three folds are enough
 QUICK_FOLDS = 3
-TWO_THREADS = 0.8  # seconds of a fit with several threads, per second with one
 FEWEST_ROWS = 20  # fewer rows are too few for folds and test rows
 RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-locked-rows.model", "winner.model"
 OUR_BOUNDED, OUR_FINAL = "best-of-electorate-without-locked-rows.model", "best-of-electorate.model"
@@ -295,7 +294,7 @@ class Comparison:
                 journal = Journal(place)
                 journal.open(protocol, rows, locked)
             used = limits if in_processes else replace(limits, n_jobs=1)
-            results = run_cells(self.race, rows, journal, used, self._reserve(limits.n_jobs), progress)
+            results = run_cells(self.race, rows, journal, used, self._reserve(), progress)
         self.seconds["cells"] = time.monotonic() - limits.started
         self.ranking = rank(self.race, results, rows)
         self.not_run, self.failed = self.ranking.not_run, self.ranking.failed
@@ -308,11 +307,10 @@ class Comparison:
             if isinstance(journal, Journal) and not self.not_run:
                 journal.close()
 
-    def _reserve(self, n_jobs: int) -> Reserve:
-        """Refits are on the training rows and on all rows; they use all CPUs, where a cell uses one."""
+    def _reserve(self) -> Reserve:
+        """Refits are on the training rows and on all rows. They use all CPUs, which leaves a margin."""
         n_learn = min(len(learn) for learn, _ in self.protocol.split(self.training_rows).folds)
-        times = (self.training_rows.n_rows + self.refits.rows.n_rows) / n_learn
-        return Reserve(self.protocol, times * (TWO_THREADS if n_jobs > 1 else 1.0))
+        return Reserve(self.protocol, (self.training_rows.n_rows + self.refits.rows.n_rows) / n_learn)
 
     def _train(self) -> None:
         """Train the winner, and the best of ours if another library won."""

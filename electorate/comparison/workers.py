@@ -124,6 +124,8 @@ class Progress:
 
     def start(self, stage: int, missing: list[Cell]) -> None:
         self.stage, self.n_done, self.n_cells = stage, 0, len(missing)
+        if self.race.n_stages > 1:  # losses of different stages are of different numbers of rows
+            self._losses = {}
         self._started = time.monotonic()
 
     def _add(self, cell: Cell, result: Result | None) -> None:

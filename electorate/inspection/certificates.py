@@ -19,6 +19,8 @@ from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
+from electorate.estimators.certified_classifier import CertifiedClassifier
+from electorate.estimators.cross_fitted import CrossFittedClassifier
 from electorate.inspection.complexity_classes import Parts, classes_of, columns_shape, log_all, parts_of, places
 from electorate.inspection.convergence import training_bounds
 from electorate.inspection.family_complexity import empirical_rademacher
@@ -27,10 +29,14 @@ from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import count_rows, rows_of
 from electorate.theory import bounds
-from electorate.theory.binomial import binomial_bound
+from electorate.theory.binomial import binomial_bound, priced_bound
 from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Floats, Loss, Terms
 from electorate.theory.certificate import IID, Bound, Certificate, proved, refused
 from electorate.theory.complexity import Shape, log_trees, massart
+from electorate.theory.cross_fit import routed_bound
+from electorate.theory.pac_bayes import WeighedVote, divergence, gibbs_bound, margin_bound
+from electorate.theory.tandem import cantelli_bound, tandem_bound
+from electorate.thinning import ThinnedClassifier
 from electorate.training.dask_inputs import is_dask
 from electorate.voters.columns import Columns, ColumnVoter
 from electorate.voters.pool import Pool
@@ -40,6 +46,14 @@ from electorate.voters.trees import Stumps
 QUADBOOST = "QuadBoost paper, Theorem 1, p = 1"
 DEEPBOOST = "DeepBoost paper, Theorem 1, uniform in rho"
 BERNSTEIN = "VadaBoost paper, Theorem 1: Maurer and Pontil 2009, Theorem 6"
+OCCAM = "Occam's razor: Blumer et al. 1987, binomial tail"
+FIXED_BEFORE = "the parameters, the seed and the labels that can occur were fixed before the rows were seen"
+FIXED_PARTS = "the number of parts, the salt and the estimator were fixed before the rows were seen"
+SEEGER = "PAC-Bayes-kl: Seeger 2002, Maurer 2004; twice the loss of a drawn voter"
+LANGFORD = "Langford, Seeger and Megiddo 2001"
+MASEGOSA = "Masegosa et al. 2020, with PAC-Bayes-kl"
+WU = "Wu et al. 2021, with PAC-Bayes-kl"
+VOTERS_FIXED = "the voters were fitted to other rows, fixed before these rows were drawn"
 CLOPPER = "Clopper and Pearson 1934"
 THEOREM_3 = "LocMedBoost paper, Theorem 3"
 THEOREM_4 = "LocMedBoost paper, Theorem 4, constants ours"
@@ -112,17 +126,47 @@ def certificate(
     elif seen.share < 1:
         share = f"{100 * seen.share:.2g}%"
         notes += [f"the file has a sample of the marks of the rows: {share} of held-out rows are compared"]
-    risk: list[Bound] = []
+    risk = own_bounds(model, delta)
     if heldout is not None:
         bound, more = _held_out(model, error, heldout, delta, equal_rows)
         risk.append(bound)
         notes += more
-    if train is not None:
+    if train is not None and isinstance(model, ThinnedClassifier):
+        risk += _weighed_bounds(model, LabelledRows.of(model, train, "train"), delta)
+    if train is not None and not risk_is_own(model):
         rows = LabelledRows.of(model, train, "train")
         labels = hasattr(model, "classes_")
         risk += _vote_bounds(model, rows, delta, draws) if labels else _median_bounds(model, error, rows, delta)
-    training = training_bounds(model, train)
+    training = [] if risk_is_own(model) else training_bounds(model, train)
     return Certificate(type(model).__name__, error.words, delta, tuple(risk), tuple(training), tuple(notes))
+
+
+# ---------------------------------------------------------------- bounds that a model carries itself
+
+
+def risk_is_own(model: Any) -> bool:
+    """Whether the model carries its own bound, from the rows of its fit."""
+    return isinstance(model, CertifiedClassifier | CrossFittedClassifier)
+
+
+def own_bounds(model: Any, delta: float) -> list[Bound]:
+    """The bound of a certified or cross-fitted model, at any delta that was fixed before."""
+    if isinstance(model, CertifiedClassifier):
+        about = model.description_
+        observed = about.errors / about.rows
+
+        def described(part: float) -> Terms:
+            free = priced_bound(about.errors, about.rows, math.log(1 / part))
+            paid = priced_bound(about.errors, about.rows, about.bits * math.log(2) + math.log(1 / part))
+            return {"observed": observed, "confidence": free - observed, "description": paid - free}
+
+        source = f"{OCCAM}: {about.errors} errors of {about.rows}, {about.bits:.1f} bits"
+        return [proved("description", source, described, delta, (IID, FIXED_BEFORE))]
+    if isinstance(model, CrossFittedClassifier):
+        counts = model.part_errors_.tolist(), model.part_rows_.tolist()
+        source = f"{CLOPPER}, in each of {model.n_folds} parts"
+        return [proved("cross-fitted", source, partial(routed_bound, *counts), delta, (IID, FIXED_PARTS))]
+    return []
 
 
 # ---------------------------------------------------------------- rows and errors
@@ -376,6 +420,40 @@ def _drawn(family: Any, rows: LabelledRows, shape: Shape, draws: int) -> Complex
     if not found.exact_search:
         raise ValueError("draws needs columns that can be searched exhaustively")
     return Drawn(found.value, len(rows.y), draws)
+
+
+# ---------------------------------------------------------------- voters that were fixed before, weighed by the rows
+
+WEIGHED: list[tuple[str, str, Callable[[WeighedVote, float], Terms]]] = [
+    ("PAC-Bayes", SEEGER, gibbs_bound),
+    ("PAC-Bayes, margins", LANGFORD, margin_bound),
+    ("tandem", MASEGOSA, tandem_bound),
+    ("Chebyshev-Cantelli", WU, cantelli_bound),
+]
+
+
+def _weighed_bounds(model: Any, rows: LabelledRows, delta: float) -> list[Bound]:
+    """PAC-Bayes bounds for a thinned ensemble, on the rows that weighed its voters."""
+    try:
+        vote = _weighed_vote(model, rows)
+    except ValueError as why:
+        return [refused(name, source, str(why)) for name, source, _ in WEIGHED]
+    return [proved(name, source, partial(at, vote), delta, (IID, VOTERS_FIXED)) for name, source, at in WEIGHED]
+
+
+def _weighed_vote(model: Any, rows: LabelledRows) -> WeighedVote:
+    """ValueError if the voters were fitted to some of the rows, or vote for several classes at once."""
+    _refuse_weights(model, rows)
+    if len(model.classes_) != 2:
+        raise ValueError("it is about two classes")
+    before: Seen | None = getattr(reader_of(model), "seen_", None)
+    if before is not None and before.marks is not None and len(before.where(marks_of(rows.table, rows.y))):
+        raise ValueError("the voters were fitted to some of these rows: thin(model, X, y) needs other ones")
+    codes = inputs.encode_labels(rows.y, model.classes_, np.ones(len(rows.y)), "train")
+    norm = float(np.abs(model.weights_).sum())
+    votes = votes_of(model, rows.X)[0] / norm if norm > 0 else np.zeros(len(codes))
+    margins = np.clip(np.where(codes == 1, votes, -votes), -1.0, 1.0) - ROUNDING
+    return WeighedVote(margins, divergence(model.weights_.ravel(), model.n_voters_in_))
 
 
 # ---------------------------------------------------------------- weighted medians: regressors

@@ -106,6 +106,25 @@ def test_compare_then_predict_then_verify(there, capsys):
     assert "no bound: no rows were held out" in capsys.readouterr().out
 
 
+def test_compare_takes_a_metric_groups_and_times(there, capsys):
+    frame = pd.read_csv("t.csv")
+    frame["day"] = [f"2026-{1 + i // 28:02}-{1 + i % 28:02}" for i in range(len(frame))]
+    frame["who"] = np.arange(len(frame)) // 2
+    frame.to_csv("g.csv", index=False)
+    few = ["--target", "y", "--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees", "--quick", "--quiet"]
+    assert main(["compare", "g.csv", *few, "--drop", "day", "--group", "who", "--metric", "auc"]) == 0
+    output = capsys.readouterr().out
+    assert "split by group" in output
+    assert "AUC" in output
+    assert "who" not in electorate.load("g.compare/winner.model").feature_names_in_
+    assert main(["compare", "g.csv", *few, "--drop", "who", "--time-column", "day", "--folder", "h"]) == 0
+    assert "split by time" in capsys.readouterr().out
+    assert main(["compare", "g.csv", *few, "--group", "nobody"]) == 1
+    assert "no column 'nobody'" in capsys.readouterr().err
+    assert main(["compare", "g.csv", *few, "--metric", "rmse"]) == 1
+    assert "for classification choose from error" in capsys.readouterr().err
+
+
 def test_fit_is_the_estimator_with_its_options(there, capsys):
     fitted(there)
     frame = pd.read_csv("t.csv")

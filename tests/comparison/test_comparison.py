@@ -32,6 +32,7 @@ from electorate.comparison.race import Race
 from electorate.comparison.ranking import FoldRows, best_setting, nest, rank, standard_error
 from electorate.comparison.rows import Rows, guess_task, read_rows, restore, store
 from electorate.comparison.workers import Progress
+from electorate.registry import ALGORITHMS
 from electorate.theory.binomial import binomial_bound
 
 TIMES = ("fit_seconds", "predict_ms_per_1000")
@@ -775,11 +776,8 @@ def test_no_two_settings_of_an_algorithm_make_the_same_model():
         assert len(outputs) == len(models), algorithm.name
 
 
-def test_every_estimator_is_in_the_list():
-    """But for the one that is another with its penalty chosen, and what is made from a fitted ensemble."""
-    endings = ("Classifier", "Regressor")
-    ours = {name for name in electorate.__all__ if name.endswith(endings)} - {"ThinnedClassifier"}
-    assert {a.make.estimator for a in OURS} == ours
+def test_every_registered_algorithm_is_in_the_list():
+    assert {a.make.estimator for a in OURS} == set(ALGORITHMS)
 
 
 def test_classes_count_as_rows_where_time_is_short():

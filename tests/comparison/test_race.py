@@ -8,9 +8,9 @@ from sklearn.datasets import load_breast_cancer, make_classification
 
 import electorate
 from electorate import AdaBoostClassifier, Trees
-from electorate.comparison import folds
+from electorate.comparison import cells, folds
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, Algorithm, Facts, Size, applicable
-from electorate.comparison.cells import Cell, Protocol, Screened, Tested
+from electorate.comparison.cells import Cell, Protocol, Screened, Trial
 from electorate.comparison.metrics import METRICS
 from electorate.comparison.race import FINALISTS, Race, Reserve, rungs_for
 from electorate.comparison.rows import Rows
@@ -79,7 +79,7 @@ def test_time_for_refits_is_that_of_the_leaders():
     reserve = Reserve(race.protocol, 2.0)
     assert reserve.seconds == 0
     for algorithm, loss, seconds in ((0, 0.1, 3.0), (1, 0.2, 5.0), (2, 0.3, 7.0)):
-        reserve.add(Cell(algorithm, 0, 0), Tested(np.array([loss]), np.zeros((1, 1)), 1.0, 1, seconds, 0.0))
+        reserve.add(Cell(algorithm, 0, 0), cells.Tested(np.array([loss]), np.zeros((1, 1)), 1.0, 1, seconds, 0.0))
     assert reserve.seconds == 2 * (3 + 5)  # the peer leads, and the best of ours is trained as well
 
 
@@ -244,3 +244,10 @@ def test_calibrated_probabilities_are_in_the_model_and_its_file(tmp_path):
     stored = electorate.load(tmp_path / "c" / "winner.model")
     assert stored.temperature_ == found.model.temperature_
     assert np.array_equal(stored.predict_proba(X), found.model.predict_proba(X))
+
+
+def test_trees_are_less_deep_where_a_rung_has_fewer_rows():
+    grid = tuple({"estimator__max_depth": depth, "n_estimators": 2} for depth in (12, 4, 2))
+    protocol = Protocol([replace(OURS[0], grid=grid)], 3, 0, 2, METRICS["error"], (4_000,))
+    depths = [Trial(protocol.algorithms[0], number, protocol, 3).setting["estimator__max_depth"] for number in range(3)]
+    assert depths == [9, 3, 2]
