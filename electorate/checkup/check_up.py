@@ -136,6 +136,7 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
     >>> model.predict(pandas.DataFrame({"price": ["$1,150"], "size": [15]}))
     array([0])
     """
+    X = np.asarray(X) if isinstance(X, list | tuple) else X
     columns, names, n_rows = read_columns(X)
     target, target_step = _check_target(y, task)
     found = {column.place: one for column in columns if (one := _check_column(column, columns, n_rows, keep))}

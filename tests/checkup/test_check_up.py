@@ -70,6 +70,7 @@ def test_what_is_kept_stays() -> None:
     array = np.c_[np.arange(200), X["x"]]
     assert kinds(electorate.check_up(array, y)) == {("identifier", "0")}
     assert electorate.check_up(array, y, keep=["0"]).cleaning is None
+    assert electorate.check_up(array.tolist(), y.tolist()).findings == electorate.check_up(array, y).findings
 
 
 @pytest.mark.parametrize(
