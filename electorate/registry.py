@@ -74,6 +74,7 @@ _OTHERS = {
     "inspection.convergence": "convergence",
     "inspection.explain": "explain",
     "inspection.family_complexity": "complexity_of empirical_rademacher",
+    "inspection.loss_certificates": "loss_certificate",
     "inspection.margins": "margin_table margins staged_margins",
     "inspection.partial_dependence": "partial_dependence",
     "inspection.rule_table": "rule_table",
