@@ -234,7 +234,7 @@ def _held_out(model: Any, error: ErrorRule, given: Any, delta: float, equal_rows
         return refused(name, CLOPPER, "held-out rows with weights are not drawn like those to come"), []
     if error.unknown:
         return refused(name, CLOPPER, "no eps defines which predictions are wrong: give eps"), []
-    why, notes = _overlap(model, rows, equal_rows)
+    why, notes = overlap(model, rows, equal_rows)
     if why is not None:
         return refused(name, CLOPPER, why), notes
     wrong, n = error.count(rows), len(rows.y)
@@ -245,7 +245,7 @@ def _held_out(model: Any, error: ErrorRule, given: Any, delta: float, equal_rows
     return proved(name, f"{CLOPPER}: {wrong} errors of {n}", at, delta, (IID_OUT,)), notes
 
 
-def _overlap(model: Any, rows: LabelledRows, equal_rows: str) -> tuple[str | None, list[str]]:
+def overlap(model: Any, rows: LabelledRows, equal_rows: str) -> tuple[str | None, list[str]]:
     """Why equal rows are no coincidence, and notes about them. ValueError if they are to be refused."""
     seen: Seen | None = getattr(model, "seen_", None)
     if seen is None or seen.marks is None:
