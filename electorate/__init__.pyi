@@ -5,6 +5,8 @@ from electorate.comparison.over_tables import compare_over as compare_over
 from electorate.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from electorate.estimators.adaboost_r import AdaBoostRClassifier as AdaBoostRClassifier
 from electorate.estimators.adaboost_r2 import AdaBoostRegressor as AdaBoostRegressor
+from electorate.estimators.certified_classifier import CertifiedClassifier as CertifiedClassifier
+from electorate.estimators.cross_fitted import CrossFittedClassifier as CrossFittedClassifier
 from electorate.estimators.deepboost import DeepBoostClassifier as DeepBoostClassifier
 from electorate.estimators.ebboost import EBBoostClassifier as EBBoostClassifier
 from electorate.estimators.lpboost import LPBoostClassifier as LPBoostClassifier
@@ -17,13 +19,16 @@ from electorate.estimators.real_adaboost import RealAdaBoostClassifier as RealAd
 from electorate.estimators.totally_corrective import RLPBoostClassifier as RLPBoostClassifier
 from electorate.estimators.totally_corrective import RQPBoostClassifier as RQPBoostClassifier
 from electorate.estimators.vadaboost import VadaBoostClassifier as VadaBoostClassifier
+from electorate.export.numbers import export_input as export_input
 from electorate.inspection.certificates import certificate as certificate
 from electorate.inspection.convergence import convergence as convergence
+from electorate.inspection.explain import explain as explain
 from electorate.inspection.family_complexity import complexity_of as complexity_of
 from electorate.inspection.family_complexity import empirical_rademacher as empirical_rademacher
 from electorate.inspection.margins import margin_table as margin_table
 from electorate.inspection.margins import margins as margins
 from electorate.inspection.margins import staged_margins as staged_margins
+from electorate.inspection.partial_dependence import partial_dependence as partial_dependence
 from electorate.inspection.rule_table import rule_table as rule_table
 from electorate.inspection.shapes import shape_functions as shape_functions
 from electorate.inspection.shapley import contributions as contributions

@@ -3,6 +3,7 @@
 An algorithm joins the package with one line in ALGORITHMS. This module imports nothing of the package.
 """
 
+from collections import ChainMap
 from typing import NamedTuple
 
 
@@ -43,6 +44,13 @@ ALGORITHMS = {
     )
 }
 
+_MORE_WRITTEN = {
+    "CertifiedClassifier": RegisteredAlgorithm(
+        "CertifiedClassifier", "electorate.estimators.certified_classifier", "Certified vote", "sum"
+    )
+}
+WRITTEN = ChainMap(ALGORITHMS, _MORE_WRITTEN)  # estimators that a model file may hold
+
 FAMILIES = {
     "Columns": "electorate.voters.columns",
     "KernelSections": "electorate.voters.kernel_sections",
@@ -58,11 +66,16 @@ FAMILIES = {
 _OTHERS = {
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
+    "estimators.certified_classifier": "CertifiedClassifier",
+    "estimators.cross_fitted": "CrossFittedClassifier",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",
+    "export.numbers": "export_input",
     "inspection.certificates": "certificate",
     "inspection.convergence": "convergence",
+    "inspection.explain": "explain",
     "inspection.family_complexity": "complexity_of empirical_rademacher",
     "inspection.margins": "margin_table margins staged_margins",
+    "inspection.partial_dependence": "partial_dependence",
     "inspection.rule_table": "rule_table",
     "inspection.shapes": "shape_functions",
     "inspection.shapley": "contributions",

@@ -9,10 +9,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
@@ -27,11 +25,13 @@ from electorate.data.split import DrawCandidates, draw, hash_rows
 from electorate.data.weights import read_weights
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
-from electorate.estimators.lpboost import one_of_many, refuse_dask, vote_shares
+from electorate.estimators.exported import Exported
+from electorate.estimators.lpboost import one_of_many, refuse_dask, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
 from electorate.grid import on_grid
 from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
+from electorate.model.links import Link
 from electorate.model.voter_outputs import Picks, VoterOutputs, count_rows, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
@@ -248,7 +248,7 @@ def _without_voters(model: Any) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class ThinnedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, BaseEstimator):
+class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClassifier, BaseEstimator):
     """An ensemble of few voters: fits an ensemble, then re-weights its voters on other rows and drops most of them.
 
     Parameters
@@ -348,7 +348,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, Ba
         classes, codes = np.unique(labels[used], return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"y has one class only ({classes[0]!r}): ThinnedClassifier needs two classes or more")
-        given, seed = _indexable(X), self._seed()
+        given, seed = inputs.indexable(X), self._seed()
         frozen = isinstance(self.estimator, FrozenEstimator)
         fitting = weighing = used
         if not frozen:
@@ -451,12 +451,5 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, VotingClassifier, Ba
         totals = np.abs(self.weights_).sum(axis=1)
         return vote_shares(decision, float(totals[0])) if self.n_classes_ == 2 else one_of_many(decision, totals)
 
-
-def _indexable(X: Any) -> Any:
-    """X such that scikit-learn can take rows of it."""
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        return frame.collect().to_native()
-    if issparse(X):
-        return X.tocsr()
-    return X if isinstance(frame, nw.DataFrame) or hasattr(X, "shape") else np.asarray(X)
+    def _link(self) -> Link:
+        return share_link(np.abs(self.weights_).sum(axis=1))

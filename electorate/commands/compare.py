@@ -17,11 +17,13 @@ from electorate.safe_write import check_writable, write_text
 EXAMPLES = """examples:
   electorate compare                                    a built-in data set, for a first look
   electorate compare adult.csv.gz --target income
-  electorate compare adult.csv.gz --target income --time 60 --peers hgb,lightgbm
+  electorate compare adult.csv.gz --target income --time-limit 60 --peers hgb,lightgbm
+  electorate compare loans.csv --target default --metric auc --time-column date
   electorate compare adult.csv.gz:income titanic.csv:survived wine.csv --target class
 With several tables, tests over all of them follow; FILE:COLUMN names the target of one.
 After Ctrl-C or a crash the same command resumes."""
-PASSED = ("algorithms", "peers", "folds", "locked", "task", "n_jobs", "seed")  # options that `compare` takes
+PASSED = ("algorithms", "peers", "metric", "folds", "locked", "quick", "task", "n_jobs", "seed")  # that `compare` takes
+METRICS = ("error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse")
 ERRORS, PAIRS = "errors.csv", "pairs.csv"  # of several tables
 
 
@@ -29,15 +31,21 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
     add("tables", nargs="*", metavar="TABLE", help=TABLE)
     add_training_options(one)
-    add("--out", metavar="FOLDER", help="for results, models and intermediate results (TABLE.compare)")
-    add("--time", type=_seconds, metavar="SECONDS", help="for the comparison, e.g. 60 or 5m")
-    peers = "other libraries to add: hgb,xgboost,lightgbm,catboost"
-    add("--peers", "--with", dest="peers", type=split_names, default=[], metavar="NAMES", help=peers)
+    folder = "for results, models and intermediate results (TABLE.compare)"
+    add("--folder", "--out", dest="folder", metavar="FOLDER", help=folder)
+    limit = "for everything, refits included, e.g. 60 or 5m"
+    add("--time-limit", "--time", dest="time_limit", type=_seconds, metavar="SECONDS", help=limit)
+    add("--quick", action="store_true", help="one setting per algorithm, three folds, no slow algorithms")
+    add("--metric", choices=METRICS, help="to choose and rank by (error; mae for regression)")
+    add("--group", metavar="COLUMN", help="rows with the same value stay together in every split; no feature")
+    add("--time-column", metavar="COLUMN", help="test on later rows than those trained on; no feature")
+    peers = "other models to compare with: linear,hgb,lightgbm,xgboost,catboost,ebm (linear,hgb)"
+    add("--peers", "--with", dest="peers", type=split_names, metavar="NAMES", help=peers)
     add("--algorithm", action="append", dest="algorithms", metavar="NAME", help="only this one; may be repeated")
     add("--folds", type=int, help="of the cross-validation")
     add("--locked", type=float, default=0.2, help="share of test rows, held out for the bound (0.2)")
     add("--seed", type=int, default=0, help="the same seed gives the same table (0)")
-    add("--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs)")
+    add("--n-jobs", "--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs)")
 
 
 def _seconds(text: str) -> float:
@@ -53,9 +61,9 @@ def run(options: argparse.Namespace) -> int:
     if len(options.tables) > 1:
         return _run_all(options)
     one = _with_target(options, options.tables[0] if options.tables else None)
-    folder = options.out or ("breast-cancer" if one.table is None else _name(one.table)) + ".compare"
+    folder = options.folder or ("breast-cancer" if one.table is None else _name(one.table)) + ".compare"
     _check_folder(folder)
-    found = _compare(one, _example() if one.table is None else read(one), folder, options.time)
+    found = _compare(one, _example() if one.table is None else read(one), folder, options.time_limit)
     print(found)
     if not found.ranking.lines:
         return 1
@@ -84,7 +92,7 @@ def _check_folder(folder: str) -> None:
     while not os.path.lexists(existing):
         existing = os.path.dirname(existing)
     if not os.path.isdir(existing):
-        raise NotADirectoryError(errno.ENOTDIR, "--out must be a folder, and this is not one", existing)
+        raise NotADirectoryError(errno.ENOTDIR, "--folder must be a folder, and this is not one", existing)
     check_writable(os.path.join(existing, "new"))
 
 
@@ -103,33 +111,50 @@ def _example() -> Any:
 def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float | None) -> Any:
     from electorate.comparison.compare import compare
 
-    passed = {name: getattr(options, name) for name in PASSED}
+    X, beside = data.X, {}
+    for name in ("group", "time_column"):
+        if getattr(options, name) is not None:
+            X, beside[name] = _take_out(X, getattr(options, name), f"--{name.replace('_', '-')}")
+    passed = {name: getattr(options, name) for name in PASSED} | beside
     passed |= {"sample_weight": data.weight, "time_limit": seconds, "folder": folder, "progress": not options.quiet}
     with data.by_line():
-        return compare(data.X, data.y, **passed)
+        return compare(X, data.y, **passed)
+
+
+def _take_out(X: Any, column: str, option: str) -> tuple[Any, Any]:
+    """The columns without this one, and its values."""
+    names = getattr(X, "column_names", [])
+    if column not in names:
+        raise ValueError(f"{option}: there is no column {literal(column)!r} in the table")
+    return X.drop_columns([column]), X.column(column).to_numpy()
 
 
 def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[str]:
-    from electorate.comparison.compare import BOUNDED, FINAL, RESULTS
+    from electorate.comparison.compare import BOUNDED, FINAL, OUR_BOUNDED, OUR_FINAL, RESULTS
 
-    path, name = literal(folder), literal(found.stored)
-    lines = [f"\n{path}/{RESULTS}: the table"]
-    if os.path.exists(os.path.join(folder, FINAL)):
+    path, lines = literal(folder), [f"\n{literal(folder)}/{RESULTS}: the table"]
+    if found.winner is None:
+        return [*lines, "no model is stored, since nothing beats the baseline", *_resume([found])]
+    won, name = found.winner == found.best_of_ours, literal(found.winner)
+    if not won:
+        lines.append(f"the winner, {name}, is no model of this package and not stored: train it as above")
+    if found.best_of_ours is not None:
+        name = literal(found.best_of_ours) + ("" if won else ", the best of this package")
+        bounded, final = (BOUNDED, FINAL) if won else (OUR_BOUNDED, OUR_FINAL)
         about = "the bound is about this model" if found.bounds else "tested on them"
         lines += [
-            f"{path}/{BOUNDED}: {name}, trained without the test rows; {about}",
-            f"{path}/{FINAL}: {name}, refitted on all rows; it has no bound",
+            f"{path}/{bounded}: {name}, trained without the test rows; {about}",
+            f"{path}/{final}: {name}, refitted on all rows; it has no bound",
         ]
         if options.table is not None:
-            lines.append(f"to predict: electorate predict {path}/{FINAL} NEW_TABLE --out predictions.csv")
-    else:
-        lines.append(f"{name} has no file format: in Python, electorate.compare(...).model is the winner")
-    return lines + _resume([found])
+            lines.append(f"to predict: electorate predict {path}/{final} NEW_TABLE --out predictions.csv")
+    spent = ", ".join(f"{what} {seconds:.0f} s" for what, seconds in found.seconds.items())
+    return [*lines, f"time: {spent}", *_resume([found])]
 
 
 def _resume(found: list[Any]) -> list[str]:
     is_partial = any(one.not_run for one in found)
-    return ["the same command without --time resumes with what was not run"] if is_partial else []
+    return ["the same command without --time-limit resumes with what was not run"] if is_partial else []
 
 
 # ---------------------------------------------------------------- several tables
@@ -145,11 +170,11 @@ def _run_all(options: argparse.Namespace) -> int:
         if name in names[:i]:
             both = f"{literal(options.tables[names.index(name)])} and {literal(options.tables[i])}"
             raise ValueError(f"{both} have the same name: rename one of them")
-    folder = options.out or "tables.compare"
+    folder = options.folder or "tables.compare"
     _check_folder(folder)
     sizes = _check_tasks(names, tables)
     os.makedirs(folder, exist_ok=True)
-    deadline = None if options.time is None else time.monotonic() + options.time
+    deadline = None if options.time_limit is None else time.monotonic() + options.time_limit
     found: dict[str, Any] = {}
     for i, (name, table) in enumerate(zip(names, tables, strict=True)):
         print(f"{literal(name)}: {sizes[i]} rows, table {i + 1} of {len(tables)}", file=sys.stderr)

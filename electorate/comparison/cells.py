@@ -1,13 +1,15 @@
 """Cells: one algorithm with one setting in one fold, each a pure function of the rows and the seed.
 
-A cell scores its setting by splits of the fold's training rows (inner loss), then trains on all of them and tests on
-the fold's rows. Nested cross-validation follows from the cells: in each fold the setting of least inner loss counts.
-`Coded` fits an estimator of any library to a table of any kind.
+A cell scores its setting by splits of the fold's training rows (inner loss), which also give the number of rounds and
+the temperature of the probabilities. Then it trains on all of them and scores the fold's rows. Nested cross-validation
+follows from the cells: in each fold the setting of least inner loss counts. A cell of a rung has no fold: it screens
+its setting on few rows. `Coded` fits an estimator of any library to a table of any kind.
 """
 
+import math
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,30 +19,48 @@ from threadpoolctl import threadpool_limits
 
 from electorate.comparison import folds
 from electorate.comparison.algorithms import Algorithm, Facts, Setting
-from electorate.comparison.rows import Floats, Rows, as_table, read_categories, read_matrix, widest_of
+from electorate.comparison.metrics import Metric, Scored
+from electorate.comparison.rows import Floats, Parts, Rows, as_table, read_categories, read_matrix, widest_of
+from electorate.model.calibration import fit_temperature, log_probabilities
 
+ABSENT = -1e6  # the score of a class that is not in the training rows
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
+DEPTH, LEAST_DEPTH = "estimator__max_depth", 3
+STAGES = (8, 4, 2, 1)  # rounds are divided by these; the best number of rounds is kept
 
 
 @dataclass(frozen=True)
 class Cell:
-    """algorithm, setting: positions in the list of algorithms and in the grid."""
+    """algorithm, setting: positions in the list and in the grid. rung: of the screening, which has no fold."""
 
     algorithm: int
     setting: int
     fold: int
+    rung: int | None = None
 
 
 @dataclass(frozen=True)
 class Tested:
-    """The result of a cell. losses, log_losses: of the rows of its fold, in order."""
+    """The result of a cell of a fold.
 
-    inner: float
-    losses: Floats
-    log_losses: Floats  # empty for regression
+    inner: the loss inside the training rows, after each of the numbers of rounds in `stages_of`. scores: of the rows
+    of its fold, in order: [row, class], one column for two classes and for regression. temperature: fitted inside.
+    """
+
+    inner: Floats
+    scores: Floats
+    temperature: float
     size: int
     fit_seconds: float
     predict_seconds: float
+
+
+@dataclass(frozen=True)
+class Screened:
+    """The result of a cell of a rung: the loss after each of the numbers of rounds, and what it took."""
+
+    inner: Floats
+    fit_seconds: float
 
 
 @dataclass(frozen=True)
@@ -50,28 +70,45 @@ class Failed:
     message: str
 
 
-Result = Tested | Failed
+Result = Tested | Screened | Failed
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Everything a cell depends on, besides the rows."""
+    """Everything a cell depends on, besides the rows.
+
+    rungs: the number of rows to learn from in each rung of the screening; none for a small table.
+    """
 
     algorithms: list[Algorithm]
     n_folds: int
     seed: int
     n_classes: int
+    metric: Metric
+    rungs: tuple[int, ...] = ()
+
+    @cached_property
+    def candidates(self) -> list[tuple[int, int]]:
+        """Algorithms and settings: the first settings of all algorithms first."""
+        longest = max(len(algorithm.grid) for algorithm in self.algorithms)
+        numbered = list(enumerate(self.algorithms))
+        return [(a, setting) for setting in range(longest) for a, one in numbered if setting < len(one.grid)]
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """First settings first, fold by fold, all algorithms in each: a run that is cut short stays comparable."""
-        return [
+        """Rungs first, then first settings, fold by fold: a run that is cut short stays comparable."""
+        screening = [Cell(a, setting, -1, rung) for rung in range(len(self.rungs)) for a, setting in self.candidates]
+        settings = sorted({setting for _, setting in self.candidates})
+        return screening + [
             Cell(a, setting, fold)
-            for setting in range(max(len(algorithm.grid) for algorithm in self.algorithms))
+            for setting in settings
             for fold in range(self.n_folds)
-            for a, algorithm in enumerate(self.algorithms)
-            if setting < len(algorithm.grid)
+            for a, other in self.candidates
+            if other == setting
         ]
+
+    def split(self, rows: Rows) -> folds.Splits:
+        return folds.split(rows, self.n_folds, self.seed, bool(self.rungs))
 
 
 def run(cell: Cell, rows: Rows, protocol: Protocol) -> Result:
@@ -79,33 +116,114 @@ def run(cell: Cell, rows: Rows, protocol: Protocol) -> Result:
     try:
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _test(cell, rows, protocol)
+            trial = Trial(protocol.algorithms[cell.algorithm], cell.setting, protocol)
+            return trial.test(rows, cell.fold) if cell.rung is None else trial.screen(rows, cell.rung)
     except Exception as error:  # of the estimator: it is reported below the table
         return Failed(f"{type(error).__name__}: {error}"[:500])
 
 
-def _test(cell: Cell, rows: Rows, protocol: Protocol) -> Tested:
-    part = folds.outer(rows.target, protocol.n_folds, protocol.seed)
-    training = rows.take(np.flatnonzero(part != cell.fold))
-    testing = rows.take(np.flatnonzero(part == cell.fold))
-    algorithm, n_classes = protocol.algorithms[cell.algorithm], protocol.n_classes
+# ---------------------------------------------------------------- one setting
 
-    def fit(rows: Rows) -> Coded:
-        setting = algorithm.grid[cell.setting]
-        model = Coded(algorithm, setting, protocol.seed, rows.categorical, n_classes > 0)
+
+def stages_of(algorithm: Algorithm, setting: Setting) -> list[int]:
+    """The numbers of rounds to choose from; [0] where there is no choice."""
+    rounds = setting.get("n_estimators", 0)
+    return sorted({max(1, rounds // part) for part in STAGES}) if algorithm.staged and rounds else [0]
+
+
+def with_rounds(algorithm: Algorithm, setting: Setting, stage: int) -> Setting:
+    """The setting with the number of rounds at a place in `stages_of`."""
+    rounds = stages_of(algorithm, setting)[stage]
+    return {**setting, "n_estimators": rounds} if rounds else setting
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An algorithm with one setting of its grid. depth_less: by which its trees are less deep."""
+
+    algorithm: Algorithm
+    number: int
+    protocol: Protocol
+    depth_less: int = 0
+
+    @property
+    def setting(self) -> Setting:
+        """From the grid; with fewer rows trees are less deep, so that their leaves have as many rows."""
+        setting = self.algorithm.grid[self.number]
+        if not self.depth_less or DEPTH not in setting:
+            return setting
+        return {**setting, DEPTH: min(setting[DEPTH], max(LEAST_DEPTH, setting[DEPTH] - self.depth_less))}
+
+    def fit(self, rows: Rows, setting: Setting) -> "Coded":
+        model = Coded(self.algorithm, setting, self.protocol.seed, rows.categorical, self.protocol.n_classes > 0)
         return model.fit(rows.matrix, rows.target, rows.weight)
 
-    inner = []
-    for learn, validate in folds.inner(training.target, cell.fold, protocol.seed):
-        validation = training.take(validate)
-        losses, _ = _losses(fit(training.take(learn)), validation, n_classes)
-        inner.append(float(np.average(losses, weights=validation.weight)))
-    started = time.perf_counter()
-    model = fit(training)
-    fitted = time.perf_counter()
-    losses, log_losses = _losses(model, testing, n_classes)
-    passed = time.perf_counter() - fitted
-    return Tested(float(np.mean(inner)), losses, log_losses, _size_of(model.model_), fitted - started, passed)
+    def screen(self, rows: Rows, rung: int) -> Screened:
+        """Learn from as many rows as the rung has, and validate on the rows for screening."""
+        parts = self.protocol.split(rows).screening
+        assert parts is not None, "a table with rungs has rows for screening"
+        learn, most = parts[0], self.protocol.rungs[rung]
+        if len(learn) > most:
+            drawn = folds.draw(
+                rows.target[learn], most / len(learn), np.random.default_rng([self.protocol.seed, 6, rung])
+            )
+            learn = learn[drawn]
+        started = time.perf_counter()
+        smaller = replace(self, depth_less=max(0, round(math.log2(len(parts[0]) / len(learn)))))
+        inner, _ = smaller.validate(rows, [(learn, parts[1])])
+        return Screened(inner, time.perf_counter() - started)
+
+    def test(self, rows: Rows, fold: int) -> Tested:
+        learn, test = self.protocol.split(rows).folds[fold]
+        training, testing = rows.take(learn), rows.take(test)
+        inner, temperatures = self.validate(training, folds.inner(training, fold, self.protocol.seed))
+        best = int(np.argmin(inner))  # of equals, the fewest rounds
+        started = time.perf_counter()
+        model = self.fit(training, with_rounds(self.algorithm, self.setting, best))
+        fitted = time.perf_counter()
+        scores = model.scores(testing.matrix, self.protocol.n_classes)
+        passed = time.perf_counter() - fitted
+        return Tested(inner, scores, temperatures[best], _size_of(model.model_), fitted - started, passed)
+
+    def validate(self, rows: Rows, splits: list[Parts]) -> tuple[Floats, list[float]]:
+        """For each number of rounds: the mean loss over the splits, and the temperature for all of them together."""
+        stages = stages_of(self.algorithm, self.setting)
+        found: list[list[Floats]] = [[] for _ in stages]  # scores by stage and split
+        for learn, validate in splits:
+            model = self.fit(rows.take(learn), self.setting)
+            scored = model.staged_scores(rows.matrix[validate], self.protocol.n_classes, stages)
+            for scores, stage in zip(scored, found, strict=True):
+                stage.append(scores)
+        tested = [rows.take(validate) for _, validate in splits]
+        target = np.concatenate([part.target for part in tested])
+        weight = None if rows.weight is None else np.concatenate([part.weight for part in tested])
+        losses, temperatures = [], []
+        for stage in found:
+            temperature = self._temperature(np.concatenate(stage), target, weight)
+            each = [self._scored(part, scores, temperature) for part, scores in zip(tested, stage, strict=True)]
+            losses.append(float(np.mean([self.protocol.metric.value(one) for one in each])))
+            temperatures.append(temperature)
+        return np.array(losses), temperatures
+
+    def _scored(self, rows: Rows, scores: Floats, temperature: float) -> Scored:
+        return Scored(rows.target, scores, self.protocol.n_classes, temperature, rows.weight)
+
+    def _temperature(self, scores: Floats, target: NDArray[Any], weight: Floats | None) -> float:
+        return temperature_of(Scored(target, scores, self.protocol.n_classes, weight=weight))
+
+
+def temperature_of(scored: Scored) -> float:
+    """By the rows whose class was among the training rows; 1 for regression."""
+    if not scored.n_classes:
+        return 1.0
+    known = np.ones(len(scored.target), dtype=np.bool_)
+    if scored.n_classes > 2:
+        known = scored.scores[np.arange(len(scored.target)), scored.target.astype(np.int64)] > ABSENT
+    weight = None if scored.weight is None else scored.weight[known]
+    return fit_temperature(scored.decision[known], scored.target[known].astype(np.int64), weight)
+
+
+# ---------------------------------------------------------------- estimators of any library
 
 
 class Coded:
@@ -114,6 +232,8 @@ class Coded:
     Categories become codes from 0 on, and so do classes, without gaps, as other libraries need them. `model_` is None
     where the rows have one class only.
     """
+
+    temperature_: float
 
     def __init__(
         self, algorithm: Algorithm, setting: Setting, seed: int, categorical_features: Any, is_classifier: bool
@@ -133,27 +253,70 @@ class Coded:
         self.model_: Any = None if is_constant else model.fit(read_matrix(X, table, self.categories_), y, **weighted)
         return self
 
+    def _matrix(self, X: Any) -> Any:
+        return read_matrix(X, as_table(X), self.categories_)
+
     def predict(self, X: Any) -> NDArray[Any]:
         if self.model_ is None:
             return np.repeat(self.classes_, as_table(X).n_rows)
-        found = np.asarray(self.model_.predict(read_matrix(X, as_table(X), self.categories_))).ravel()
+        found = np.asarray(self.model_.predict(self._matrix(X))).ravel()
         return np.asarray(self.classes_[found.astype(np.int64)]) if self.is_classifier else found
 
     def predict_proba(self, X: Any) -> Floats:
+        """Calibrated, if `temperature_` is set."""
         if self.model_ is None:
             return np.ones((as_table(X).n_rows, 1))
-        return np.asarray(self.model_.predict_proba(read_matrix(X, as_table(X), self.categories_)))
+        proba = np.asarray(self.model_.predict_proba(self._matrix(X)))
+        if not hasattr(self, "temperature_"):
+            return proba
+        return np.exp(log_probabilities(np.log(np.clip(proba, SMALLEST, 1.0)), self.temperature_))
 
+    def scores(self, X: Any, n_classes: int) -> Floats:
+        """[row, class] with a column for each of n_classes, from which labels and probabilities follow.
 
-def _losses(model: Coded, rows: Rows, n_classes: int) -> tuple[Floats, Floats]:
-    """For each row, 0 or 1 and the log loss; for regression, the absolute error and nothing."""
-    if not n_classes:
-        losses = np.abs(_finite(model.predict(rows.matrix), "prediction") - rows.target)
-        return _finite(losses, "absolute error").astype(np.float64), np.empty(0)
-    proba = np.zeros((rows.n_rows, n_classes))
-    proba[:, model.classes_] = _finite(model.predict_proba(rows.matrix), "probability")
-    of_label = np.clip(proba[np.arange(rows.n_rows), rows.target], SMALLEST, 1.0)
-    return (np.argmax(proba, axis=1) != rows.target).astype(np.float64), -np.log(of_label)
+        Decisions of our own models, logarithms of probabilities of others; for regression the predictions.
+        """
+        if not self.is_classifier:
+            return np.asarray(_finite(self.predict(X), "prediction"), dtype=np.float64)[:, None]
+        if self.model_ is None:
+            return self._spread(np.zeros((as_table(X).n_rows, 1)), n_classes)
+        if hasattr(self.model_, "steps_"):
+            return self._spread(self.model_.decision_function(self._matrix(X)), n_classes)
+        proba = _finite(self.predict_proba(X), "probability")
+        return self._spread(np.log(np.clip(proba, SMALLEST, 1.0)), n_classes)
+
+    def staged_scores(self, X: Any, n_classes: int, stages: list[int]) -> list[Floats]:
+        """The scores after each of the numbers of rounds; of all rounds where fewer were trained."""
+        if stages == [0] or self.model_ is None:
+            return [self.scores(X, n_classes)] * len(stages)
+        name = "staged_decision_function" if self.is_classifier else "staged_predict"
+        wanted, found = set(stages), {}
+        last: Floats = np.empty(0)
+        for number, decision in enumerate(getattr(self.model_, name)(self._matrix(X)), 1):
+            last = decision
+            if number in wanted:
+                found[number] = self._stage(decision, n_classes)
+        final = self._stage(last, n_classes)
+        return [found.get(stage, final) for stage in stages]
+
+    def _stage(self, decision: Floats, n_classes: int) -> Floats:
+        if self.is_classifier:
+            return self._spread(decision, n_classes)
+        return np.array(_finite(decision, "prediction"), dtype=np.float64)[:, None]
+
+    def _spread(self, decision: Floats, n_classes: int) -> Floats:
+        """Decisions about the classes of the training rows, as columns for all classes."""
+        decision = _finite(np.asarray(decision, dtype=np.float64), "decision")
+        if len(self.classes_) == 2:
+            ours = decision if decision.ndim == 1 else decision[:, 1] - decision[:, 0]
+            if n_classes == 2:
+                return np.array(ours)[:, None]
+            decision = np.column_stack([np.zeros_like(ours), ours])
+        if n_classes == 2:  # one class in the training rows
+            return np.full((len(decision), 1), -ABSENT if self.classes_[0] else ABSENT)
+        scores = np.full((len(decision), n_classes), ABSENT)
+        scores[:, self.classes_] = decision
+        return scores
 
 
 def _finite(values: Any, name: str) -> Any:

@@ -7,7 +7,9 @@ the test rows and tested on them once, which gives its bound. Then it is refitte
 import math
 import os
 import tempfile
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import Any
 
 import joblib
@@ -17,21 +19,25 @@ from sklearn.utils import _safe_indexing
 
 from electorate.comparison import folds as splits
 from electorate.comparison import report
-from electorate.comparison.algorithms import Facts, applicable, every_algorithm, set_supported, task_of
-from electorate.comparison.cells import Coded, Protocol
+from electorate.comparison.algorithms import Algorithm, Size, applicable, every_algorithm, task_of
+from electorate.comparison.cells import Protocol
 from electorate.comparison.journal import Journal, Store
+from electorate.comparison.metrics import metric_for
 from electorate.comparison.over_tables import Outcomes
-from electorate.comparison.ranking import Line, baseline, rank
-from electorate.comparison.rows import Parts, Places, Rows, as_table, read_rows
-from electorate.comparison.workers import run_cells
+from electorate.comparison.race import Race, Reserve, rungs_for
+from electorate.comparison.ranking import Line, rank
+from electorate.comparison.refits import Refits
+from electorate.comparison.rows import Floats, Rows, as_table, read_rows
+from electorate.comparison.workers import Limits, run_cells
 from electorate.data.inputs import check_weight
+from electorate.escape import literal
 from electorate.safe_write import write_text
-from electorate.theory.binomial import binomial_bound
 
-CONFIDENCE = 0.95
 HUGE = 200_000  # rows times classes from which three folds are enough
+QUICK_FOLDS = 3
 FEWEST_ROWS = 20  # fewer rows are too few for folds and test rows
 RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-locked-rows.model", "winner.model"
+OUR_BOUNDED, OUR_FINAL = "best-of-electorate-without-locked-rows.model", "best-of-electorate.model"
 
 
 def compare(
@@ -41,9 +47,13 @@ def compare(
     sample_weight: Any = None,
     algorithms: list[Any] | None = None,
     peers: list[str] | None = None,
+    metric: str | None = None,
+    group: Any = None,
+    time_column: Any = None,
     folds: int | None = None,
     locked: float = 0.2,
     time_limit: float | None = None,
+    quick: bool = False,
     task: str = "auto",
     categorical_features: Any = "from_dtype",
     n_jobs: int | None = None,
@@ -64,14 +74,25 @@ def compare(
         binomial bound for rows of different weights. Rows of weight 0 are left out.
     algorithms : list of names or of :class:`Algorithm`, optional
         The algorithms to compare; by default all that apply. User-defined ones run in this process.
-    peers : list of {"hgb", "xgboost", "lightgbm", "catboost"}, optional
-        Other libraries to add to the comparison.
+    peers : list of {"linear", "hgb", "lightgbm", "xgboost", "catboost", "ebm"}, optional
+        Models of other libraries to compare with. By default a regularised linear model and HistGradientBoosting, or
+        none where `algorithms` are named. The majority class (a constant for regression) is always there.
+    metric : {"error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse"}, optional
+        What settings are chosen by and algorithms are ranked by: "error" by default, "mae" for regression. The others
+        are columns of the table. F1 is that of the second class; for more than two classes, F1 and AUC are means over
+        the classes.
+    group : array-like, optional
+        A value per row. Rows with the same value are never divided between training and testing.
+    time_column : array-like of numbers or dates, optional
+        A value per row. Models are tested on later rows than they were trained on.
     folds : int, optional
-        Number of folds; by default 5, or 3 where rows times classes exceed 200,000.
+        Number of folds; by default 5, or 3 with `quick` and where rows times classes exceed 200,000.
     locked : float, default=0.2
         The share of test rows, which are held out and used once, for the winner.
     time_limit : float, optional
-        Seconds for the cross-validation. Cells that are not run by then are listed.
+        Seconds for everything, the refits of the winner included. Cells that are not run by then are listed.
+    quick : bool, default=False
+        One setting per algorithm, three folds, and without the slowest algorithms.
     task : {"auto", "classification", "regression"}
         With "auto", float targets, and integer targets with more than 20 distinct values, are treated as regression.
     categorical_features : as for the estimators
@@ -101,11 +122,13 @@ def compare(
     >>> import electorate
     >>> X, y = load_iris(return_X_y=True)
     >>> found = electorate.compare(X, y, algorithms=["AdaBoost, stumps", "SAMME.R, trees"], n_jobs=1)
-    >>> len(found.columns["algorithm"])
-    2
+    >>> found.columns["algorithm"][-1]
+    'majority class'
     """
+    limits = Limits(n_jobs or int(joblib.cpu_count()), time_limit or math.inf)
     _check_options(folds, locked, time_limit, seed)
     weight = None
+    beside = {"group": _codes(group), "time": _times(time_column)}
     if sample_weight is not None:
         weight = check_weight(sample_weight, as_table(X).n_rows)
         used = np.flatnonzero(weight)
@@ -113,20 +136,73 @@ def compare(
             raise ValueError("all weights are 0")
         if len(used) < len(weight):
             X, y, weight = _safe_indexing(X, used), _safe_indexing(y, used), weight[used]
+            beside = {name: None if values is None else values[used] for name, values in beside.items()}
     rows, classes = read_rows(X, y, task, categorical_features, weight)
-    work = rows.n_rows * (len(classes) if len(classes) > 2 else 1)
-    chosen = applicable(task_of(len(classes)), algorithms, peers, work)
+    rows = _with_columns(rows, beside)
     if rows.n_rows < FEWEST_ROWS:
         raise ValueError(f"{rows.n_rows} rows are too few to compare algorithms: at least {FEWEST_ROWS} are needed")
-    parts = splits.lock(rows.target, locked, seed)
-    n_folds = folds or (3 if len(parts[0]) * max(1, len(classes)) > HUGE else 5)
-    if n_folds > len(parts[0]) // 2:
-        raise ValueError(f"{n_folds} folds are too many for {len(parts[0])} rows")
-    protocol = Protocol(chosen, n_folds, seed, len(classes))
-    y = classes[rows.target] if len(classes) else rows.target
-    found = Comparison(X, y, rows, parts, protocol, categorical_features)
-    found.run(folder, locked, n_jobs or int(joblib.cpu_count()), time_limit or math.inf, progress)
+    parts = splits.lock(rows, locked, seed)
+    n_open, n_classes = len(parts[0]), len(classes)
+    chosen = applicable(task_of(n_classes), algorithms, peers, Size(n_open, n_classes), quick)
+    few = quick or n_open * max(1, n_classes) > HUGE
+    n_folds = folds or (QUICK_FOLDS if few else 5)
+    if n_folds > n_open // 2:
+        raise ValueError(f"{n_folds} folds are too many for {n_open} rows")
+    training = rows.take(parts[0])
+    protocol = Protocol(
+        chosen, n_folds, seed, n_classes, metric_for(metric, n_classes), _rungs(training, n_folds, seed)
+    )
+    race = Race(protocol, frozenset(a for a, one in enumerate(chosen) if algorithms is not None or one.peer))
+    labels = classes[rows.target] if n_classes else rows.target
+    found = Comparison(race, training, Refits(X, labels, rows, parts, categorical_features, seed, n_classes > 0))
+    found.run(folder, locked, limits, progress)
     return found
+
+
+def _rungs(training: Rows, n_folds: int, seed: int) -> tuple[int, ...]:
+    """Rungs of the screening; none for a small table."""
+    if training.n_rows < splits.LARGE:
+        return ()
+    screening = splits.split(training, n_folds, seed, screens=True).screening
+    return () if screening is None else rungs_for(len(screening[0]))
+
+
+def _codes(group: Any) -> NDArray[np.int64] | None:
+    if group is None:
+        return None
+    values = np.asarray(group.to_numpy() if hasattr(group, "to_numpy") else group)
+    as_text = values.astype(str) if values.dtype == object else values
+    return np.asarray(np.unique(as_text, return_inverse=True)[1], dtype=np.int64)
+
+
+def _times(column: Any) -> Floats | None:
+    """Numbers in the order of the times: numbers and dates as they are, texts as ISO 8601 dates."""
+    if column is None:
+        return None
+    values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    if values.dtype.kind not in "iufb":
+        try:
+            values = values.astype("datetime64[us]").astype(np.int64)
+        except ValueError as error:
+            raise ValueError(
+                f"time_column holds a value that is no date (like 2026-01-31) and no number: {error}"
+            ) from None
+    times = values.astype(np.float64)
+    missing = np.flatnonzero(~np.isfinite(times))
+    if len(missing):
+        raise ValueError(f"time_column has no value in row {missing[0]}")
+    return times
+
+
+def _with_columns(rows: Rows, beside: dict[str, Any]) -> Rows:
+    """The rows with groups or times."""
+    given = {name: values for name, values in beside.items() if values is not None}
+    if len(given) > 1:
+        raise ValueError("group and time_column cannot be used together: choose one")
+    for name, values in given.items():
+        if len(values) != rows.n_rows:
+            raise ValueError(f"{name} has {len(values)} values for {rows.n_rows} rows")
+    return replace(rows, **given)
 
 
 def _check_options(folds: int | None, locked: float, time_limit: float | None, seed: int) -> None:
@@ -140,6 +216,11 @@ def _check_options(folds: int | None, locked: float, time_limit: float | None, s
         raise ValueError(f"seed is {seed}: it must not be negative")
 
 
+def _is_listed(algorithm: Algorithm) -> bool:
+    """Whether worker processes find it by its name."""
+    return any(one.name == algorithm.name and one.make == algorithm.make for one in every_algorithm())
+
+
 class Comparison:
     """The result of `compare`.
 
@@ -149,109 +230,84 @@ class Comparison:
         The ranked table.
     frame : dataframe
         The same, in the library of X, or else pandas, polars or pyarrow, whichever is installed.
-    winner : str
-        The name of the first algorithm.
+    winner : str or None
+        The name of the first algorithm; None if nothing beats the baseline beyond chance.
     setting : dict
         The winner's parameters, as set_params takes them.
+    code : str
+        Python code that trains the winner.
     model : estimator
-        The winner refitted on all rows. No row was held out from it, so it has no bound.
+        The winner refitted on all rows. No row was held out from it, so it has no bound. Its probabilities are
+        calibrated by the predictions for the rows of all folds.
     model_without_locked : estimator
         The winner trained without the test rows.
     bound : float
         With 95% confidence, an upper bound on the error of `model_without_locked` on rows like these (exact binomial,
-        Clopper and Pearson); NaN for regression and for rows of different weights.
+        Clopper and Pearson); NaN for regression, for rows of different weights and for splits by group or time.
     models, bounds : dict
-        The two models (without test rows, on all rows) and the bound by algorithm: of the winner and of `stored`.
-    stored : str or None
-        The algorithm whose models are written: the winner, or the best with a file format if the winner has none.
+        The two models (without test rows, on all rows) and the bound by algorithm: of the winner and of `best_of_ours`.
+    best_of_ours : str or None
+        The first algorithm with a file format. Another library may be the winner.
     outcomes : Outcomes
         The losses of every algorithm on the rows tested, as `compare_over` takes them.
+    seconds : dict
+        How long cells and refits took.
     not_run, failed : list and dict
         The cells that the table lacks.
     notes : list of str
         The same in words, and the algorithms that are not ranked.
     """
 
-    def __init__(self, X: Any, y: NDArray[Any], rows: Rows, parts: Parts, protocol: Protocol, categorical: Any) -> None:
-        self.X, self.y, self.rows, self.protocol, self.categorical_features = X, y, rows, protocol, categorical
-        self.training, self.test = parts
-        self.training_rows = rows.take(self.training)
+    def __init__(self, race: Race, training_rows: Rows, refits: Refits) -> None:
+        self.race, self.protocol, self.training_rows, self.refits = race, race.protocol, training_rows, refits
         self.models: dict[str, tuple[Any, Any]] = {}
         self.bounds: dict[str, float] = {}
-        self.stored: str | None = None
+        self.best_of_ours: str | None = None
+        self.seconds: dict[str, float] = {}
 
-    def run(self, folder: Any, locked: float, n_jobs: int, seconds: float, progress: bool) -> None:
+    def run(self, folder: Any, locked: float, limits: Limits, progress: bool) -> None:
         """Run the cells, rank the algorithms, train and test the first, and write the results to the folder."""
         rows, protocol = self.training_rows, self.protocol
-        is_listed = all(one in every_algorithm() for one in protocol.algorithms)  # workers find them by their names
+        in_processes = limits.n_jobs > 1 and all(map(_is_listed, protocol.algorithms))
         with ExitStack() as stack:
             journal: Store = {}
-            if folder is not None or (n_jobs > 1 and is_listed):
+            if folder is not None or in_processes:
                 place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
                 journal = Journal(place)
                 journal.open(protocol, rows, locked)
-            results = run_cells(protocol, rows, journal, n_jobs if is_listed else 1, seconds, progress)
-        weights = None
-        if rows.weight is not None:
-            part = splits.outer(rows.target, protocol.n_folds, protocol.seed)
-            weights = {fold: rows.weight[part == fold] for fold in range(protocol.n_folds)}
-        self.ranking = rank(protocol, results, weights)
+            used = limits if in_processes else replace(limits, n_jobs=1)
+            results = run_cells(self.race, rows, journal, used, self._reserve(), progress)
+        self.seconds["cells"] = time.monotonic() - limits.started
+        self.ranking = rank(self.race, results, rows)
         self.not_run, self.failed = self.ranking.not_run, self.ranking.failed
-        self.notes = report.missing(self.ranking, protocol)
+        self.notes = report.dropped(self.race.dropped(results), self.race.unscreened(results), protocol)
+        self.notes += report.missing(self.ranking, protocol)
         self._train()
+        self.seconds["refits"] = time.monotonic() - limits.started - self.seconds["cells"]
         if folder is not None:
             self.write(os.fspath(folder))
             if isinstance(journal, Journal) and not self.not_run:
                 journal.close()
 
+    def _reserve(self) -> Reserve:
+        """Refits are on the training rows and on all rows. They use all CPUs, which leaves a margin."""
+        n_learn = min(len(learn) for learn, _ in self.protocol.split(self.training_rows).folds)
+        return Reserve(self.protocol, (self.training_rows.n_rows + self.refits.rows.n_rows) / n_learn)
+
     def _train(self) -> None:
-        """Train the winner, and the best that has a file format if the winner has none."""
-        chosen = self.ranking.lines[:1]
-        storable = next((line for line in self.ranking.lines if hasattr(self._build(line), "save")), None)
-        if storable is not None and storable is not chosen[0]:
-            chosen = [*chosen, storable]
-        for line in chosen:
-            name = self.stored = line.algorithm.name
-            model, final = self._fit(line, self.training), self._fit(line, None)
-            model.held_out_ = self._test(model)
-            final.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"}
-            for each in (model, final):
-                if hasattr(each, "digest_"):  # the statement is about this model only, and is not stored with another
-                    each.held_out_["digest"] = each.digest_
-            self.models[name] = model, final
-            if model.held_out_["bound"] is not None:
-                self.bounds[name] = model.held_out_["bound"]
-
-    def _build(self, line: Line) -> Any:
-        """The estimator of a line, as the user would make it: for the columns of X."""
-        setting, seed = line.algorithm.grid[line.setting], self.protocol.seed
-        if line.algorithm.peer:
-            return Coded(line.algorithm, setting, seed, self.categorical_features, self.protocol.n_classes > 0)
-        model = line.algorithm.build(setting, Facts([], seed))
-        return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
-
-    def _fit(self, line: Line, which: Places | None) -> Any:
-        """The estimator of a line, fitted to some rows, or to all."""
-        X = self.X if which is None else _safe_indexing(self.X, which)
-        rows = slice(None) if which is None else which
-        weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
-        return self._build(line).fit(X, self.y[rows], **weighted)
-
-    def _test(self, model: Any) -> dict[str, Any]:
-        """The error of a model on the test rows, and the exact bound that follows, or why there is none."""
-        weight, is_regression = self.rows.weight, self.protocol.n_classes == 0
-        predicted, target = model.predict(_safe_indexing(self.X, self.test)), self.y[self.test]
-        losses = (np.abs(predicted - target) if is_regression else predicted != target).astype(np.float64)
-        error = float(np.average(losses, weights=None if weight is None else weight[self.test]))
-        result = {"rows": len(self.test), "error": error}
-        if is_regression:
-            return result | {"bound": None, "why": "an exact binomial bound is for classification, not for regression"}
-        if weight is not None and np.ptp(weight):
-            why = "an exact binomial bound does not apply to rows of different weights"
-            return result | {"bound": None, "why": why}
-        errors = int(losses.sum())
-        bound = binomial_bound(errors, len(self.test), CONFIDENCE)
-        return result | {"errors": errors, "bound": bound, "confidence": CONFIDENCE}
+        """Train the winner, and the best of ours if another library won."""
+        lines = self.ranking.lines
+        if not self.ranking.beats_baseline:
+            return
+        ours = next((line for line in lines if hasattr(self.refits.build(line), "save")), None)
+        if ours is not None:
+            self.best_of_ours = ours.algorithm.name
+        for line in (lines[0], ours):
+            if line is not None and line.algorithm.name not in self.models:
+                self.models[line.algorithm.name] = self.refits.fit(line)
+                bound = self.models[line.algorithm.name][0].held_out_["bound"]
+                if bound is not None:
+                    self.bounds[line.algorithm.name] = bound
 
     # ------------------------------------------------------------ results
 
@@ -262,32 +318,43 @@ class Comparison:
         return self.ranking.lines[0]
 
     @property
-    def winner(self) -> str:
-        return self._first.algorithm.name
+    def winner(self) -> str | None:
+        return self._first.algorithm.name if self.ranking.beats_baseline or not self.ranking.lines else None
+
+    def _won(self) -> str:
+        if self.winner is None:
+            raise ValueError("there is no winner: nothing beats the baseline beyond chance")
+        return self.winner
 
     @property
     def setting(self) -> dict[str, Any]:
-        return dict(self._first.algorithm.grid[self._first.setting])
+        return dict(self._first.setting)
+
+    @property
+    def code(self) -> str:
+        if self._first.algorithm.peer:
+            return str(self.model.model_.code)
+        return report.as_code(self.refits.build(self._first))
 
     @property
     def model(self) -> Any:
-        return self.models[self.winner][1]
+        return self.models[self._won()][1]
 
     @property
     def model_without_locked(self) -> Any:
-        return self.models[self.winner][0]
+        return self.models[self._won()][0]
 
     @property
     def bound(self) -> float:
-        return self.bounds.get(self.winner, float("nan"))
+        return self.bounds.get(self.winner or "", float("nan"))
 
     @property
     def columns(self) -> report.Table:
-        return report.columns(self.ranking, self.bounds)
+        return report.columns(self.ranking, self.bounds, self.protocol.metric)
 
     @property
     def frame(self) -> Any:
-        return report.as_frame(self.columns, type(self.X).__module__.split(".")[0], "columns")
+        return report.as_frame(self.columns, type(self.refits.X).__module__.split(".")[0], "columns")
 
     @property
     def outcomes(self) -> Outcomes:
@@ -296,29 +363,43 @@ class Comparison:
 
     @property
     def head(self) -> str:
-        n_folds, used = self.protocol.n_folds, len(self.ranking.folds)
-        some = "" if used == n_folds else f", {used} of them run by all"
-        weighted = "" if self.rows.weight is None else "; errors are weighted"
-        test = f"{len(self.test):,} test rows held out and used once"
-        return f"{len(self.training):,} rows in {n_folds} folds{some}; {test}; seed {self.protocol.seed}{weighted}"
+        protocol, rows = self.protocol, self.refits.rows
+        used = len(self.ranking.folds)
+        some = "" if used == protocol.n_folds else f", {used} of them run by all"
+        weighted = "" if rows.weight is None else "; errors are weighted"
+        by = "; split by group" if rows.group is not None else "; split by time" if rows.time is not None else ""
+        test = f"{len(self.refits.parts[1]):,} test rows held out and used once"
+        where = f"{self.training_rows.n_rows:,} rows in {protocol.n_folds} folds{some}{by}"
+        return f"{where}; {test}; seed {protocol.seed}{weighted}"
 
     @property
     def meaning(self) -> list[str]:
         """The table in words."""
-        n_classes, rows = self.protocol.n_classes, self.training_rows
-        error = baseline(rows.target, n_classes, rows.weight)
-        return report.meaning(self.ranking, error, self.model_without_locked.held_out_, n_classes == 0)
+        metric = self.protocol.metric
+        lines = report.meaning(self.ranking, metric)
+        for line in self.ranking.lines:
+            if line.algorithm.name in self.models:
+                lines += report.tested(line, self.models[line.algorithm.name][0].held_out_)
+        if self.winner is not None:
+            lines.append(f"winner: {literal(self.winner, 40)} ({report.describe(self.setting) or 'defaults'})")
+            lines.append(f"in Python: {self.code}")
+        return lines
 
     def __repr__(self) -> str:
         if not self.ranking.lines:
             return "\n".join(["nothing to rank: no algorithm was run in any fold", *self.notes])
-        table = report.as_text(self.ranking, self.bounds, self.protocol.n_classes == 0)
+        table = report.as_text(self.ranking, self.bounds, self.protocol.metric)
         return "\n".join([self.head, "", table, "", *self.meaning, *self.notes])
 
     def write(self, folder: str) -> None:
-        """Write the table as CSV and, where there is a file format, the models of `stored`."""
-        if self.stored is not None:
-            write_text(os.path.join(folder, RESULTS), report.as_csv(self.columns))
-            for model, name in zip(self.models[self.stored], (BOUNDED, FINAL), strict=True):
-                if hasattr(model, "save"):
-                    model.save(os.path.join(folder, name))
+        """Write the table as CSV, and the models of the best of ours: as the winner only if it is the winner."""
+        if not self.ranking.lines:
+            return
+        write_text(os.path.join(folder, RESULTS), report.as_csv(self.columns))
+        names = (BOUNDED, FINAL) if self.best_of_ours == self.winner else (OUR_BOUNDED, OUR_FINAL)
+        for name in {BOUNDED, FINAL, OUR_BOUNDED, OUR_FINAL} - set(names):
+            with suppress(FileNotFoundError):  # of an earlier run, whose winner was another
+                os.remove(os.path.join(folder, name))
+        if self.best_of_ours is not None:
+            for model, name in zip(self.models[self.best_of_ours], names, strict=True):
+                model.save(os.path.join(folder, name))

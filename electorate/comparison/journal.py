@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from electorate import __version__, modelfile
-from electorate.comparison import folds
 from electorate.comparison.algorithms import every_algorithm, task_of
-from electorate.comparison.cells import Failed, Protocol, Result, Tested
+from electorate.comparison.cells import Cell, Failed, Protocol, Result, Screened, Tested, stages_of
+from electorate.comparison.metrics import METRICS
 from electorate.comparison.rows import Rows, store
 from electorate.modelfile import ModelFormatError, meta_value, require
 from electorate.safe_write import write_text
@@ -28,7 +28,7 @@ _log = logging.getLogger("electorate")
 KIND = "electorate comparison cell"
 PLAN, CELLS, ROWS = "comparison.json", "cells", "rows"
 UNFINISHED = {CELLS, ROWS, PLAN + ".tmp"}  # files that a run killed at its start may leave
-META = {"inner": float, "size": int, "fit_seconds": float, "predict_seconds": float}  # of a cell, besides its arrays
+META = {"temperature": float, "size": int, "fit_seconds": float, "predict_seconds": float}  # of a cell, besides arrays
 
 
 def plan_of(protocol: Protocol, rows: Rows, locked: float) -> dict[str, Any]:
@@ -36,6 +36,8 @@ def plan_of(protocol: Protocol, rows: Rows, locked: float) -> dict[str, Any]:
         "electorate": __version__,
         "task": task_of(protocol.n_classes),
         "classes": protocol.n_classes,
+        "metric": protocol.metric.name,
+        "rungs": list(protocol.rungs),
         "algorithms": [{"name": a.name, "grid": list(a.grid)} for a in protocol.algorithms],
         "folds": protocol.n_folds,
         "seed": protocol.seed,
@@ -49,7 +51,7 @@ class Journal:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = os.fspath(folder)
-        self.n_tested: list[int] | None = None  # rows that each cell tests; None: cells are not checked
+        self.n_tested: list[int] | None = None  # rows that each fold tests; None: cells are not checked
         self._reported: set[int] = set()
 
     def path(self, *names: str) -> str:
@@ -75,9 +77,8 @@ class Journal:
             raise ValueError(f"the folder {self.folder!r} holds {found}: use another folder, or remove it")
         os.makedirs(self.path(CELLS), exist_ok=True)
         store(rows, self.path(ROWS))
-        sizes = np.bincount(folds.outer(rows.target, protocol.n_folds, protocol.seed), minlength=protocol.n_folds)
-        self.n_tested = [int(sizes[cell.fold]) for cell in protocol.cells]
-        self.n_classes = protocol.n_classes
+        self.n_tested = [len(test) for _, test in protocol.split(rows).folds]
+        self.protocol = protocol
 
     def read_plan(self) -> dict[str, Any] | None:
         if not os.path.exists(self.path(PLAN)):
@@ -97,7 +98,8 @@ class Journal:
         for entry in plan["algorithms"]:
             listed = next(a for a in every_algorithm() if a.name == entry["name"] and plan["task"] in a.tasks)
             algorithms.append(replace(listed, grid=tuple(entry["grid"])))
-        return Protocol(algorithms, plan["folds"], plan["seed"], plan["classes"])
+        metric, rungs = METRICS[plan["metric"]], tuple(plan["rungs"])
+        return Protocol(algorithms, plan["folds"], plan["seed"], plan["classes"], metric, rungs)
 
     def close(self) -> None:
         """Remove the copy of the rows; cells stay."""
@@ -109,11 +111,16 @@ class Journal:
         return self.path(CELLS, f"{number:05d}.cell")
 
     def __setitem__(self, number: int, result: Result) -> None:
+        meta: dict[str, Any] = {}
+        arrays = {}
         if isinstance(result, Failed):
-            modelfile.write(self._cell(number), KIND, {"failed": result.message}, {})
+            meta = {"failed": result.message}
+        elif isinstance(result, Screened):
+            meta, arrays = {"fit_seconds": result.fit_seconds}, {"inner": result.inner}
         else:
-            arrays = {"losses": result.losses, "log_losses": result.log_losses}
-            modelfile.write(self._cell(number), KIND, {name: getattr(result, name) for name in META}, arrays)
+            meta = {name: getattr(result, name) for name in META}
+            arrays = {"inner": result.inner, "scores": np.ascontiguousarray(result.scores)}
+        modelfile.write(self._cell(number), KIND, meta, arrays)
 
     def get(self, number: int) -> Result | None:
         """The result of a cell; None if it is missing or damaged and has to be run."""
@@ -124,11 +131,9 @@ class Journal:
                 raise ModelFormatError(f"{path}: a file of the kind {contents.kind!r}, not a cell")
             if "failed" in contents.meta:
                 return Failed(meta_value(contents, "failed", str))
-            values: dict[str, Any] = {name: meta_value(contents, name, kind) for name, kind in META.items()}
-            arrays = {name: np.array(require(contents, name, "<f8", (None,))) for name in ("losses", "log_losses")}
-            result = Tested(**values | arrays)
+            result = _read_result(contents)
             if self.n_tested is not None:
-                _check_cell(path, result, self.n_tested[number], self.n_classes > 0)
+                _check_cell(path, result, self.protocol.cells[number], self.protocol, self.n_tested)
             return result
         except FileNotFoundError:
             return None
@@ -142,18 +147,31 @@ class Journal:
 Store = Journal | dict[int, Result]  # a dict stores nothing on the disk
 
 
-def _check_cell(path: str, result: Tested, n_rows: int, is_classified: bool) -> None:
+def _read_result(contents: modelfile.Contents) -> Tested | Screened:
+    inner = np.array(require(contents, "inner", "<f8", (None,)))
+    if "scores" not in contents.arrays:
+        return Screened(inner, meta_value(contents, "fit_seconds", float))
+    values: dict[str, Any] = {name: meta_value(contents, name, kind) for name, kind in META.items()}
+    return Tested(inner, np.array(require(contents, "scores", "<f8", (None, None))), **values)
+
+
+def _check_cell(path: str, result: Tested | Screened, cell: Cell, protocol: Protocol, n_tested: list[int]) -> None:
     """Raise for a result that no run writes."""
-    for name, wanted in (("losses", n_rows), ("log_losses", n_rows if is_classified else 0)):
-        values = getattr(result, name)
-        if len(values) != wanted:
-            raise ModelFormatError(f"{path}: {name} has {len(values)} values for {wanted} rows")
-        bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
-        if bad.size:
-            raise ModelFormatError(f"{path}: {name}[{bad[0]}] is {values[bad[0]]}")
-    if is_classified and not np.all((result.losses == 0) | (result.losses == 1)):
-        raise ModelFormatError(f"{path}: losses of class labels must be 0 or 1")
+    algorithm = protocol.algorithms[cell.algorithm]
+    n_stages = len(stages_of(algorithm, algorithm.grid[cell.setting]))
+    arrays = {"inner": (result.inner, (n_stages,))}
+    if cell.rung is None:
+        if not isinstance(result, Tested):
+            raise ModelFormatError(f"{path}: a cell of a fold has no scores")
+        n_columns = protocol.n_classes if protocol.n_classes > 2 else 1
+        arrays["scores"] = (result.scores, (n_tested[cell.fold], n_columns))  # type: ignore[assignment]
+    for name, (values, shape) in arrays.items():
+        if values.shape != shape:
+            raise ModelFormatError(f"{path}: {name} has the shape {values.shape} and not {shape}")
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            raise ModelFormatError(f"{path}: {name}{bad[0].tolist()} is {values[tuple(bad[0])]}")
     for name in META:
-        value = getattr(result, name)
+        value = getattr(result, name, 0.0)
         if not (math.isfinite(value) and value >= 0):
             raise ModelFormatError(f"{path}: {name} is {value}")

@@ -6,47 +6,53 @@ Names come from the package or the user and are escaped.
 import csv
 import io
 import math
+import re
 from importlib import import_module
 from typing import Any
 
 from electorate.comparison.algorithms import Setting
 from electorate.comparison.cells import Protocol
-from electorate.comparison.ranking import Ranking
+from electorate.comparison.metrics import METRICS, Metric
+from electorate.comparison.ranking import Line, Ranking
 from electorate.escape import cell as safe
 from electorate.escape import literal
 
 Table = dict[str, list[Any]]
-COLUMNS = {  # name: head and format in the printed table, or None if it is left out there
+PRINTED = {  # name: head and format in the printed table, besides metrics
     "rank": ("", "{}"),
     "algorithm": ("algorithm", "{}"),
-    "error": ("error", "{:.4f}"),
     "standard_error": ("", "± {:.4f}"),
-    "log_loss": ("log loss", "{:.3f}"),
+    "calibration_error": ("cal. error", "{:.3f}"),
     "size": ("size", "{:.0f}"),
     "fit_seconds": ("fit s", "{:.2f}"),
     "predict_ms_per_1000": ("pred ms/1000", "{:.2f}"),
     "held_out_bound": ("bound", "{:.4f}"),
     "chance_of_best": ("P(best)", "{:.2f}"),
     "difference_to_first": ("vs first", "{}"),
-    "settings_run": None,
-    "setting": None,
 }
+BESIDE = ("error", "log_loss", "mae", "rmse")  # metrics that are printed beside the one that ranks
+SMALL = 0.5e-4  # shown with more digits
 
 
-def columns(ranking: Ranking, bounds: dict[str, float]) -> Table:
-    """The table by columns; NaN where there is no number."""
+def columns(ranking: Ranking, bounds: dict[str, float], metric: Metric) -> Table:
+    """The table by columns, the metric that ranks first; NaN where there is no number."""
     rows = []
     for place, line in enumerate(ranking.lines, 1):
-        more = {
-            "rank": place,
-            "algorithm": line.algorithm.name,
-            "predict_ms_per_1000": 1000 * line.predict_seconds,
-            "held_out_bound": bounds.get(line.algorithm.name, float("nan")),
-            "difference_to_first": "first" if place == 1 else line.verdict,
-            "setting": describe(line.algorithm.grid[line.setting]),
-        }
-        rows.append(vars(line) | more)
-    return {name: [row[name] for row in rows] for name in COLUMNS}
+        values = {metric.name: line.values[metric.name], "standard_error": line.standard_error} | line.values
+        rows.append(
+            {"rank": place, "algorithm": line.algorithm.name}
+            | values
+            | {name: getattr(line, name) for name in ("calibration_error", "size", "fit_seconds")}
+            | {
+                "predict_ms_per_1000": 1000 * line.predict_seconds,
+                "held_out_bound": bounds.get(line.algorithm.name, float("nan")),
+                "chance_of_best": line.chance_of_best,
+                "difference_to_first": "first" if place == 1 else line.verdict,
+                "settings_run": line.settings_run,
+                "setting": describe(line.setting),
+            }
+        )
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
 def describe(setting: Setting) -> str:
@@ -78,12 +84,14 @@ def as_frame(table: Table, library: str, name: str) -> Any:
     raise ImportError(f"no dataframe library is installed: pip install pandas, or use .{name}")
 
 
-def as_text(ranking: Ranking, bounds: dict[str, float], is_regression: bool) -> str:
+def as_text(ranking: Ranking, bounds: dict[str, float], metric: Metric) -> str:
     """The table, aligned, the best first; columns without a value are left out."""
-    table = columns(ranking, bounds)
+    table = columns(ranking, bounds, metric)
     table["difference_to_first"][0] = ""
-    heads = COLUMNS | ({"error": ("abs. error", "{:.4f}")} if is_regression else {})
-    cells = [[form[0], *(_text(value, form[1]) for value in table[name])] for name, form in heads.items() if form]
+    forms = {name: (METRICS[name].head, "{:.4f}") for name in (metric.name, *BESIDE) if name in table} | PRINTED
+    cells = [
+        [forms[name][0], *(_text(value, forms[name][1]) for value in table[name])] for name in table if name in forms
+    ]
     lines = [line for line in cells if any(line[1:])]
     return align([list(row) for row in zip(*lines, strict=True)], {1, len(lines) - 1})
 
@@ -132,16 +140,28 @@ def _parts(a: int, by_setting: dict[int, list[int]], protocol: Protocol) -> str:
     parts = []
     for s, folds in by_setting.items():
         some = f" in fold{'s' if len(folds) > 1 else ''} {', '.join(map(str, folds))}"
-        parts.append(describe(grid[s]) + ("" if len(folds) == whole else some))
+        parts.append((describe(grid[s]) or "default setting") + ("" if len(folds) == whole else some))
     return ": " + "; ".join(parts)
 
 
-def meaning(ranking: Ranking, base: float, held_out: dict[str, Any], is_regression: bool) -> list[str]:
-    """The table in words. base: the error of the baseline; held_out: the winner's result on the test rows."""
-    usual, error = ("median", "absolute error") if is_regression else ("majority class", "error")
-    lines = [f"baseline ({usual}): {error} {base:.4f}"]
+def dropped(left: list[tuple[int, float]], unscreened: list[int], protocol: Protocol) -> list[str]:
+    """The algorithms that were screened and not tested in the folds, and those that were not screened."""
+    names = [literal(protocol.algorithms[a].name) for a in unscreened]
+    late = [f"not tried (ran out of time): {'; '.join(names)}"] if names else []
+    if not left:
+        return late
+    shown = [f"{literal(protocol.algorithms[a].name)} {protocol.metric.shown(loss):.4f}" for a, loss in left]
+    rows = f"trained on up to {protocol.rungs[-1]:,} rows"
+    return [f"dropped after screening ({protocol.metric.head}, {rows}): {'; '.join(shown)}", *late]
+
+
+def meaning(ranking: Ranking, metric: Metric) -> list[str]:
+    """The table in words."""
     first, *rest = ranking.lines
     name = literal(first.algorithm.name, 40)
+    if not ranking.beats_baseline:
+        return [_no_winner(ranking, metric)]
+    lines = []
     ties = [literal(line.algorithm.name, 40) for line in rest if line.verdict == "tie"]
     if rest:
         confidence = f"95% confidence over all {len(ranking.lines)} algorithms, retraining included"
@@ -152,10 +172,30 @@ def meaning(ranking: Ranking, base: float, held_out: dict[str, Any], is_regressi
             lines.append(f"tied with {name}: all others; choose by size, speed or log loss")
         else:
             lines.append(f"tied with {name}: {'; '.join(ties)}")
-    if "error" in held_out:
-        result = f"has the error {held_out['error']:.4f} on them; {held_out.get('why')}"
-        if held_out["bound"] is not None:
-            bound = f"with {held_out['confidence']:.0%} confidence its error is at most {held_out['bound']:.4f}"
-            result = f"misclassifies {held_out['errors']:,} of them: {bound}"
-        lines.append(f"{name}, trained without the {held_out['rows']:,} test rows, {result}")
     return lines
+
+
+def _no_winner(ranking: Ranking, metric: Metric) -> str:
+    first = ranking.lines[0]
+    base = next((line for line in ranking.lines if line.algorithm.baseline), first)
+    value = f"{metric.head} {base.values[metric.name]:.4f}"
+    best = "" if first is base else f"; {literal(first.algorithm.name, 40)} has {first.values[metric.name]:.4f}"
+    return f"NOTHING BEATS THE BASELINE beyond chance ({base.algorithm.name}: {value}{best}): there is no winner"
+
+
+def tested(line: Line, held_out: dict[str, Any]) -> list[str]:
+    """What is known of a model that was trained without the test rows."""
+    name = literal(line.algorithm.name, 40)
+    what = "error" if "error" in line.values else "mean absolute error"
+    result = f"has the {what} {held_out['error']:.4f} on them; {held_out.get('why')}"
+    if held_out["bound"] is not None:
+        bound = f"with {held_out['confidence']:.0%} confidence its error is at most {held_out['bound']:.4f}"
+        result = f"misclassifies {held_out['errors']:,} of them: {bound}"
+    return [f"{name}, trained without the {held_out['rows']:,} test rows, {result}"]
+
+
+def as_code(model: Any) -> str:
+    """The Python code that makes an unfitted estimator like this one."""
+    text = " ".join(repr(model).split())
+    used = [name for name in ("RegressionTrees", "Stumps", "Trees") if re.search(rf"\b{name}\(", text)]
+    return f"from electorate import {', '.join(sorted({type(model).__name__, *used}))}; {text}.fit(X, y)"

@@ -18,6 +18,7 @@ from electorate.data.inputs import category_columns, check_labels
 from electorate.data.table import ArrayTable, Categories, SparseTable, Table, read_table, refuse_infinite
 from electorate.data.targets import check_targets
 
+OPTIONAL = ("weight", "group", "time")  # numbers of the rows that may be missing
 MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]  # positions of rows
@@ -28,7 +29,8 @@ Parts = tuple[Places, Places]  # training rows and rows to test
 class Rows:
     """matrix: [row, column] of float64, or CSR. target: class codes (int64) or, for regression, float64.
 
-    weight: of the rows, all positive, or None.
+    weight: of the rows, all positive, or None. group: codes of groups that no split divides, or None. time: when the
+    rows were observed, in any unit, or None.
     """
 
     matrix: Any
@@ -36,14 +38,17 @@ class Rows:
     categorical: list[int]
     widest: int
     weight: Floats | None = None
+    group: NDArray[np.int64] | None = None
+    time: Floats | None = None
 
     @property
     def n_rows(self) -> int:
         return len(self.target)
 
     def take(self, which: Places) -> "Rows":
-        weight = None if self.weight is None else self.weight[which]
-        return replace(self, matrix=self.matrix[which], target=self.target[which], weight=weight)
+        some = {name: getattr(self, name) for name in OPTIONAL}
+        taken: dict[str, Any] = {name: None if values is None else values[which] for name, values in some.items()}
+        return replace(self, matrix=self.matrix[which], target=self.target[which], **taken)
 
     def digest(self) -> str:
         digest = hashlib.sha256()
@@ -131,7 +136,8 @@ def _read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[
 
 
 def _arrays(rows: Rows) -> dict[str, NDArray[Any]]:
-    more = {"target": rows.target} | ({} if rows.weight is None else {"weight": rows.weight})
+    some = {name: getattr(rows, name) for name in OPTIONAL}
+    more = {"target": rows.target} | {name: values for name, values in some.items() if values is not None}
     if sparse.issparse(rows.matrix):
         parts = {name: np.asarray(getattr(rows.matrix, name)) for name in ("data", "indices", "indptr")}
         return {**parts, "shape": np.array(rows.matrix.shape, dtype=np.int64), **more}
@@ -158,4 +164,5 @@ def restore(folder: str) -> Rows:
         matrix = sparse.csr_array(parts, shape=tuple(arrays["shape"].tolist()))
     with open(os.path.join(folder, "columns.json")) as file:
         columns = json.load(file)
-    return Rows(matrix, arrays["target"], columns["categorical"], columns["widest"], arrays.get("weight"))
+    some = {name: arrays.get(name) for name in OPTIONAL}
+    return Rows(matrix, arrays["target"], columns["categorical"], columns["widest"], **some)

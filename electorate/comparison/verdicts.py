@@ -74,6 +74,20 @@ def judge(rows: RowLosses, first: int, seed: int = 0) -> Verdicts:
     return Verdicts(real, chance)
 
 
+def is_better(rows: RowLosses, one: int, other: int) -> bool:
+    """Whether the best algorithm has a lower loss than the baseline beyond chance, by the test over rows alone.
+
+    One-sided, with the correction of Bonferroni for the choice of the best. The test over folds would have few degrees
+    of freedom where there are few folds, and the baseline does not vary with its training rows.
+    """
+    difference = np.eye(len(rows.losses))[other] - np.eye(len(rows.losses))[one]
+    plain = covariance_over_rows(rows) + np.diag(_smallest_contrasts(rows) ** 2)
+    variance = training_factor(rows.n_folds) * float(difference @ plain @ difference)
+    degrees = max(1.0, 1 / float(np.sum(rows.share**2)) - 1)
+    limit = -float(special.stdtrit(degrees, LEVEL / max(1, len(rows.losses) - 1)))
+    return float(difference @ rows.losses @ rows.share) > limit * np.sqrt(max(variance, 0.0))
+
+
 # ---------------------------------------------------------------- the covariance of the mean losses
 
 

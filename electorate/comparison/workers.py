@@ -4,6 +4,7 @@ A worker process is `python -m electorate.comparison.workers FOLDER`. It reads c
 cells' files and prints their numbers. Nothing is pickled or forked, and a worker that dies loses its cell only.
 """
 
+import math
 import os
 import queue
 import subprocess
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,8 +21,9 @@ from typing import Any, TextIO
 import numpy as np
 
 import electorate
-from electorate.comparison.cells import Cell, Failed, Protocol, Result, Tested, run
+from electorate.comparison.cells import Cell, Failed, Protocol, Result, Screened, Tested, run
 from electorate.comparison.journal import ROWS, Journal, Store
+from electorate.comparison.race import STAGE_ENDS, Race, Reserve, Results
 from electorate.comparison.rows import Rows, restore
 from electorate.escape import literal
 
@@ -28,33 +31,74 @@ SECONDS, SECONDS_ON_TERMINAL = 10.0, 0.1  # between two lines of progress
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def run_cells(
-    protocol: Protocol, rows: Rows, journal: Store, n_jobs: int, seconds: float, progress: bool
-) -> dict[Cell, Result]:
-    """Run the cells that the journal lacks; returns the results of all that are finished."""
-    deadline, lost = time.monotonic() + seconds, {}
-    before = _results(protocol, journal)
-    missing = [number for number, cell in enumerate(protocol.cells) if cell not in before]
-    display = Progress(protocol, before, sys.stderr if progress else None)
+@dataclass(frozen=True)
+class Limits:
+    """seconds: for cells and refits together. n_jobs: processes."""
 
-    def done(number: int) -> None:
-        display.done(protocol.cells[number], journal.get(number))
+    n_jobs: int
+    seconds: float = math.inf
+    started: float = field(default_factory=time.monotonic)
 
+    def stage_end(self, race: Race, stage: int) -> float:
+        """When a stage ends, whatever is left to do: rungs must leave time for the cross-validation."""
+        shares = STAGE_ENDS[len(race.protocol.rungs)]
+        return self.started + self.seconds * (shares[stage] if stage < len(shares) else 1.0)
+
+
+def run_cells(race: Race, rows: Rows, journal: Store, limits: Limits, reserve: Reserve, progress: bool) -> Results:
+    """Run the cells of all stages that the journal lacks; returns the results of all that are finished.
+
+    reserve: the time for refits, which is left.
+    """
+    protocol = race.protocol
+    numbers = {cell: number for number, cell in enumerate(protocol.cells)}
+    results = _results(protocol, journal)
+    display = Progress(race, results, sys.stderr if progress else None)
     try:
-        if missing and n_jobs > 1 and isinstance(journal, Journal):
-            lost = _run_in_processes(missing, journal.folder, n_jobs, deadline, done)
-        else:  # one after another; a cell that has begun is finished
-            for number in missing:
-                if time.monotonic() >= deadline:
-                    break
-                journal[number] = run(protocol.cells[number], rows, protocol)
-                done(number)
+        for stage in range(race.n_stages):
+            wanted = race.cells_of(stage, results)
+            display.start(stage, [cell for cell in wanted if cell not in results])
+            missing = [numbers[cell] for cell in wanted if cell not in results]
+
+            def done(number: int) -> None:
+                result = journal.get(number)
+                reserve.add(protocol.cells[number], result)
+                display.done(protocol.cells[number], result)
+
+            def deadline(stage: int = stage) -> float:
+                end = limits.started + limits.seconds - reserve.seconds
+                return min(end, limits.stage_end(race, stage))
+
+            lost = _run_stage(missing, protocol, rows, journal, limits.n_jobs, deadline, done)
+            finished = {protocol.cells[number]: journal.get(number) for number in missing}
+            results |= {cell: result for cell, result in finished.items() if result is not None}
+            results |= {protocol.cells[number]: Failed(why) for number, why in lost.items()}
     finally:
         display.end()
-    return _results(protocol, journal) | {protocol.cells[number]: Failed(why) for number, why in lost.items()}
+    return results
 
 
-def _results(protocol: Protocol, journal: Store) -> dict[Cell, Result]:
+def _run_stage(
+    missing: list[int],
+    protocol: Protocol,
+    rows: Rows,
+    journal: Store,
+    n_jobs: int,
+    deadline: Callable[[], float],
+    done: Callable[[int], None],
+) -> dict[int, str]:
+    """Run the cells of one stage; returns those whose worker died, with the reason."""
+    if missing and n_jobs > 1 and isinstance(journal, Journal):
+        return _run_in_processes(missing, journal.folder, n_jobs, deadline, done)
+    for number in missing:  # one after another; a cell that has begun is finished
+        if time.monotonic() >= deadline():
+            break
+        journal[number] = run(protocol.cells[number], rows, protocol)
+        done(number)
+    return {}
+
+
+def _results(protocol: Protocol, journal: Store) -> Results:
     results = {cell: journal.get(number) for number, cell in enumerate(protocol.cells)}
     return {cell: result for cell, result in results.items() if result is not None}
 
@@ -65,8 +109,9 @@ class Progress:
     finished: results of an earlier run. file None: nothing is written.
     """
 
-    def __init__(self, protocol: Protocol, finished: dict[Cell, Result], file: TextIO | None) -> None:
-        self.protocol, self.file, self.n_done, self.n_before = protocol, file, len(finished), len(finished)
+    def __init__(self, race: Race, finished: Results, file: TextIO | None) -> None:
+        self.race, self.protocol, self.file = race, race.protocol, file
+        self.stage, self.n_done, self.n_cells = 0, 0, 0
         self._rewrites = file is not None and file.isatty()
         self._width = 0
         self._losses: dict[tuple[int, int], list[float]] = {}
@@ -74,12 +119,18 @@ class Progress:
             self._add(cell, result)
         self._started = self._updated = time.monotonic()
         if finished and file is not None:
-            file.write(f"resuming: {len(finished)} of {len(protocol.cells)} cells are done{self._best()}\n")
+            file.write(f"resuming: {len(finished)} cells are done{self._best()}\n")
             file.flush()
 
+    def start(self, stage: int, missing: list[Cell]) -> None:
+        self.stage, self.n_done, self.n_cells = stage, 0, len(missing)
+        if self.race.n_stages > 1:  # losses of different stages are of different numbers of rows
+            self._losses = {}
+        self._started = time.monotonic()
+
     def _add(self, cell: Cell, result: Result | None) -> None:
-        if isinstance(result, Tested):
-            self._losses.setdefault((cell.algorithm, cell.setting), []).append(float(np.mean(result.losses)))
+        if isinstance(result, Tested | Screened):
+            self._losses.setdefault((cell.algorithm, cell.setting), []).append(float(np.min(result.inner)))
 
     def done(self, cell: Cell, result: Result | None) -> None:
         self.n_done += 1
@@ -87,10 +138,13 @@ class Progress:
         now = time.monotonic()
         if now - self._updated >= (SECONDS_ON_TERMINAL if self._rewrites else SECONDS):
             self._updated = now
-            n_cells, name = len(self.protocol.cells), self._name(cell.algorithm)
-            left = (now - self._started) / (self.n_done - self.n_before) * (n_cells - self.n_done)
-            fold = f"fold {cell.fold + 1}/{self.protocol.n_folds}"
-            self._write(f"[{self.n_done}/{n_cells}] {name}, {fold}{self._best()}; about {left:.0f} s left")
+            left = (now - self._started) / self.n_done * (self.n_cells - self.n_done)
+            where = f"fold {cell.fold + 1}/{self.protocol.n_folds}"
+            if cell.rung is not None:
+                where = f"screening on {self.protocol.rungs[cell.rung]:,} rows"
+            counted = f"[{self.n_done}/{self.n_cells}] {self._name(cell.algorithm)}, {where}{self._best()}"
+            more = "of this stage" if self.stage < self.race.n_stages - 1 else "left"
+            self._write(f"{counted}; about {left:.0f} s {more}")
 
     def end(self) -> None:
         if self._width:
@@ -101,10 +155,12 @@ class Progress:
         return literal(self.protocol.algorithms[algorithm].name, 30)
 
     def _best(self) -> str:
+        """By losses inside the training rows: the rows that are tested take no part."""
         if not self._losses:
             return ""
         (a, _), losses = min(self._losses.items(), key=lambda item: float(np.mean(item[1])))
-        return f"; best so far {self._name(a)} {float(np.mean(losses)):.4f}"
+        metric = self.protocol.metric
+        return f"; best so far {self._name(a)} {metric.shown(float(np.mean(losses))):.4f}"
 
     def _write(self, text: str) -> None:
         if self.file is not None:
@@ -143,7 +199,7 @@ class Worker:
 
 
 def _run_in_processes(
-    missing: list[int], folder: str, n_workers: int, deadline: float, done: Callable[[int], None]
+    missing: list[int], folder: str, n_workers: int, deadline: Callable[[], float], done: Callable[[int], None]
 ) -> dict[int, str]:
     """Run cells in processes. Those that run at the deadline are stopped. Returns the cells whose worker died.
 
@@ -158,9 +214,9 @@ def _run_in_processes(
             workers.append(Worker(folder, answers))
             workers[-1].start(number)
         while any(worker.busy is not None for worker in workers):
-            left = deadline - time.monotonic()
+            left = deadline() - time.monotonic()
             try:
-                worker, answer = answers.get(timeout=max(0.0, min(left, 3600.0)))
+                worker, answer = answers.get(timeout=max(0.0, min(left, 60.0)))
             except queue.Empty:
                 if left <= 0:
                     break
@@ -174,7 +230,7 @@ def _run_in_processes(
                 workers.remove(worker)
                 if not n_finished and len(lost) > 2 * n_workers:
                     raise RuntimeError(f"worker processes fail to run: {lost[was_at]}; use n_jobs=1")
-            following = next(todo, None) if time.monotonic() < deadline else None
+            following = next(todo, None) if time.monotonic() < deadline() else None
             if following is not None:
                 if not answer:
                     worker = Worker(folder, answers)

@@ -15,6 +15,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
@@ -66,6 +67,16 @@ def too_large_refused(name: str) -> Iterator[None]:
         yield
     except OverflowError as error:
         raise ValueError(f"{name} has a number that is too large for float64: divide it by a power of ten") from error
+
+
+def indexable(X: Any) -> Any:
+    """Return X such that scikit-learn can take rows of it."""
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        return frame.collect().to_native()
+    if issparse(X):
+        return X.tocsr()
+    return X if isinstance(frame, nw.DataFrame) or hasattr(X, "shape") else np.asarray(X)
 
 
 def readable_container(X: Any) -> Any:

@@ -8,6 +8,7 @@ from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import StagewiseClassifier
 from electorate.model import decisions
+from electorate.model.links import Link
 from electorate.theory import training as proved
 
 
@@ -134,3 +135,6 @@ class AdaBoostClassifier(StagewiseClassifier):
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))
+
+    def _link(self) -> Link:
+        return super()._link() if self.n_classes_ == 2 else Link("softmax", 1 / max(self.n_classes_ - 1, 1))

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.data import inputs
 from electorate.data.seen_rows import Seen, seen_of
 from electorate.estimators.certified import Certified
+from electorate.estimators.exported import Exported
 from electorate.estimators.voting import ReadsRows
 from electorate.messages import WorkerLostError
 from electorate.model import files
@@ -39,7 +40,7 @@ Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BoostedModel(TakesInstances, Undoing, Certified, CallbackSupportMixin, ReadsRows, BaseEstimator):
+class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupportMixin, ReadsRows, BaseEstimator):
     """The fields are the parameters; subclasses are dataclasses too, and add theirs."""
 
     estimator: Any = field(default=None, kw_only=False)

@@ -2,19 +2,29 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.protocol import Booster
 from electorate.data import inputs
+from electorate.data.seen_rows import seen_of
+from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
+from electorate.model.calibration import fit_temperature, log_probabilities
+from electorate.model.links import Link
 from electorate.model.voter_view import Voters
+from electorate.modelfile import Contents, expect, require
 from electorate.training.classification import fit_classifier, groups_of
+from electorate.training.dask_inputs import is_dask
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
 
@@ -58,6 +68,10 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         """The probability of a class, by its decision alone; for two classes, of the second one."""
         return np.asarray(expit(self._log_odds_factor * decision))
 
+    def _link(self) -> Link:
+        """The same for exports."""
+        return Link("logistic", self._log_odds_factor)
+
     # ------------------------------------------------------------ fitting
 
     @property
@@ -89,6 +103,63 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     @property
     def estimators_(self) -> Any:
         return Voters(self) if self._is_native or self._by_rows else list(self.ensemble_.fitted)
+
+    # ------------------------------------------------------------ calibration
+
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None, *, cv: int | None = None) -> Self:
+        """Calibrate the probabilities: they become the softmax of a temperature times the decisions.
+
+        Predictions, decisions and the digest do not change. The temperature has the least log loss. `fit` forgets it.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for fit
+            Rows that were not used to fit. With `cv`, the rows of the fit.
+        cv : int, optional
+            The number of folds of cross-fitting: the decisions are those of `cv` models that are trained like this one,
+            each without the rows of a fold. Then no rows have to be set aside.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            raise TypeError("calibrate takes rows in memory, and X is a Dask collection: use a sample of its rows")
+        labels = self._read_y(y, read_table(X).n_rows)
+        unknown = np.setdiff1d(labels, self.classes_)
+        if len(unknown):
+            raise ValueError(f"calibrate: the model has not been trained with the class {unknown[:1].tolist()[0]!r}")
+        weight = None if sample_weight is None else inputs.check_weight(sample_weight, len(labels))
+        decision = self.decision_function(X) if cv is None else cross_fitted(self, X, labels, weight, cv)
+        self.temperature_ = fit_temperature(decision, np.searchsorted(self.classes_, labels), weight)
+        if cv is None and getattr(self, "seen_", None) is not None:
+            here = seen_of([(self._check_rows(X, reset=False), labels, np.ones(len(labels)))])
+            self.seen_ = self.seen_.and_also(here)
+        return self
+
+    def _validate_family(self) -> None:
+        super()._validate_family()
+        self.__dict__.pop("temperature_", None)
+
+    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"temperature": np.array([self.temperature_])} if hasattr(self, "temperature_") else {}
+
+    def _read_more(self, contents: Contents) -> None:
+        if "temperature" in contents.arrays:
+            self.temperature_ = float(require(contents, "temperature", "<f8", (1,))[0])
+            expect(0 < self.temperature_ < np.inf, "the temperature is not a positive number")
+
+    def _shown_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not hasattr(self, "temperature_") or self.n_classes_ == 1:
+            return self._checked_probabilities(decision)
+        proba = np.exp(log_probabilities(decision, self.temperature_))
+        return _two_probabilities(proba[:, 1], decision) if self.n_classes_ == 2 else _keep_winner(proba, decision)
+
+    def _shown_link(self) -> Link:
+        if not hasattr(self, "temperature_"):
+            return self._link()
+        return Link("logistic" if self.n_classes_ == 2 else "softmax", self.temperature_)
 
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.n_classes_ == 1:
@@ -123,6 +194,21 @@ class StagewiseClassifier(RoundsClassifier):
         # steps are multiples of 2^-40: a smaller rate would round them away
         "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
     }
+
+
+def cross_fitted(
+    model: BoostedClassifier, X: Any, labels: NDArray[Any], weight: NDArray[np.float64] | None, n_folds: int
+) -> NDArray[np.float64]:
+    """The decision of every row by a model that is trained like this one without the rows of its fold."""
+    decision = np.empty(len(labels) if model.n_classes_ == 2 else (len(labels), model.n_classes_))
+    for learn, test in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(np.zeros(len(labels)), labels):
+        weighted = {} if weight is None else {"sample_weight": weight[learn]}
+        other = clone(model).fit(_safe_indexing(X, learn), labels[learn], **weighted)
+        if len(other.classes_) < model.n_classes_:
+            rare = np.setdiff1d(model.classes_, other.classes_).tolist()[0]
+            raise ValueError(f"calibrate: the class {rare!r} has too few rows for cv={n_folds}")
+        decision[test] = other.decision_function(_safe_indexing(X, test))
+    return decision
 
 
 def _two_probabilities(second: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:

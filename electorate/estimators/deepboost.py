@@ -19,6 +19,7 @@ from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import RoundsClassifier
+from electorate.model.links import Link
 from electorate.model.moves import first_moves
 from electorate.model.voter_view import Voters
 from electorate.theory import training as proved
@@ -251,3 +252,11 @@ class DeepBoostClassifier(RoundsClassifier):
         with np.errstate(invalid="ignore"):
             log_odds = slope(1 + decision) - slope(1 - decision)
         return np.asarray(expit(np.nan_to_num(log_odds, posinf=np.inf, neginf=-np.inf)))
+
+    def _link(self) -> Link:
+        if not isinstance(self.loss, str):
+            raise TypeError(
+                f"the probabilities of this model follow from a loss of your own ({type(self.loss).__name__}), which "
+                "cannot be exported: use loss='exponential' or loss='logistic'"
+            )
+        return Link("logistic", 2.0) if self.loss == "exponential" else Link("odds", 1.0)

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities, shares
+from electorate.model.links import Link
 from electorate.theory import training as proved
 from electorate.theory.bounds import HINGE
 from electorate.training.classification import groups_of
@@ -90,9 +91,18 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         if self.n_classes_ == 1:
             return np.ones((len(decision), 1))
         if self.n_classes_ == 2:
-            return vote_shares(decision, float(np.abs(self.steps_).sum()))
-        about = self.ensemble_.about
-        return one_of_many(decision, np.array([np.abs(self.steps_[about == k]).sum() for k in range(self.n_classes_)]))
+            return vote_shares(decision, float(self._totals()[0]))
+        return one_of_many(decision, self._totals())
+
+    def _totals(self) -> Floats:
+        """The sum of all steps; for more than two classes, of the steps of each."""
+        sizes, about = np.abs(self.steps_), self.ensemble_.about
+        if self.n_classes_ <= 2:
+            return np.array([sizes.sum()])
+        return np.array([sizes[about == k].sum() for k in range(self.n_classes_)])
+
+    def _link(self) -> Link:
+        return share_link(self._totals())
 
 
 def refuse_dask(model: Any, X: Any) -> None:
@@ -107,6 +117,12 @@ def vote_shares(decision: Floats, total: float) -> Floats:
     """Both classes' shares of the votes."""
     share = np.clip(decision / total, -1.0, 1.0) if total > 0 else np.zeros(len(decision))
     return _two_probabilities(np.asarray(0.5 * (1.0 + share)), decision)
+
+
+def share_link(totals: Floats) -> Link:
+    """The link of `vote_shares` and `one_of_many`."""
+    largest = float(totals.max(initial=0.0))
+    return Link("ramp", 1 / largest if largest > 0 else 0.0)
 
 
 def one_of_many(decision: Floats, totals: Floats) -> Floats:

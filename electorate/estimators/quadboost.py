@@ -23,6 +23,7 @@ from electorate.estimators.base import StopsEarly
 from electorate.estimators.classifier import RoundsClassifier
 from electorate.grid import UNITS
 from electorate.model.foreign_ensemble import RowEnsemble
+from electorate.model.links import Link
 from electorate.model.moves import in_units
 from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
@@ -333,6 +334,9 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
 
     def _likely(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip((1 + decision) / 2, 0.0, 1.0)
+
+    def _link(self) -> Link:
+        return Link("ramp", 1.0)
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
+from electorate.estimators.exported import Exported
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.training.callbacks import Callback, reason_of
 from electorate.training.dask_inputs import refuse_dask
@@ -37,7 +38,7 @@ MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the fami
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, ClassifierMixin, BaseEstimator):
+class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Exported, ClassifierMixin, BaseEstimator):
     """QuadBoost with `lam`, `alpha_max` and the number of rounds chosen by cross-validation.
 
     On `Pool` and `Columns` a fold shares its work between all values; any other family is fitted once per value and

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Options, StrOptions
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.real_adaboost import RealAdaBoost
 from electorate.estimators.classifier import StagewiseClassifier
+from electorate.model.links import Link
 from electorate.theory import training as proved
 from electorate.voters.trees import Trees
 
@@ -168,3 +169,7 @@ class RealAdaBoostClassifier(StagewiseClassifier):
         if self._one_vs_rest:
             return super()._probabilities(decision)
         return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))
+
+    def _link(self) -> Link:
+        by_class = self._one_vs_rest or self.n_classes_ == 2
+        return super()._link() if by_class else Link("softmax", 1 / max(self.n_classes_ - 1, 1))

@@ -58,10 +58,11 @@ class Penalised(StagewiseClassifier):
 
     def _more_arrays(self) -> dict[str, NDArray[Any]]:
         if self.lam != "auto" or not hasattr(self, "lam_"):
-            return {}
-        return {"lam": np.asarray(self.lam_), "lam_scores": np.asarray(self.lam_scores_)}
+            return super()._more_arrays()
+        return super()._more_arrays() | {"lam": np.asarray(self.lam_), "lam_scores": np.asarray(self.lam_scores_)}
 
     def _read_more(self, contents: Contents) -> None:
+        super()._read_more(contents)
         if self.lam == "auto" and self.ensemble_.n_voters and "lam" not in contents.arrays:
             raise ValueError("the lam that was chosen is missing")
         if self.lam != "auto" or "lam" not in contents.arrays:

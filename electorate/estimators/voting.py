@@ -13,6 +13,7 @@ from electorate.data.bins import reader
 from electorate.data.table import Table
 from electorate.model import decisions
 from electorate.model.ensemble import Read
+from electorate.model.links import Link
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.dask_inputs import row_by_row
 
@@ -125,13 +126,13 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
 
     @row_by_row
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes; not calibrated."""
-        return self._checked_probabilities(self.decision_function(X))
+        """Probabilities of the classes; not calibrated, unless `calibrate` was called."""
+        return self._shown_probabilities(self.decision_function(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The probabilities after every round."""
         for decision in self.staged_decision_function(X):
-            yield self._checked_probabilities(decision)
+            yield self._shown_probabilities(decision)
 
     @row_by_row
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -143,7 +144,17 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         best = decision > 0 if self.n_classes_ == 2 else np.argmax(decision, axis=1)
         return np.asarray(self.classes_.take(best, axis=0))
 
+    def _shown_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._checked_probabilities(decision)
+
+    def _shown_link(self) -> Link:
+        """The same for exports."""
+        return self._link()
+
     def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _link(self) -> Link:
         raise NotImplementedError
 
 

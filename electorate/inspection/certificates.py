@@ -18,6 +18,8 @@ from electorate.data import inputs
 from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
+from electorate.estimators.certified_classifier import CertifiedClassifier
+from electorate.estimators.cross_fitted import CrossFittedClassifier
 from electorate.inspection.complexity_classes import Parts, classes_of, columns_shape, log_all, parts_of, places
 from electorate.inspection.convergence import training_bounds
 from electorate.inspection.family_complexity import empirical_rademacher
@@ -26,10 +28,11 @@ from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import count_rows, rows_of
 from electorate.theory import bounds
-from electorate.theory.binomial import binomial_bound
+from electorate.theory.binomial import binomial_bound, priced_bound
 from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Floats, Loss, Terms
 from electorate.theory.certificate import IID, Bound, Certificate, proved, refused
 from electorate.theory.complexity import Shape, log_trees, massart
+from electorate.theory.cross_fit import routed_bound
 from electorate.training.dask_inputs import is_dask
 from electorate.voters.columns import Columns, ColumnVoter
 from electorate.voters.pool import Pool
@@ -39,6 +42,9 @@ from electorate.voters.trees import Stumps
 QUADBOOST = "QuadBoost paper, Theorem 1, p = 1"
 DEEPBOOST = "DeepBoost paper, Theorem 1, uniform in rho"
 BERNSTEIN = "VadaBoost paper, Theorem 1: Maurer and Pontil 2009, Theorem 6"
+OCCAM = "Occam's razor: Blumer et al. 1987, binomial tail"
+FIXED_BEFORE = "the parameters, the seed and the labels that can occur were fixed before the rows were seen"
+FIXED_PARTS = "the number of parts, the salt and the estimator were fixed before the rows were seen"
 CLOPPER = "Clopper and Pearson 1934"
 THEOREM_3 = "LocMedBoost paper, Theorem 3"
 THEOREM_4 = "LocMedBoost paper, Theorem 4, constants ours"
@@ -111,17 +117,45 @@ def certificate(
     elif seen.share < 1:
         share = f"{100 * seen.share:.2g}%"
         notes += [f"the file has a sample of the marks of the rows: {share} of held-out rows are compared"]
-    risk: list[Bound] = []
+    risk = own_bounds(model, delta)
     if heldout is not None:
         bound, more = _held_out(model, error, heldout, delta, equal_rows)
         risk.append(bound)
         notes += more
-    if train is not None:
+    if train is not None and not risk_is_own(model):
         rows = LabelledRows.of(model, train, "train")
         labels = hasattr(model, "classes_")
         risk += _vote_bounds(model, rows, delta, draws) if labels else _median_bounds(model, error, rows, delta)
-    training = training_bounds(model, train)
+    training = [] if risk_is_own(model) else training_bounds(model, train)
     return Certificate(type(model).__name__, error.words, delta, tuple(risk), tuple(training), tuple(notes))
+
+
+# ---------------------------------------------------------------- bounds that a model carries itself
+
+
+def risk_is_own(model: Any) -> bool:
+    """Whether the model carries its own bound, from the rows of its fit."""
+    return isinstance(model, CertifiedClassifier | CrossFittedClassifier)
+
+
+def own_bounds(model: Any, delta: float) -> list[Bound]:
+    """The bound of a certified or cross-fitted model, at any delta that was fixed before."""
+    if isinstance(model, CertifiedClassifier):
+        about = model.description_
+        observed = about.errors / about.rows
+
+        def described(part: float) -> Terms:
+            free = priced_bound(about.errors, about.rows, math.log(1 / part))
+            paid = priced_bound(about.errors, about.rows, about.bits * math.log(2) + math.log(1 / part))
+            return {"observed": observed, "confidence": free - observed, "description": paid - free}
+
+        source = f"{OCCAM}: {about.errors} errors of {about.rows}, {about.bits:.1f} bits"
+        return [proved("description", source, described, delta, (IID, FIXED_BEFORE))]
+    if isinstance(model, CrossFittedClassifier):
+        counts = model.part_errors_.tolist(), model.part_rows_.tolist()
+        source = f"{CLOPPER}, in each of {model.n_folds} parts"
+        return [proved("cross-fitted", source, partial(routed_bound, *counts), delta, (IID, FIXED_PARTS))]
+    return []
 
 
 # ---------------------------------------------------------------- rows and errors

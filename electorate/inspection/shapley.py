@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
-from sklearn.utils.validation import check_is_fitted
 
+from electorate.export.summed_trees import summed_trees
 from electorate.grid import UNITS
-from electorate.model.ensemble import Ensemble
-from electorate.model.text import Path, column_names, leaf_paths
+from electorate.model.ensemble import Ensemble, tables_of
+from electorate.model.text import Path, leaf_paths
+from electorate.threads import ThreadPool, count_jobs
 
 Floats = NDArray[np.float64]
 MOST_COLUMNS = 63  # on the way to one leaf: they are the bits of a pattern
@@ -28,7 +29,8 @@ class Contributions:
     Attributes
     ----------
     values : ndarray of shape (rows, columns) or (classes, rows, columns)
-        What each column adds. Their sum over the columns, plus ``base``, is ``decision_function``.
+        What each column adds. Their sum over the columns, plus ``base``, is ``decision_function``, or
+        ``predict`` of a regressor.
     base : float or ndarray of shape (classes,)
         The mean decision of the background rows.
     names : list of str
@@ -50,7 +52,7 @@ def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
 
     Parameters
     ----------
-    model : a fitted classifier whose voters are electorate's stumps, trees, rules or paired stumps
+    model : a fitted model whose vote is a sum over electorate's stumps, trees, rules, pairs or pools
     X : array-like, sparse matrix or dataframe
         The rows to explain.
     background : array-like, sparse matrix or dataframe, optional
@@ -67,11 +69,13 @@ def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
     others from the background rows (interventional Shapley values). The values are exact, not sampled: a leaf is
     reached by a mixed row if every column on its path, taken from the one row or the other, passes the path's tests, so
     the Shapley values of a leaf have a closed form. The cost grows with leaves times rows, and not with rows times
-    background rows. For stumps, the value is the shape function less its mean over the background.
+    background rows. For stumps, the value is the shape function less its mean over the background, computed by several
+    threads.
 
     See Also
     --------
     shape_functions : What each column adds, as a function, for stumps.
+    export_input : Rows as shap.TreeExplainer takes them, with ``model.to_shap()``.
 
     Examples
     --------
@@ -86,34 +90,43 @@ def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
     >>> np.allclose(found.values.sum(axis=1) + found.base, model.decision_function(X[:5]))
     True
     """
-    check_is_fitted(model)
-    ensemble = getattr(model, "ensemble_", None)
-    if not isinstance(ensemble, Ensemble) or not hasattr(model, "classes_") or not hasattr(model, "_reader"):
-        raise TypeError(
-            "contributions explains classifiers whose voters are electorate's trees, and this "
-            f"{type(model).__name__} is not one: use stumps, trees, rules or paired stumps as its voters"
-        )
+    source = summed_trees(model, "contributions")
+    model, ensemble = source.model, source.trees
     rows = _block(model, X)
     others = rows if background is None else _block(model, background)
     values = np.zeros((ensemble.n_outputs, rows.shape[1], ensemble.n_columns))
-    for voter in range(ensemble.n_voters):
-        _add_voter(ensemble, voter, rows, others, values)
-    # the decision is an affine function of the votes f, class by class: its slopes, and its values at f = 0
-    votes = np.zeros((ensemble.n_outputs, 2), dtype=np.int64)
-    votes[:, 1] = UNITS
-    at = np.asarray(model._decision(votes, float(np.abs(model.steps_).sum())), dtype=np.float64).reshape(2, -1)
-    slope, start = at[1] - at[0], at[0]
-    values *= slope[:, None, None]
-    read = model._reader(model._check_rows(X if background is None else background, reset=False))
-    mean_votes = np.asarray(ensemble.votes(others.shape[1], read).mean(axis=1))
-    base, names = slope * (mean_votes / UNITS) + start, column_names(model)
-    return Contributions(values[0], float(base[0]), names) if len(values) == 1 else Contributions(values, base, names)
+    if ensemble.lookup is not None:
+        with ThreadPool(count_jobs(model.n_jobs, rows.size)) as pool:
+            _add_stumps(ensemble, rows, others, values, pool)
+    else:
+        for voter in range(ensemble.n_voters):
+            _add_voter(ensemble, voter, rows, others, values)
+    values *= source.slope[:, None, None]
+    mean_votes = np.asarray(ensemble.votes(others.shape[1], lambda low, high: others[:, low:high]).mean(axis=1))
+    base = source.slope * (mean_votes / UNITS) + source.start
+    if len(values) == 1:
+        return Contributions(values[0], float(base[0]), source.names)
+    return Contributions(values, base, source.names)
 
 
 def _block(model: Any, X: Any) -> Floats:
     """[column, row] as the voters read it; categories as codes."""
     table = model._check_rows(X, reset=False)
     return np.asarray(model._reader(table)(0, table.n_rows))
+
+
+def _add_stumps(ensemble: Ensemble, rows: Floats, others: Floats, values: Floats, pool: ThreadPool) -> None:
+    """Adds the closed form for stumps: the shape function of a column, less its mean over the background rows."""
+    cells = ensemble.cells
+    mine, theirs = (cells.find(np.ascontiguousarray(block), -1, np.int32) for block in (rows, others))
+
+    def add(part: tuple[int, int, NDArray[np.int64]]) -> None:
+        place, column, table = part
+        shape = table / UNITS  # the last cell, which -1 finds, is for missing values
+        means = shape[:, theirs[place]].mean(axis=1)
+        values[:, :, column] = shape[:, mine[place]] - means[:, None]
+
+    pool.map(add, zip(range(len(cells.columns)), cells.columns.tolist(), tables_of(ensemble), strict=True))
 
 
 def _add_voter(ensemble: Ensemble, voter: int, rows: Floats, others: Floats, values: Floats) -> None:

@@ -27,7 +27,7 @@ from electorate.model.median import Median
 from electorate.model.moves import Moves
 from electorate.model.stored_parameters import decode_confidence, decode_parameters, encode_parameters
 from electorate.modelfile import Contents, blaming, expect, meta_value, require
-from electorate.registry import ALGORITHMS
+from electorate.registry import WRITTEN
 from electorate.voters.confidence import Bump, Sure
 from electorate.voters.finite_regressors import ColumnPredictor
 
@@ -219,12 +219,12 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
     """
     contents = modelfile.read(path)
     with blaming(contents.source):
-        expect(contents.kind in ALGORITHMS, f"no estimator is called {contents.kind!r:.60}")
+        expect(contents.kind in WRITTEN, f"no estimator is called {contents.kind!r:.60}")
         return _rebuild(contents, {family.__name__: family for family in families})
 
 
 def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
-    algorithm = ALGORITHMS[contents.kind]
+    algorithm = WRITTEN[contents.kind]
     model = _described(contents, getattr(import_module(algorithm.module), algorithm.name), families)
     parts.read_columns(contents, model)
     {"median": _read_median, "number": _read_number}.get(algorithm.vote, _read_sum)(contents, model)

@@ -10,13 +10,14 @@ from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.moves import first_moves
 from electorate.model.trace import CLASSIFIER_COLUMNS, MEDIAN_COLUMNS
 from electorate.modelfile import expect
-from electorate.registry import ALGORITHMS
+from electorate.registry import WRITTEN
 
 ALWAYS = frozenset({"step", "edge", "n_voters", "seconds"})  # also where there is no round
 ROUND = frozenset(CLASSIFIER_COLUMNS)
 PROGRAM = frozenset({"step", "edge", "error", "objective", "gap", "train_error", "n_voters", "seconds", "kept"})
 MOVE = ALWAYS | {"objective"}
 COLUMNS = {
+    "CertifiedClassifier": frozenset({"step", "n_voters"}),
     "DeepBoostClassifier": ROUND | {"voter", "family", "size", "weight", "penalty"},
     "EBBoostClassifier": ROUND | {"floor_of_squares"},
     "LPBoostClassifier": PROGRAM,
@@ -33,7 +34,7 @@ Numbers = NDArray[np.float64]
 
 def check_history(model: Any, kind: str) -> None:
     """Raise ValueError where the history cannot have led to the voters of the model."""
-    history, median = model.history_, ALGORITHMS[kind].vote == "median"
+    history, median = model.history_, WRITTEN[kind].vote == "median"
     rows = len(next(iter(history.values())))
     needed = frozenset(MEDIAN_COLUMNS) if median else COLUMNS.get(kind, ROUND)
     if not (rows or median):

@@ -22,7 +22,7 @@ from electorate.model import file_parts as parts
 from electorate.model.ensemble import Ensemble, tables_of
 from electorate.model.masks import MISSING, Masks, Tests
 from electorate.modelfile import Contents, blaming
-from electorate.registry import ALGORITHMS
+from electorate.registry import WRITTEN
 
 DECIDE = {"sum": decisions.plain, "samme": decisions.as_samme}  # by the vote of the algorithm
 FEW_NODES = 2_000  # up to that, NumPy has predicted 1,000,000 rows before Numba's kernels would be there
@@ -38,7 +38,7 @@ Votes = NDArray[np.int64]
 def read_quickly(path: Any) -> "QuickClassifier | None":
     """Return None for a model that is not a sum of trees over classes; errors are those of `load`."""
     contents = modelfile.read(path)
-    registered = ALGORITHMS.get(contents.kind)
+    registered = WRITTEN.get(contents.kind)
     if registered is None or registered.vote not in DECIDE or "offsets" not in contents.arrays:
         return None
     with blaming(contents.source):
@@ -56,7 +56,7 @@ class QuickClassifier:
         self.classes_ = parts.read_classes(contents)
         self.ensemble_ = parts.read_ensemble(contents, self.bins_, len(self.classes_))
         self._voting = voting(self.ensemble_, self.bins_) if len(self.ensemble_.column) <= FEW_NODES else None
-        self._decide = DECIDE[ALGORITHMS[contents.kind].vote]
+        self._decide = DECIDE[WRITTEN[contents.kind].vote]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         table: Any = ArrowTable(X) if ArrowTable.fits(X) else read_table(X)

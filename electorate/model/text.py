@@ -117,7 +117,7 @@ class Words:
         label = self.model.classes_[number]
         return repr(label.item() if hasattr(label, "item") else label)
 
-    def _all_of(self, alone: Ensemble, path: Path) -> str:
+    def path_text(self, alone: Ensemble, path: Path) -> str:
         """The tests of a path; the same one only once."""
         if alone is not self._alone:
             self._alone, self._texts = alone, {}
@@ -137,7 +137,7 @@ class Words:
         if rule is not None:
             leaf = int(alone.children[rule.path[-1]]) if rule.path else 0
             otherwise = output(alone, rule.outside) if rule.path else None
-            yield Rule(leaf, self._all_of(alone, rule.path), output(alone, rule.inside), otherwise)
+            yield Rule(leaf, self.path_text(alone, rule.path), output(alone, rule.inside), otherwise)
             return
         depth = [0] * len(alone.column)
         for node, (left, right) in enumerate(alone.children.tolist()):
@@ -145,7 +145,7 @@ class Words:
                 depth[left] = depth[right] = depth[node] + 1
         self._count(LEAST_LENGTH * int(np.array(depth)[alone.column == LEAF].sum()))
         for leaf, path in leaf_paths(alone):
-            yield Rule(leaf, self._all_of(alone, path), output(alone, alone.value[leaf]))
+            yield Rule(leaf, self.path_text(alone, path), output(alone, alone.value[leaf]))
 
     def _count(self, characters: int) -> None:
         self.written += characters

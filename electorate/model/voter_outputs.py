@@ -74,7 +74,7 @@ class VoterOutputs:
 
 def rows_of(model: Any, X: Any) -> Any:
     """Return X as the voters of the model read it."""
-    if hasattr(model, "ensemble_") and hasattr(model, "_check_rows"):
+    if hasattr(model, "_check_rows"):
         return model._check_rows(X, reset=False)
     X = check_sparse(X)
     return validate_data(model, X, reset=False, accept_sparse="csr", dtype=None, ensure_all_finite=False)

@@ -1,9 +1,16 @@
 """The exact binomial bounds of Clopper and Pearson (1934): what errors on held-out rows prove.
 
-One-sided, each at its own confidence: the truth is above the upper one with probability at most 1 - confidence.
+One-sided, each at its own confidence: the truth is above the upper one with probability at most 1 - confidence. For
+a model that was chosen by the same rows, `priced_bound` adds the length of its description to the price.
 """
 
-from scipy.special import betaincinv
+import math
+
+import numpy as np
+from scipy.special import betainccinv, betaincinv, gammaln
+
+SMALLEST = 600.0  # of a price: up to that, SciPy's inverse needs no logarithms
+PRECISION = 1e-9
 
 
 def binomial_bound(errors: int, rows: int, confidence: float = 0.95) -> float:
@@ -19,6 +26,32 @@ def binomial_floor(errors: int, rows: int, confidence: float = 0.95) -> float:
     """The smallest error rate under which so many errors still happen with probability 1 - confidence."""
     _check(errors, rows)
     return 0.0 if errors == 0 else float(betaincinv(errors, rows - errors + 1, 1 - confidence))
+
+
+def priced_bound(errors: int, rows: int, price: float) -> float:
+    """The upper bound that fails with probability exp(-price), however small that is.
+
+    price: ln(1 / delta) for one model fixed in advance; for one that was chosen, also its bits times ln 2.
+    """
+    _check(errors, rows)
+    if errors == rows:
+        return 1.0
+    if price <= SMALLEST:
+        return float(betainccinv(errors + 1, rows - errors, math.exp(-price)))
+    low, high = errors / rows, 1.0
+    while high - low > PRECISION:  # rounded up, so that it stays a bound
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _log_tail(errors, rows, middle) > -price else (low, middle)
+    return high
+
+
+def _log_tail(errors: int, rows: int, rate: float) -> float:
+    """log P(at most so many errors), for a rate of at least errors / rows, from its largest term down."""
+    largest = gammaln(rows + 1) - gammaln(errors + 1) - gammaln(rows - errors + 1)
+    largest += (errors * math.log(rate) if errors else 0.0) + (rows - errors) * math.log1p(-rate)
+    fewer = np.arange(errors, 0, -1, dtype=np.float64)
+    ratios = fewer * (1 - rate) / ((rows - fewer + 1) * rate)
+    return float(largest + math.log1p(np.cumprod(ratios).sum()))
 
 
 def _check(errors: int, rows: int) -> None:

@@ -23,7 +23,7 @@ from samples import read_table
 
 import electorate
 from electorate import AdaBoostClassifier
-from electorate.cli import main
+from electorate.cli import COMMANDS, main
 from electorate.escape import cell, literal
 from electorate.tables.source import Source, TableError
 
@@ -106,6 +106,25 @@ def test_compare_then_predict_then_verify(there, capsys):
     assert "no bound: no rows were held out" in capsys.readouterr().out
 
 
+def test_compare_takes_a_metric_groups_and_times(there, capsys):
+    frame = pd.read_csv("t.csv")
+    frame["day"] = [f"2026-{1 + i // 28:02}-{1 + i % 28:02}" for i in range(len(frame))]
+    frame["who"] = np.arange(len(frame)) // 2
+    frame.to_csv("g.csv", index=False)
+    few = ["--target", "y", "--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees", "--quick", "--quiet"]
+    assert main(["compare", "g.csv", *few, "--drop", "day", "--group", "who", "--metric", "auc"]) == 0
+    output = capsys.readouterr().out
+    assert "split by group" in output
+    assert "AUC" in output
+    assert "who" not in electorate.load("g.compare/winner.model").feature_names_in_
+    assert main(["compare", "g.csv", *few, "--drop", "who", "--time-column", "day", "--folder", "h"]) == 0
+    assert "split by time" in capsys.readouterr().out
+    assert main(["compare", "g.csv", *few, "--group", "nobody"]) == 1
+    assert "no column 'nobody'" in capsys.readouterr().err
+    assert main(["compare", "g.csv", *few, "--metric", "rmse"]) == 1
+    assert "for classification choose from error" in capsys.readouterr().err
+
+
 def test_fit_is_the_estimator_with_its_options(there, capsys):
     fitted(there)
     frame = pd.read_csv("t.csv")
@@ -120,11 +139,12 @@ def test_weights_are_a_column(there, capsys):
     assert main(["fit", "w.csv", "--target", "y", "--weights", "w", "--out", "m", "--set", "n_estimators=5"]) == 0
     model = AdaBoostClassifier(n_estimators=5).fit(frame[["x", "c", "n"]], frame["y"], sample_weight=frame["w"])
     assert capsys.readouterr().out.strip() == model.digest_
+    pd.concat([frame] * 3).to_csv("w.csv", index=False)
     few = ["--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees", "--quiet"]
     assert main(["compare", "w.csv", "--target", "y", "--weights", "w", *few]) == 0
     assert "does not apply to rows of different weights" in capsys.readouterr().out
     assert main(["verify", "w.compare/winner-without-locked-rows.model"]) == 0
-    assert re.search(r"error [0-9.]+ on 12 held-out rows; no bound", capsys.readouterr().out)
+    assert re.search(r"error [0-9.]+ on 36 held-out rows; no bound", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +287,7 @@ def test_exit_codes(there, capsys):
     assert "nowhere" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["compare", "fit", "predict", "certify", "verify", "data", "warmup"])
+@pytest.mark.parametrize("command", [*COMMANDS])
 def test_every_command_has_an_example(command, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])
@@ -315,7 +335,8 @@ def test_warmup(capsys):
 
 
 def test_ctrl_c_and_the_same_command_again(there):
-    arguments = ["compare", "t.csv", "--target", "y", "--jobs", "2", "--folds", "3", "--algorithm", "SAMME.R, trees"]
+    arguments = ["compare", "t.csv", "--target", "y", "--jobs", "2", "--folds", "3", "--quick"]
+    arguments += ["--algorithm", "SAMME.R, trees"]
     whole = run(*arguments, "--out", "w", cwd=there)
     home = str(Path(electorate.__file__).parent.parent)
     process = subprocess.Popen(

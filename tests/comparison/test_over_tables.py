@@ -379,7 +379,7 @@ def test_several_tables_end_with_tests_over_them(tables, capsys):
     given = ["compare", "t0.csv", "t1.csv", "t2.csv:label", "--target", "y", "--jobs", "1", *FEW]
     assert main(given) == 0
     output = capsys.readouterr()
-    assert "2 algorithms over 3 data sets" in output.out
+    assert "3 algorithms over 3 data sets" in output.out
     assert output.out.count("test rows held out and used once") == 3
     pairs = pd.read_csv("tables.compare/pairs.csv")
     errors = pd.read_csv("tables.compare/errors.csv")
@@ -388,7 +388,7 @@ def test_several_tables_end_with_tests_over_them(tables, capsys):
     assert errors.set_index("data").loc["t2"].to_dict() == alone.to_dict()
     assert main(given) == 0  # nothing is run again, and the end is the same
     again = capsys.readouterr().out
-    assert again[again.index("2 algorithms over") :] == output.out[output.out.index("2 algorithms over") :]
+    assert again[again.index("3 algorithms over") :] == output.out[output.out.index("3 algorithms over") :]
     frames = [pd.read_csv(f"t{i}.csv") for i in range(3)]
     found = {
         f"t{i}": electorate.compare(f.iloc[:, :3], f.iloc[:, 3], algorithms=FEW[4::2], n_jobs=1, folds=2)
@@ -409,7 +409,7 @@ def test_several_tables_resume_after_a_kill(tables, capsys):
     for more in ([], ["--out", "w"]):
         assert main(["compare", *given, *more]) == 0
         text = capsys.readouterr().out
-        output.append(text[text.index("2 algorithms over") :])
+        output.append(text[text.index("3 algorithms over") :])
     assert output[0] == output[1]
 
 

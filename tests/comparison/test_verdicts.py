@@ -17,6 +17,7 @@ from electorate.comparison.verdicts import (
     covariance_of_means,
     covariance_over_rows,
     critical,
+    is_better,
     judge,
     training_factor,
 )
@@ -163,6 +164,26 @@ def test_equal_algorithms_are_seldom_called_different(k):
         best.append(found.chance_of_best[first])
     assert called <= 12  # at 5% there are more in 6 of 100 cases; the procedure is below
     assert np.mean(best) < 1 / k + 0.12
+
+
+def test_the_best_of_equal_algorithms_seldom_beats_the_baseline():
+    rng = np.random.default_rng(0)
+    called = 0
+    for _ in range(150):
+        losses = equal_algorithms(rng, 6, 200)
+        best = int(np.argmin(losses.mean(axis=1)))
+        called += best > 0 and is_better(RowLosses(losses, np.arange(200) % 5, 5), best, 0)
+    assert called <= 12
+
+
+@pytest.mark.parametrize("n_folds", [2, 5])
+def test_a_good_model_beats_the_baseline_on_few_rows(n_folds):
+    rng = np.random.default_rng(0)
+    losses = np.vstack([equal_algorithms(rng, 1, 100, 0.5), equal_algorithms(rng, 2, 100, 0.1)])
+    rows = RowLosses(losses, np.arange(100) % n_folds, n_folds)
+    assert is_better(rows, 1, 0)
+    assert not is_better(rows, 0, 1)
+    assert not is_better(rows, 1, 2)
 
 
 def test_large_differences_are_found():

@@ -18,8 +18,11 @@ from electorate import (
     MedBoostRegressor,
     PairedStumps,
     QuadBoostClassifier,
+    QuadBoostRegressor,
     RealAdaBoostClassifier,
+    RegressionTrees,
     Rules,
+    Stumps,
     Trees,
     VadaBoostClassifier,
     contributions,
@@ -109,6 +112,26 @@ def test_of_stumps_they_are_the_centred_shape_functions() -> None:
         np.testing.assert_allclose(found.values[:, shape.column], added - added.mean(), atol=1e-10)
 
 
+@pytest.mark.parametrize("family", [Stumps(), Trees(3), PairedStumps()], ids=repr)
+def test_they_add_up_to_1e_12(family: Any) -> None:
+    X, y = numbers()
+    model = AdaBoostClassifier(family, n_estimators=60).fit(X, y)
+    assert np.max(np.abs(contributions(model, X, X[:50]).decision - model.decision_function(X))) < 1e-12
+
+
+def test_of_stumps_they_do_not_depend_on_threads() -> None:
+    X, y = numbers()
+    found = [contributions(AdaBoostClassifier(n_jobs=jobs).fit(X, y), X).values for jobs in (1, 3)]
+    assert np.array_equal(*found)
+
+
+def test_regressors_are_explained() -> None:
+    X, y = table(2)
+    model = QuadBoostRegressor(RegressionTrees(3), n_estimators=5).fit(X, y + X["a"])
+    found = contributions(model, X.iloc[:5], X)
+    np.testing.assert_allclose(found.decision, model.predict(X.iloc[:5]), atol=1e-12)
+
+
 def test_deep_trees_are_additive() -> None:
     """Leaves with up to eight columns on their path; every row is a background row."""
     X, y = numbers()
@@ -121,7 +144,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(NotFittedError):
         contributions(AdaBoostClassifier(), X)
     for model in (AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=2), MedBoostRegressor()):
-        with pytest.raises(TypeError, match="electorate's trees"):
+        with pytest.raises(TypeError, match=r"electorate's trees|weighted median"):
             contributions(model.fit(X, y), X)
     with pytest.raises(ValueError, match="features"):
         contributions(AdaBoostClassifier(n_estimators=2).fit(X, y), X[:, :1])

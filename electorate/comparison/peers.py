@@ -1,0 +1,226 @@
+"""What our algorithms are compared with: a constant, a regularised linear model, and other boosting libraries.
+
+All take a matrix of numbers with NaN for missing values, and category columns as codes. The other libraries get these
+columns as categories and stop early by their own rule where a setting says so.
+"""
+
+import importlib
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from electorate.comparison.folds import deal, strata
+
+LIBRARIES = {  # short name: module to import, name to install
+    "hgb": ("sklearn.ensemble", "scikit-learn"),
+    "lightgbm": ("lightgbm", "lightgbm"),
+    "xgboost": ("xgboost", "xgboost"),
+    "catboost": ("catboost", "catboost"),
+    "ebm": ("interpret.glassbox", "interpret-core"),
+}
+PATIENCE = 20  # rounds without improvement
+VALIDATION_PARTS = 10  # one of them is for early stopping
+MOST_DENSE = 200_000_000  # cells of a sparse matrix up to which it is made dense for a library that needs that
+MOST_HISTOGRAM_CATEGORIES = 255  # of a column, in HistGradientBoosting
+
+
+def check_installed(name: str) -> None:
+    """Raise ValueError for a peer that is unknown or not installed."""
+    if name == "linear":
+        return
+    if name not in LIBRARIES:
+        raise ValueError(f"no peer is called {name!r}; choose from {sorted([*LIBRARIES, 'linear'])}")
+    module, package = LIBRARIES[name]
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        raise ValueError(f"{name} is not installed: pip install {package}, or leave it out") from None
+
+
+class Peer(BaseEstimator):
+    """A model of another library behind `fit`, `predict` and `predict_proba`; `model_` is the fitted original."""
+
+    is_classifier: bool
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return np.asarray(self.model_.predict(self._columns(X))).ravel()
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        return np.asarray(self.model_.predict_proba(self._columns(X)))
+
+    def _columns(self, X: Any) -> Any:
+        return X
+
+    @property
+    def code(self) -> str:
+        """Python code for a fit to numbers without missing values or categories."""
+        model = self.model_
+        module = ".".join(type(model).__module__.split(".")[: 2 if "sklearn" in type(model).__module__ else 1])
+        return f"from {module} import {type(model).__name__}; {' '.join(repr(model).split())}.fit(X, y)"
+
+
+class Constant(Peer):
+    """Always the majority class, or for regression the median or the mean."""
+
+    def __init__(self, is_classifier: bool = True, strategy: str = "median") -> None:
+        self.is_classifier, self.strategy = is_classifier, strategy
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> Self:
+        from sklearn.dummy import DummyClassifier, DummyRegressor
+
+        model = DummyClassifier(strategy="prior") if self.is_classifier else DummyRegressor(strategy=self.strategy)
+        self.model_: Any = model.fit(self._columns(X), y, sample_weight)
+        return self
+
+    def _columns(self, X: Any) -> Any:
+        return np.zeros((X.shape[0], 1))
+
+
+class Linear(Peer):
+    """Logistic or ridge regression of scaled numbers and one-hot categories.
+
+    Missing values become means. strength: the inverse of the penalty.
+    """
+
+    def __init__(self, is_classifier: bool = True, strength: float = 1.0, categorical: tuple[int, ...] = ()) -> None:
+        self.is_classifier, self.strength, self.categorical = is_classifier, strength, categorical
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> Self:
+        from sklearn.linear_model import LogisticRegression, Ridge
+
+        self.columns_: Any = self._preparation(X).fit(X)
+        last = LogisticRegression(C=self.strength, max_iter=300) if self.is_classifier else Ridge(1 / self.strength)
+        self.model_: Any = last.fit(self._columns(X), y, sample_weight=sample_weight)
+        return self
+
+    def _preparation(self, X: Any) -> Any:
+        from sklearn.compose import ColumnTransformer
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+        if sparse.issparse(X):
+            return MaxAbsScaler()
+        numbers = [column for column in range(X.shape[1]) if column not in self.categorical]
+        scaled = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+        coded = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=10, sparse_output=True)
+        return ColumnTransformer([("numbers", scaled, numbers), ("categories", coded, list(self.categorical))])
+
+    def _columns(self, X: Any) -> Any:
+        return self.columns_.transform(X)
+
+    @property
+    def code(self) -> str:
+        names = f"from sklearn.linear_model import {type(self.model_).__name__}"
+        more = "from sklearn.pipeline import make_pipeline; from sklearn.preprocessing import StandardScaler"
+        return f"{names}; {more}; make_pipeline(StandardScaler(), {self.model_!r}).fit(X, y)"
+
+
+class Gradient(Peer):
+    """A gradient boosting library by its short name.
+
+    early_stopping: whether a tenth of the rows decides on the number of rounds, by the rule of the library.
+    """
+
+    def __init__(
+        self,
+        library: str = "hgb",
+        is_classifier: bool = True,
+        rounds: int = 100,
+        learning_rate: float = 0.1,
+        early_stopping: bool = False,
+        categorical: tuple[int, ...] = (),
+        widest: int = 0,
+        seed: int = 0,
+    ) -> None:
+        self.library, self.is_classifier, self.rounds, self.learning_rate = (
+            library,
+            is_classifier,
+            rounds,
+            learning_rate,
+        )
+        self.early_stopping, self.categorical, self.widest, self.seed = early_stopping, categorical, widest, seed
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> Self:
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        columns = self._columns(X)
+        self.model_: Any = self._make(X.shape[1])
+        if not self.early_stopping or self.library in ("hgb", "ebm"):  # these two split by themselves
+            self.model_.fit(columns, y, **weighted, **self._categories())
+            return self
+        part = deal(strata(y), VALIDATION_PARTS, np.random.default_rng([self.seed, 4]))
+        learn, validate = np.flatnonzero(part), np.flatnonzero(part == 0)
+        if self.is_classifier:  # a class that is in few rows is in the rows to learn from
+            learn = np.concatenate([learn, validate[~np.isin(y[validate], y[learn])]])
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight[learn]}
+        validation = [(columns[validate], y[validate])]
+        self.model_.fit(
+            columns[learn], y[learn], eval_set=validation, **weighted, **self._categories(), **self._quiet()
+        )
+        return self
+
+    def _make(self, n_columns: int) -> Any:
+        module = importlib.import_module(LIBRARIES[self.library][0])
+        ending = "Classifier" if self.is_classifier else "Regressor"
+        rate, early = {"learning_rate": self.learning_rate}, self.early_stopping
+        kinds = ["nominal" if column in self.categorical else "continuous" for column in range(n_columns)]
+        makers: dict[str, tuple[str, dict[str, Any]]] = {
+            "hgb": (
+                "HistGradientBoosting",
+                {"max_iter": self.rounds, "early_stopping": early, "n_iter_no_change": PATIENCE}
+                | {"categorical_features": self._histogram_categories(), "random_state": self.seed},
+            ),
+            "lightgbm": (
+                "LGBM",
+                {"n_estimators": self.rounds, "n_jobs": 1, "verbose": -1, "random_state": self.seed}
+                | ({"early_stopping_round": PATIENCE} if early else {}),
+            ),
+            "xgboost": (
+                "XGB",
+                {"n_estimators": self.rounds, "n_jobs": 1, "tree_method": "hist", "random_state": self.seed}
+                | {"enable_categorical": True, "feature_types": ["c" if kind == "nominal" else "q" for kind in kinds]}
+                | ({"early_stopping_rounds": PATIENCE} if early else {}),
+            ),
+            "catboost": (
+                "CatBoost",
+                {"iterations": self.rounds, "thread_count": 1, "verbose": False, "allow_writing_files": False}
+                | {"cat_features": list(self.categorical), "random_seed": self.seed}
+                | ({"early_stopping_rounds": PATIENCE} if early else {}),
+            ),
+            "ebm": ("ExplainableBoosting", {"feature_types": kinds, "n_jobs": 1, "random_state": self.seed}),
+        }
+        prefix, options = makers[self.library]
+        return getattr(module, prefix + ending)(**options, **({} if self.library == "ebm" else rate))
+
+    def _histogram_categories(self) -> list[int] | None:
+        return list(self.categorical) if self.categorical and self.widest <= MOST_HISTOGRAM_CATEGORIES else None
+
+    def _categories(self) -> dict[str, Any]:
+        is_needed = self.library == "lightgbm" and self.categorical
+        return {"categorical_feature": list(self.categorical)} if is_needed else {}
+
+    def _quiet(self) -> dict[str, Any]:
+        return {"verbose": False} if self.library == "xgboost" else {}
+
+    def _columns(self, X: Any) -> Any:
+        if sparse.issparse(X):
+            if self.library in ("hgb", "ebm"):
+                if X.shape[0] * X.shape[1] > MOST_DENSE:
+                    raise ValueError(f"{self.library} needs a dense matrix, which would have {X.shape} cells")
+                return X.toarray()
+            return X
+        if self.library == "catboost" and self.categorical:  # categories must not be floats
+            columns = np.asarray(X).astype(object)
+            for column in self.categorical:
+                columns[:, column] = [str(value) for value in X[:, column]]
+            return columns
+        return X
+
+    @property
+    def n_iter_(self) -> int:
+        names = ("n_iter_", "best_iteration_", "tree_count_")
+        found = (getattr(self.model_, name, None) for name in names)
+        return next((int(size) for size in found if isinstance(size, int | np.integer) and size > 0), self.rounds)

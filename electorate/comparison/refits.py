@@ -1,0 +1,86 @@
+"""Trains the winner of a comparison without the test rows, tests it on them once, and refits it on all rows."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from electorate.comparison.algorithms import Facts, set_supported
+from electorate.comparison.cells import Coded
+from electorate.comparison.ranking import Line
+from electorate.comparison.rows import Parts, Places, Rows
+from electorate.theory.binomial import binomial_bound
+
+CONFIDENCE = 0.95
+COVERAGE = 0.9  # of the interval around a predicted number
+
+
+@dataclass(frozen=True)
+class Refits:
+    """The table as the user gave it, and its training and test rows. y: labels, or numbers."""
+
+    X: Any
+    y: NDArray[Any]
+    rows: Rows
+    parts: Parts
+    categorical_features: Any
+    seed: int
+    is_classifier: bool
+
+    def build(self, line: Line) -> Any:
+        """The estimator of a line, as the user would make it: for the columns of X."""
+        if line.algorithm.peer:
+            return Coded(line.algorithm, line.setting, self.seed, self.categorical_features, self.is_classifier)
+        model = line.algorithm.build(line.setting, Facts([], self.seed))
+        return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
+
+    def fit(self, line: Line) -> tuple[Any, Any]:
+        """The model without the test rows and the one on all rows, with what is known of each as `held_out_`."""
+        without, final = (self._fit(line, which) for which in (self.parts[0], None))
+        without.held_out_ = self.test(without)
+        final.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"}
+        for model in (without, final):
+            if self.is_classifier and (line.algorithm.peer or hasattr(model, "steps_")):
+                model.temperature_ = line.temperature
+            if hasattr(model, "digest_"):  # the statement is about this model only, and is not stored with another
+                model.held_out_["digest"] = model.digest_
+        return without, final
+
+    def _fit(self, line: Line, which: Places | None) -> Any:
+        """The estimator of a line, fitted to some rows, or to all."""
+        X = self.X if which is None else _safe_indexing(self.X, which)
+        rows = slice(None) if which is None else which
+        weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
+        return self.build(line).fit(X, self.y[rows], **weighted)
+
+    def test(self, model: Any) -> dict[str, Any]:
+        """The error of a model on the test rows, and the exact bound that follows, or why there is none."""
+        weight, test = self.rows.weight, self.parts[1]
+        predicted, target = model.predict(_safe_indexing(self.X, test)), self.y[test]
+        losses = (predicted != target if self.is_classifier else np.abs(predicted - target)).astype(np.float64)
+        error = float(np.average(losses, weights=None if weight is None else weight[test]))
+        result = {"rows": len(test), "error": error}
+        if weight is not None and np.ptp(weight):
+            why = "an exact binomial bound does not apply to rows of different weights"
+            return result | {"bound": None, "why": why}
+        dependent = "group" if self.rows.group is not None else "time" if self.rows.time is not None else None
+        if dependent:
+            why = f"an exact bound does not apply to rows that are split by {dependent}"
+            return result | {"bound": None, "why": why}
+        if not self.is_classifier:
+            return result | {"bound": None, "why": _interval(losses)}
+        errors = int(losses.sum())
+        bound = binomial_bound(errors, len(test), CONFIDENCE)
+        return result | {"errors": errors, "bound": bound, "confidence": CONFIDENCE}
+
+
+def _interval(distances: NDArray[np.float64]) -> str:
+    """How far targets of new rows are from the predictions: split conformal prediction, exact for rows like these."""
+    rank = math.ceil((len(distances) + 1) * COVERAGE)
+    if rank > len(distances):
+        return f"too few test rows for an interval with {COVERAGE:.0%} coverage"
+    width = float(np.sort(distances)[rank - 1])
+    return f"a new target is within {width:.4g} of the prediction with {COVERAGE:.0%} probability (conformal)"

@@ -1,0 +1,341 @@
+"""A vote with the shortest proof: boosting that minimises the bound that its own description proves.
+
+A part of the rows, drawn by a seed, proposes tests and perhaps a first vote: the prior. The others choose and count.
+"""
+
+import math
+import textwrap
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.data import inputs
+from electorate.data.bins import Bins
+from electorate.data.seen_rows import seen_of
+from electorate.data.table import Table
+from electorate.estimators.adaboost import AdaBoostClassifier
+from electorate.estimators.certified import Certified
+from electorate.estimators.description_prior import Part, PriorOptions, search_prior
+from electorate.estimators.exported import Exported
+from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
+from electorate.estimators.voting import VotingClassifier
+from electorate.model import files
+from electorate.model.described_ensemble import empty_ensemble
+from electorate.model.links import Link
+from electorate.model.voter_view import Voters
+from electorate.modelfile import Contents, expect, require
+from electorate.theory.binomial import priced_bound
+from electorate.theory.certificate import IID
+from electorate.training.dask_inputs import refuse_dask
+from electorate.training.rollback import Undoing
+from electorate.voters.instances import TakesInstances
+from electorate.voters.trees import Stumps
+
+MOST_PRIOR_ROWS = 2**14  # more teach the prior little, and would count for the bound
+SHOWN = 40  # voters that `print` shows
+WIDTH = 100
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Description(NamedTuple):
+    """What the bound rests on.
+
+    bits: of the description. rows, errors: that count, and how many are wrong. prior_rows: rows that only shaped the
+    prior. prior_voters: how many voters come from it; the others were chosen by the rows that count.
+    """
+
+    bits: float
+    rows: int
+    errors: int
+    prior_rows: int
+    prior_voters: int
+    voters: int
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClassifier, BaseEstimator):
+    """A vote with a proof from the training rows alone: its risk is at most `bound_`.
+
+    Boosting that minimises its own certificate. Some rows, drawn by a seed, shape a prior: they propose tests (cuts and
+    sets of categories) and the first votes, by a short AdaBoost run. On all other rows voters are added, exchanged and
+    removed while the bound falls: the binomial tail at ln(1/delta) + bits ln 2, where bits is the length of the
+    description of the vote under one prefix code for everything that was chosen [1]_ [2]_.
+
+    Parameters
+    ----------
+    estimator : Stumps, Trees, Rules or None, default=None
+        The voters of the prior's AdaBoost run. None means :class:`Stumps`.
+    delta : float, default=0.05
+        The probability, over the draw of the rows and of the seed, with which the bound may fail.
+    n_estimators : int, default=60
+        The most voters that the counted rows may choose.
+    max_terms : int, default=2
+        The most tests of such a voter: 1 for stumps, 2 for rules such as "age <= 40 and job = 'clerk'".
+    prior_fractions : tuple of floats, default=(0.1, 0.5)
+        Fractions of the rows that shape a prior. Each is tried with an equal part of delta, and the least bound wins.
+    prior_rounds : int, default=100
+        Rounds of AdaBoost on the prior rows; the vote may start from the first 1, 2, 4, ... of its voters, or from
+        none. 0: no such start, for a model that fits on a card.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category and enum
+        columns of a dataframe.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the draw of the prior rows. It must not be chosen by looking at bounds.
+
+    Attributes
+    ----------
+    bound_ : float
+        With probability 1 - delta, the risk of this model is at most this.
+    description_ : Description
+        ``bits``, ``rows`` and ``errors`` that the bound comes from, ``prior_rows``, ``prior_voters``, ``voters``.
+    classes_, n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    ensemble_ : Ensemble
+        The voters as arrays.
+
+    See Also
+    --------
+    CrossFittedClassifier : A bound for any estimator, from models that did not see the rows they answer.
+    certificate : Every bound that can be proved for a fitted model.
+    AdaBoostClassifier : The vote without a proof.
+
+    Notes
+    -----
+    Where the bound starts from votes of the prior, the counted rows often choose no more than how many of its voters
+    stay: every further voter must pay for its description. With ``prior_rounds=0`` all voters are chosen by the counted
+    rows; the bound is larger, and the model is short enough to read.
+
+    The assumptions: the rows were drawn independently, each like the rows to come; the labels that can occur, the
+    parameters and the seed were fixed before. There is no ``sample_weight``: weighted rows are no sample of the rows to
+    come, and errors among them are not binomial. docs/certificates.md has the code and the proof.
+
+    References
+    ----------
+    .. [1] A. Blumer et al., "Occam's Razor", 1987.
+    .. [2] J. Langford, "Tutorial on Practical Prediction Theory for Classification", 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import CertifiedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = CertifiedClassifier().fit(X, y)
+    >>> bool(model.bound_ < 0.2)
+    True
+    """
+
+    estimator: Any = field(default=None, kw_only=False)
+    delta: float = 0.05
+    n_estimators: int = 60
+    max_terms: int = 2
+    prior_fractions: Any = (0.1, 0.5)
+    prior_rounds: int = 100
+    categorical_features: Any = "from_dtype"
+    random_state: Any = 0
+
+    n_jobs = 1
+    _is_native = True
+    _by_rows = False
+    _one_vs_rest = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["best"]), None],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "n_estimators": [Interval(Integral, 0, None, closed="left")],
+        "max_terms": [Interval(Integral, 1, 2, closed="both")],
+        "prior_fractions": ["array-like"],
+        "prior_rounds": [Interval(Integral, 0, None, closed="left")],
+        "categorical_features": AdaBoostClassifier._parameter_constraints["categorical_features"],
+        "random_state": ["random_state"],
+    }
+
+    # ------------------------------------------------------------ fitting
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe
+            Rows and columns.
+        y : array-like
+            Labels.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(self.__dict__)
+        try:
+            self._fit(X, y)
+        except BaseException:
+            self._restore(before)
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
+        refuse_dask(self, X)
+        fractions = self._fractions()
+        table = inputs.check_table(self, X, reset=True)
+        labels = inputs.check_labels(self, y, table.n_rows)
+        classes, codes = np.unique(labels, return_inverse=True)
+        inputs.refuse_many(classes)
+        self.classes_, self.n_classes_ = classes, len(classes)
+        if len(classes) == 1:
+            self._set_constant(table)
+        else:
+            self._choose(table, inputs.indexable(X), codes, fractions)
+        self.bound_ = self._bound()
+        self.history_ = {"step": self.steps_, "n_voters": np.arange(1, len(self.steps_) + 1)}
+        self.stop_reason_ = "converged"
+        self.estimator_ = self._family()
+        self.seen_ = seen_of([(table, labels, None)])
+
+    def _choose(self, table: Table, X: Any, codes: Ints, fractions: list[float]) -> None:
+        """The least bound over the fractions, each with its part of delta."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        options = PriorOptions(
+            *(self._family(), self.prior_rounds, self.n_estimators, self.max_terms),
+            *(self.categorical_features, self.n_classes_),
+        )
+        found = []
+        for place, fraction in enumerate(fractions):
+            size = min(math.ceil(fraction * table.n_rows), MOST_PRIOR_ROWS, table.n_rows - 1)
+            order = np.random.default_rng([seed, place]).permutation(table.n_rows)
+            parts = []
+            for rows in (np.sort(order[:size]), np.sort(order[size:])):
+                some = _safe_indexing(X, rows)
+                parts.append(Part(some, inputs.check_table(self, some, reset=False), codes[rows]))
+            found.append(search_prior(parts[0], parts[1], options, self.delta / len(fractions)))
+        best = min(found, key=lambda one: one.described.bound)
+        self.ensemble_, self.bins_ = best.ensemble, best.bins
+        wrong, bits = best.described.errors, best.described.bits + math.log2(len(fractions))
+        voters = len(best.described.voters)
+        self.description_ = Description(bits, best.rows, wrong, best.prior_rows, best.opening.prior_voters, voters)
+
+    def _set_constant(self, table: Table) -> None:
+        """A model of the only class: without a choice, all rows count."""
+        self.ensemble_ = empty_ensemble(table.n_columns, 1)
+        self.bins_ = Bins([np.empty(0)] * table.n_columns, {}, *_no_bins(table.n_columns))
+        self.description_ = Description(0.0, table.n_rows, 0, 0, 0, 0)
+
+    def _bound(self) -> float:
+        """What the description proves."""
+        bits, rows, errors = self.description_[:3]
+        return priced_bound(errors, rows, bits * math.log(2) + math.log(1 / self.delta))
+
+    def _fractions(self) -> list[float]:
+        fractions = np.asarray(self.prior_fractions, dtype=np.float64).ravel().tolist()
+        if not fractions or not all(0 < fraction < 1 for fraction in fractions):
+            raise ValueError(
+                f"prior_fractions={self.prior_fractions!r}: one or more numbers between 0 and 1 are needed"
+            )
+        return fractions
+
+    def _family(self) -> Any:
+        return Stumps() if self.estimator is None else self.estimator
+
+    def _validate_family(self) -> None:
+        if hasattr(self._family(), "_parameter_constraints"):
+            self._family()._validate_params()
+
+    # ------------------------------------------------------------ the fitted model
+
+    @property
+    def estimators_(self) -> Voters:
+        """The voters: those of the prior first."""
+        check_is_fitted(self)
+        return Voters(self)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The share of the weights that rests on each column."""
+        check_is_fitted(self)
+        return self.ensemble_.importances()
+
+    def _checked_probabilities(self, decision: Floats) -> Floats:
+        """The classes' shares of the votes."""
+        total = float(np.abs(self.steps_).sum())
+        if self.n_classes_ == 1:
+            return np.ones((len(decision), 1))
+        return vote_shares(decision, total) if self.n_classes_ == 2 else one_of_many(decision, np.array([total]))
+
+    def _link(self) -> Link:
+        return share_link(np.array([np.abs(self.steps_).sum()]))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "ensemble_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # ------------------------------------------------------------ text
+
+    @property
+    def sentence_(self) -> str:
+        """The sentence that one may quote, with its assumption."""
+        check_is_fitted(self)
+        return (
+            f"With {100 * (1 - self.delta):g}% confidence, this model is wrong on at most {100 * self.bound_:.2f}% of "
+            f"new rows, provided that {IID}, and that the parameters, the seed and the labels that can occur were "
+            "fixed before the rows were seen."
+        )
+
+    def __str__(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return repr(self)
+        about, n_voters = self.description_, self.ensemble_.n_voters
+        lines = [f"CertifiedClassifier: {n_voters} voters, {about.prior_voters} of them from the prior"]
+        for view in self.estimators_[:SHOWN]:
+            lines += textwrap.indent(f"{view.step:.4g} x {view.to_text()}", "  ").split("\n")
+        if n_voters > SHOWN:
+            lines.append(f"  and {n_voters - SHOWN} more")
+        lines.append(
+            f"{about.errors} errors on {about.rows} rows, a description of {about.bits:.1f} bits "
+            f"({about.prior_rows} other rows shaped the prior)"
+        )
+        return "\n".join([*lines, *textwrap.wrap(self.sentence_, WIDTH)])
+
+    # ------------------------------------------------------------ files
+
+    @property
+    def digest_(self) -> str:
+        """SHA-256 of the model: equal digests are equal models."""
+        check_is_fitted(self)
+        return files.digest(self)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
+        check_is_fitted(self)
+        files.save(self, path)
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        return dict(self.get_params(deep=False))
+
+    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"description": np.array(self.description_, dtype=np.float64)}
+
+    def _read_more(self, contents: Contents) -> None:
+        bits, *counts = require(contents, "description", "<f8", (len(Description._fields),)).tolist()
+        whole = all(count == int(count) and 0 <= count < 2**53 for count in counts if math.isfinite(count))
+        expect(whole and 0 <= bits < math.inf and all(map(math.isfinite, counts)), "the description is out of range")
+        self.description_ = Description(bits, *map(int, counts))
+        expect(
+            0 <= self.description_.errors <= self.description_.rows and self.description_.rows, "its rows do not fit"
+        )
+        self.bound_ = self._bound()
+
+
+def _no_bins(n_columns: int) -> tuple[NDArray[np.bool_], Ints]:
+    return np.zeros(n_columns, dtype=np.bool_), np.zeros(n_columns, dtype=np.int64)

@@ -1,0 +1,144 @@
+"""A prior from a part of the rows, and the search on the others for the vote with the least bound under it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.data import inputs
+from electorate.data.bins import Bins
+from electorate.estimators.adaboost import AdaBoostClassifier
+from electorate.grid import UNITS, on_grid
+from electorate.model.described_ensemble import empty_ensemble, ensemble_of, joint_bins
+from electorate.model.ensemble import Ensemble
+from electorate.theory.description import Code
+from electorate.training.description_search import WEIGHTS, CountedRows, Described, DescriptionSearch, Start
+from electorate.voters.prior_tests import PriorTests, coarse_codes
+
+SEARCHED = 1  # of the starts from the prior's own votes: the one with the least bound
+DEFAULT = 0.5  # the weight of the default class, in units: it decides ties
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class PriorOptions(NamedTuple):
+    """Parameters of the estimator that shape a prior."""
+
+    family: Any
+    rounds: int
+    n_estimators: int
+    max_terms: int
+    categorical_features: Any
+    n_classes: int
+
+
+class Part(NamedTuple):
+    """Some rows: as they were given, as a table, and their labels as numbers."""
+
+    X: Any
+    table: Any
+    labels: Ints
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A start of the search: so many voters of the prior, or a default class."""
+
+    start: Start
+    prior_voters: int
+    default: int | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The vote with the least bound of one prior, and what it was found from."""
+
+    described: Described
+    opening: Opening
+    ensemble: Ensemble
+    bins: Bins
+    prior_rows: int
+    rows: int
+
+
+def search_prior(part: Part, counted: Part, options: PriorOptions, delta: float) -> Found:
+    """part: the rows that shape the prior; counted: those that choose, and count."""
+    categorical = inputs.category_columns(part.table, options.categorical_features, part.table.category_columns())
+    tests = PriorTests.of(part.table, part.labels, options.n_classes, categorical)
+    rows = CountedRows(coarse_codes(counted.table, tests.bins), tests, counted.labels, options.n_classes)
+    prior = _first_vote(part, options)
+    sizes = [] if prior is None else [2**k for k in range(prior.ensemble_.n_voters.bit_length())]
+    head = math.log2(1 + len(sizes))
+    openings = [_without_votes(rows, tests, options, head)]
+    if prior is not None:
+        openings += _with_votes(prior, sizes, rows, (counted.X, tests), options, head)
+    searches = [(opening, DescriptionSearch(rows, opening.start, delta, options.n_estimators)) for opening in openings]
+    later = sorted(searches[1:], key=lambda pair: pair[1].describe(()).bound)
+    tried = [(search.run(), opening) for opening, search in [searches[0], *later[:SEARCHED]]]
+    best, opening = min(tried, key=lambda pair: pair[0].bound)
+    return _found(best, opening, tests, prior, options, (len(part.labels), rows.n_rows))
+
+
+def _first_vote(part: Part, options: PriorOptions) -> AdaBoostClassifier | None:
+    """AdaBoost on the prior rows, if they have all classes and it finds a voter."""
+    if not options.rounds or len(np.unique(part.labels)) < options.n_classes:
+        return None
+    model = AdaBoostClassifier(
+        options.family, n_estimators=options.rounds, categorical_features=options.categorical_features, n_jobs=1
+    ).fit(part.X, part.labels)
+    return model if model.ensemble_.n_voters else None
+
+
+def _code(tests: PriorTests, options: PriorOptions, head: float) -> Code:
+    return Code(tests.shares, tests.column, tests.bits, options.n_classes, len(WEIGHTS), options.max_terms, head)
+
+
+def _without_votes(rows: CountedRows, tests: PriorTests, options: PriorOptions, head: float) -> Opening:
+    """From the default class, which is named too; it decides ties."""
+    default = int(np.argmax(np.bincount(rows.labels, minlength=options.n_classes)))
+    votes = np.zeros((rows.n_rows, options.n_classes))
+    votes[:, default] = DEFAULT
+    code = _code(tests, options, head + math.log2(options.n_classes))
+    return Opening(Start(votes, 1.0, code), 0, default)
+
+
+def _with_votes(
+    prior: AdaBoostClassifier,
+    sizes: list[int],
+    rows: CountedRows,
+    counted: tuple[Any, PriorTests],
+    options: PriorOptions,
+    head: float,
+) -> list[Opening]:
+    """From the first 1, 2, 4, ... voters of the prior. A unit is half of their median step."""
+    X, tests = counted
+    openings = []
+    for n_voters, votes in prior._staged_votes(X):
+        if n_voters in sizes:
+            f = votes / UNITS
+            each = np.stack([np.zeros(rows.n_rows), f[0]], axis=1) if options.n_classes == 2 else f.T.copy()
+            unit = float(on_grid(max(float(np.median(prior.steps_[:n_voters])) / 2, 2.0**-20)))
+            openings.append(Opening(Start(each, unit, _code(tests, options, head)), n_voters, None))
+    return openings
+
+
+def _found(
+    best: Described,
+    opening: Opening,
+    tests: PriorTests,
+    prior: AdaBoostClassifier | None,
+    options: PriorOptions,
+    sizes: tuple[int, int],
+) -> Found:
+    """The ensemble of the vote."""
+    n_columns = len(tests.bins.n_bins)
+    first, bins = empty_ensemble(n_columns, options.n_classes), tests.bins
+    if prior is not None and opening.prior_voters:
+        used = list(range(opening.prior_voters))
+        first = prior.ensemble_.chosen(used, prior.steps_[used].tolist())
+        bins = joint_bins(tests.bins, prior.bins_)
+    default = None if opening.default is None else (opening.default, DEFAULT)
+    weights = np.array(WEIGHTS) * opening.start.unit
+    return Found(best, opening, ensemble_of(first, default, best.voters, tests, weights), bins, *sizes)

@@ -1,0 +1,55 @@
+"""Rows as the exported models take them: one matrix of doubles."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+
+def export_input(model: Any, X: Any) -> NDArray[np.float64]:
+    """Return X as the one double input of exported models.
+
+    Numbers stay as they are, categories that are numbers too. Categories that are texts become their places among
+    ``model.bins_.categories[column].levels``, from 0 on; texts that are too rare to have a place of their own share the
+    next number. Missing values and categories that were not seen in training become NaN.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+        A model with voters of electorate's own families.
+    X : array-like, sparse matrix or dataframe
+        Rows with the columns of the training data.
+
+    Returns
+    -------
+    ndarray of shape (rows, columns)
+        Float64, in C order.
+
+    See Also
+    --------
+    contributions : Exact Shapley values without an export.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from electorate import AdaBoostClassifier, export_input
+    >>> X = pd.DataFrame({"color": ["red", "blue", "red", "green"], "size": [1.5, 2.0, None, 4.0]})
+    >>> model = AdaBoostClassifier().fit(X, [0, 1, 0, 1])
+    >>> export_input(model, X)
+    array([[2. , 1.5],
+           [0. , 2. ],
+           [2. , nan],
+           [1. , 4. ]])
+    """
+    model = getattr(model, "best_estimator_", model)
+    check_is_fitted(model)
+    if not model._is_native:
+        raise TypeError(f"{type(model).__name__} does not split columns into bins: its voters cannot be exported")
+    table = model._check_rows(X, reset=False)
+    block = np.array(model._reader(table)(0, table.n_rows))
+    for column, categories in model.bins_.categories.items():
+        if not categories.is_text:
+            numbers = table.numbers(0, table.n_rows, [column])[0]
+            block[column] = np.where(np.isnan(block[column]), np.nan, numbers)
+    return np.ascontiguousarray(block.T)

@@ -1,0 +1,157 @@
+"""A fitted model as SQL: CASE expressions over the columns of a table, in double precision.
+
+Standard SQL: identifiers in double quotes, texts in single quotes. A missing value is NULL, or NaN where a database has
+it. Some databases sort NaN above all numbers (PostgreSQL, DuckDB, Snowflake), in others it compares with none
+(BigQuery): numbers are also compared with the largest double, which serves both. Sums are balanced, so that parsers do
+not nest deeply.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from electorate.data.table import Categories
+from electorate.export.summed_trees import SummedTrees, summed_trees
+from electorate.grid import UNITS
+from electorate.model.ensemble import LEAF, Ensemble, tables_of
+
+LARGEST = "1.7976931348623157e308"
+
+
+def to_sql(model: Any, table: str | None = None) -> str:
+    """Return an expression, or a query of a table; see `Exported.to_sql`."""
+    source = summed_trees(model, "to_sql")
+    if table is None:
+        if len(source.slope) > 1:
+            raise ValueError(
+                f"a model of {len(source.slope)} classes has one expression per class: name a table, to_sql('rows'), "
+                "for a query with all of them and the predicted class"
+            )
+        return _number(source, 0)
+    if source.is_classifier:
+        return _class_query(source, table)
+    return f"SELECT *, {_number(source, 0)} AS {identifier('prediction')}\nFROM {table}"
+
+
+def _class_query(source: SummedTrees, table: str) -> str:
+    labels = [literal(label) for label in source.model.classes_.tolist()]
+    if len(source.slope) == 1 and len(labels) == 2:
+        names, chosen = ["decision"], f"CASE WHEN {identifier('decision')} > 0 THEN {labels[1]} ELSE {labels[0]} END"
+    else:
+        names = [f"decision_{k}" for k in range(len(labels))]
+        largest = [f"{identifier(name)} >= {identifier(other)}" for name in names for other in names if other != name]
+        width = len(labels) - 1
+        tests = [" AND ".join(largest[k * width : (k + 1) * width]) for k in range(width)]
+        cases = "".join(f" WHEN {test} THEN {label}" for test, label in zip(tests, labels, strict=False))
+        chosen = f"CASE{cases} ELSE {labels[-1]} END" if cases else labels[0]
+    columns = ",\n".join(f"{_number(source, k)} AS {identifier(name)}" for k, name in enumerate(names))
+    return f"SELECT *, {chosen} AS {identifier('prediction')}\nFROM (\nSELECT *,\n{columns}\nFROM {table}\n) AS votes"
+
+
+def _number(source: SummedTrees, output: int) -> str:
+    """Return the expression of a decision or prediction."""
+    votes = _balanced([double(float(source.constant[output])), *_terms(source, output)])
+    start, slope = float(source.start[output]), float(source.slope[output])
+    scaled = votes if slope == 1 else f"{double(slope)} * {votes}"
+    return scaled if start == 0 else f"({double(start)} + {scaled})"
+
+
+def _terms(source: SummedTrees, output: int) -> Iterator[str]:
+    """Yield one CASE per column for stumps, else one per tree."""
+    trees = source.trees
+    if trees.lookup is not None:
+        for column, edges, table in zip(trees.cells.columns, trees.cells.edges, tables_of(trees), strict=True):
+            if table[output].any():
+                yield _column_case(source, int(column), edges, table[output] / UNITS)
+        return
+    for voter, root in enumerate(trees.offsets[:-1].tolist()):
+        nodes = slice(root, int(trees.offsets[voter + 1]))
+        if trees.column[root] != LEAF and trees.units[nodes, output].any():
+            yield _tree_case(source, root, output)
+
+
+def _column_case(source: SummedTrees, column: int, edges: Any, values: Any) -> str:
+    """Return what all stumps of a column add. values: one per cell, the last for missing values."""
+    name, categories = identifier(source.names[column]), source.categories(column)
+    if categories is None:
+        bounds = [*map(double, edges[np.isfinite(edges)].tolist()), LARGEST]
+        cases = [(f"{name} <= {bound}", value) for bound, value in zip(bounds, values.tolist(), strict=False)]
+    else:
+        codes = range(categories.n_codes)
+        cases = [(f"{name} IN ({_levels(categories, [code])})", float(values[code])) for code in codes]
+    whens = "\n".join(f"  WHEN {test} THEN {double(value)}" for test, value in cases)
+    return f"CASE\n{whens}\n  ELSE {double(float(values[-1]))}\nEND"
+
+
+def _tree_case(source: SummedTrees, root: int, output: int) -> str:
+    """Return a tree as nested CASEs; children come after their parent, so texts are made from the last node on."""
+    trees = source.trees
+    end = int(trees.offsets[np.searchsorted(trees.offsets, root, side="right")])
+    texts: dict[int, str] = {}
+    for node in range(end - 1, root - 1, -1):
+        if trees.column[node] == LEAF:
+            texts[node] = double(float(trees.units[node, output] / UNITS))
+            continue
+        left, right = (texts.pop(int(child)) for child in trees.child_nodes[node])
+        inside, outside = (right, left) if trees.missing_left[node] else (left, right)
+        texts[node] = f"CASE WHEN {_test(source, trees, node)} THEN {inside} ELSE {outside} END"
+    return texts[root]
+
+
+def _test(source: SummedTrees, trees: Ensemble, node: int) -> str:
+    """Return the condition of the side that missing and unseen values do not take."""
+    column, missing_left = int(trees.column[node]), bool(trees.missing_left[node])
+    name, categories = identifier(source.names[column]), source.categories(column)
+    if trees.members[node] >= 0:
+        on_left = trees.sets[trees.members[node], : categories.n_codes]
+        codes = np.flatnonzero(on_left != missing_left).tolist()
+        return f"{name} IN ({_levels(categories, codes)})" if codes else "1 = 0"
+    threshold = float(trees.threshold[node])
+    bound = double(threshold) if np.isfinite(threshold) else LARGEST
+    return f"{name} > {bound} AND {name} <= {LARGEST}" if missing_left else f"{name} <= {bound}"
+
+
+def _levels(categories: Categories, codes: list[int]) -> str:
+    """Return the levels that have these codes; the last code may be that of several rare ones."""
+    found: list[Any] = []
+    for code in codes:
+        found += categories.rest if code == len(categories.levels) else [categories.levels[code]]
+    text: Callable[[Any], str] = literal if categories.is_text else lambda level: double(float(level))
+    return ", ".join(map(text, found))
+
+
+def _balanced(terms: list[str]) -> str:
+    """Return the sum of the terms, in parentheses that nest as little as possible."""
+    while len(terms) > 1:
+        pairs = [f"({a} + {b})" for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + terms[len(pairs) * 2 :]
+    return terms[0]
+
+
+def double(value: float) -> str:
+    """Return a literal that is a double and not a decimal: with an exponent, and all digits."""
+    mantissa, _, exponent = repr(value).partition("e")
+    return f"{mantissa}e{int(exponent or 0)}" if value >= 0 else f"({mantissa}e{int(exponent or 0)})"
+
+
+def identifier(name: str) -> str:
+    """Return a quoted name; quotes in it are doubled."""
+    return '"' + _without_nul(name).replace('"', '""') + '"'
+
+
+def literal(value: Any) -> str:
+    """Return a label or a category as a literal."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return double(value)
+    return "'" + _without_nul(str(value)).replace("'", "''") + "'"
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError(f"SQL has no text with a null character, and {text!r} is one: rename it before training")
+    return text

@@ -1,0 +1,74 @@
+"""The trees of a model whose votes are added, or the reason why a model has none that can be exported."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.grid import UNITS
+from electorate.model.ensemble import Ensemble
+from electorate.model.text import column_names
+
+Floats = NDArray[np.float64]
+
+
+class SummedTrees(NamedTuple):
+    """A model as exports see it: the number of output k is start[k] + slope[k] * (the sum of the votes of its trees).
+
+    The numbers are decisions of a classifier (one for two classes) and predictions of a regressor.
+    """
+
+    model: Any
+    trees: Ensemble
+    slope: Floats
+    start: Floats
+    names: list[str]  # of the columns
+
+    @property
+    def is_classifier(self) -> bool:
+        return hasattr(self.model, "classes_")
+
+    @property
+    def constant(self) -> Floats:
+        """The votes of trees that are one leaf."""
+        return np.asarray(self.trees.constant / UNITS)
+
+    def categories(self, column: int) -> Any:
+        """The known levels of a column, None for a column of numbers."""
+        return self.model.bins_.categories.get(column)
+
+
+def summed_trees(model: Any, what: str) -> SummedTrees:
+    """Return the trees of a fitted model, or raise TypeError. what: the method that asks, for the message."""
+    model = getattr(model, "best_estimator_", model)
+    check_is_fitted(model)
+    name = type(model).__name__
+    if hasattr(model, "vote_"):
+        raise TypeError(
+            f"{what} is for models that add votes, and {name} predicts their weighted median: use QuadBoostRegressor, "
+            "whose vote is a sum"
+        )
+    ensemble = getattr(model, "ensemble_", None)
+    if not isinstance(ensemble, Ensemble):
+        raise TypeError(
+            f"{what} is for electorate's trees, and the voters of this {name} are {_voters(model)}: use stumps, trees, "
+            "rules, pairs or a pool as its voters"
+        )
+    return SummedTrees(model, ensemble, *affine(model), column_names(model))
+
+
+def affine(model: Any) -> tuple[Floats, Floats]:
+    """Return slope and start of every output: decision, or prediction, = start + slope * sum of votes."""
+    if not hasattr(model, "classes_"):
+        return np.array([model.scale_]), np.array([model.intercept_])
+    votes = np.zeros((model.ensemble_.n_outputs, 2), dtype=np.int64)
+    votes[:, 1] = UNITS
+    at = np.asarray(model._decision(votes, model._total_step()), dtype=np.float64).reshape(2, -1)
+    return at[1] - at[0], at[0]
+
+
+def _voters(model: Any) -> str:
+    fitted: Sequence[Any] = getattr(model.ensemble_, "fitted", ())
+    return f"of the type {type(fitted[0]).__name__}" if len(fitted) else "of another kind"

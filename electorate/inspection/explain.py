@@ -1,0 +1,170 @@
+"""A fitted model explained: its rules, shape functions and importances; and one row's prediction."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.escape import literal
+from electorate.inspection.importances import Importances, column_importances
+from electorate.inspection.row_explanation import RowExplanation, explain_row
+from electorate.inspection.rule_table import RuleTable, rule_table
+from electorate.inspection.shapes import Shape, shape_functions
+from electorate.model.ensemble import Ensemble
+
+MOST_ROWS = 2000  # that importances are computed from
+POINTS = 5  # of a shape function, in the text
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What a fitted model does, and why it predicts what it predicts.
+
+    Attributes
+    ----------
+    model : str
+        The name of its class.
+    rules : RuleTable or None
+        Its rules; None where the voters are not electorate's trees, or where it votes by median.
+    shapes : list of Shape
+        What each column adds, for stumps; the weightiest first.
+    importances : Importances
+        By splits, by permutation and by margin.
+    row : RowExplanation or None
+        Of the row that was asked for.
+    """
+
+    model: str
+    rules: RuleTable | None
+    shapes: list[Shape]
+    importances: Importances
+    row: RowExplanation | None
+
+    def to_text(self, most: int = 10, first_row: int = 0) -> str:
+        """Return the explanation as text, with at most so many entries of each kind. first_row: its number."""
+        parts = [f"{self.model}", _importances_text(self.importances, most)]
+        if self.shapes:
+            parts.append(_shapes_text(self.shapes, most))
+        if self.rules is not None:
+            parts.append(_rules_text(self.rules, most))
+        if self.row is not None:
+            parts.append(row_text(self.row, most, first_row))
+        return "\n\n".join(parts)
+
+    __str__ = to_text
+
+
+def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Explanation:
+    """Explain a fitted model, and its prediction for one row.
+
+    Parameters
+    ----------
+    model : fitted estimator of electorate
+    X : array-like, sparse matrix or dataframe
+        Rows to compute importances from, and to compare a row with: training rows or others.
+    y : array-like, optional
+        Their labels or targets. Importances then compare with them, else with the model's own predictions.
+    row : int, optional
+        A row of X to explain, counted from 0: the voters for and against its prediction, its margin and how unusual
+        that is, what each column adds, and the least change of one column that turns the vote. For models whose vote is
+        a sum over electorate's own trees.
+
+    Returns
+    -------
+    Explanation
+        With ``rules``, ``shapes``, ``importances`` and ``row``; ``print`` shows all of it.
+
+    See Also
+    --------
+    contributions : What each column adds, for many rows.
+    rule_table : All rules as a table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, explain
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> found = explain(AdaBoostClassifier(n_estimators=10).fit(X, y), X, y, row=0)
+    >>> int(found.row.prediction), len(found.row.votes)
+    (0, 10)
+    """
+    model = getattr(model, "best_estimator_", model)
+    check_is_fitted(model)
+    one = None if row is None else explain_row(model, X, row)
+    some, labels = _some_rows(X, y)
+    is_summed = isinstance(getattr(model, "ensemble_", None), Ensemble)
+    rules = rule_table(model) if is_summed and hasattr(model, "classes_") else None
+    stumps = is_summed and hasattr(model, "classes_") and model.ensemble_.lookup is not None
+    shapes = shape_functions(model)[1] if stumps else []
+    return Explanation(type(model).__name__, rules, shapes, column_importances(model, some, labels), one)
+
+
+def _some_rows(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return every k-th row, so that there are at most MOST_ROWS."""
+    from sklearn.utils import _safe_indexing
+
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n_rows <= MOST_ROWS:
+        return X, y
+    rows = np.linspace(0, n_rows - 1, MOST_ROWS).astype(np.int64)
+    return _safe_indexing(X, rows), None if y is None else np.asarray(y)[rows]
+
+
+def _importances_text(found: Importances, most: int) -> str:
+    against = "labels" if found.by_labels else "the model's own predictions"
+    lines = [f"Importances (permutation and margin against {against})", "   split  permutation  margin  column"]
+    for column in found.order[:most]:
+        margin = "     -" if found.margin is None else f"{found.margin[column]:6.3f}"
+        name = literal(found.names[column], 60)
+        lines.append(f"{found.split[column]:8.3f}  {found.permutation[column]:11.4f}  {margin}  {name}")
+    return "\n".join(lines)
+
+
+def _shapes_text(shapes: list[Shape], most: int) -> str:
+    """For each column, what it adds from its lowest to its highest values."""
+    lines = ["Shape functions (what a column adds to the decision)"]
+    for shape in shapes[:most]:
+        if np.ndim(shape.values) > 1:
+            lines.append(f"  {literal(shape.name, 60)}: up to {shape.weight:.3f} between its values")
+            continue
+        if shape.levels is not None:
+            cells = [f"{level!r} {value:+.3f}" for level, value in zip(shape.levels, shape.values, strict=True)]
+        else:
+            places = np.unique(np.linspace(0, len(shape.edges) - 1, POINTS).astype(np.int64))
+            cells = [f"<= {shape.edges[k]:.6g} {shape.values[k]:+.3f}" for k in places]
+            cells.append(f"above {shape.values[-1]:+.3f}")
+        lines.append(f"  {literal(shape.name, 60)}: {literal(', '.join(cells[:12]), 300)}")
+    return "\n".join(lines)
+
+
+def _rules_text(rules: RuleTable, most: int) -> str:
+    lines = rules.to_text().split("\n")
+    steps = rules.columns["step"]
+    heaviest = sorted(range(len(steps)), key=lambda k: -abs(steps[k]))[:most]
+    head = f"Rules ({len(rules)}; the {len(heaviest)} heaviest)" if len(rules) > most else f"Rules ({len(rules)})"
+    return "\n".join([head, *(literal(lines[k], 300) for k in heaviest)])
+
+
+def row_text(found: RowExplanation, most: int, first_row: int = 0) -> str:
+    """Return the explanation of a row as text."""
+    is_class = found.rival is not None
+    lines = [f"Row {found.row + first_row}: {literal(repr(found.prediction))}"]
+    if found.margin is not None and found.share_below is not None:
+        lines[0] += f", margin {found.margin:.3f} before {literal(repr(found.rival))}"
+        lines.append(f"  {100 * found.share_below:.1f}% of the rows have a smaller margin")
+    titles = ("for it", "against it") if is_class else ("that raise it", "that lower it")
+    for title, votes in zip(titles, (found.in_favour, found.against), strict=True):
+        total = sum(vote.vote for vote in votes)
+        lines.append(f"  voters {title}: {len(votes)}, votes {total:+.4f}")
+        lines += [f"    {vote.vote:+.4f}  {literal(vote.rule)}" for vote in votes[:most]]
+    lines.append("  columns (Shapley values, compared with the rows given)")
+    lines += [f"    {value:+.4f}  {literal(name, 60)}" for name, value in found.columns[:most]]
+    if is_class:
+        turning = found.counterfactuals[:most]
+        lines.append("  changes of one column that turn the vote" + ("" if turning else ": none"))
+        for one in turning:
+            far = "the row has no value" if np.isinf(one.distance) else f"{one.distance:.2f} standard deviations"
+            far = "another category" if isinstance(one.value, str) else far
+            lines.append(f"    {literal(one.text)}: {literal(repr(one.label))} ({far})")
+    return "\n".join(lines)

@@ -1,0 +1,171 @@
+"""Why a model predicts what it predicts for one row: the voters for and against, the margin, the columns."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.export.summed_trees import SummedTrees, summed_trees
+from electorate.grid import UNITS
+from electorate.inspection.counterfactuals import Counterfactual, counterfactuals
+from electorate.inspection.margins import margins
+from electorate.inspection.shapley import contributions
+from electorate.model.ensemble import LEAF, Ensemble
+from electorate.model.text import Path, Words
+
+Floats = NDArray[np.float64]
+MOST_BACKGROUND = 200  # rows to compare with for Shapley values
+
+
+@dataclass(frozen=True)
+class VoterVote:
+    """One voter's part in the prediction of a row.
+
+    Attributes
+    ----------
+    voter : int
+        Its number.
+    rule : str
+        The tests that the row passes, and the output of the voter.
+    step : float
+        Its weight.
+    vote : float
+        Step times output. For a classifier it counts for the predicted class, against the strongest other one;
+        negative votes are against it.
+    """
+
+    voter: int
+    rule: str
+    step: float
+    vote: float
+
+
+@dataclass(frozen=True, eq=False)
+class RowExplanation:
+    """Why a model predicts what it predicts for a row.
+
+    Attributes
+    ----------
+    row : int
+        Its position among the rows given.
+    prediction : the predicted class or number
+    rival : the class with the next most votes; None for a regressor
+    margin : float or None
+        The normalised margin between both, from 0 to 1; None for a regressor.
+    share_below : float or None
+        The share of the rows given whose margin is smaller: near 0, the prediction is unusually narrow.
+    votes : list of VoterVote
+        Of all voters, the largest first.
+    columns : list of (name, float)
+        What each column adds to the decision, compared with the rows given (Shapley values), the largest first.
+    counterfactuals : list of Counterfactual
+        For each column that can turn the vote alone, the least change that does; the smallest first.
+    """
+
+    row: int
+    prediction: Any
+    rival: Any
+    margin: float | None
+    share_below: float | None
+    votes: list[VoterVote]
+    columns: list[tuple[str, float]]
+    counterfactuals: list[Counterfactual]
+
+    @property
+    def in_favour(self) -> list[VoterVote]:
+        """The voters for the prediction; of a regressor, those that raise it."""
+        return [vote for vote in self.votes if vote.vote > 0]
+
+    @property
+    def against(self) -> list[VoterVote]:
+        """The voters against it; of a regressor, those that lower it."""
+        return [vote for vote in self.votes if vote.vote < 0]
+
+
+def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
+    """Return why a model predicts what it predicts for a row of X, compared with the other rows."""
+    source = summed_trees(model, "explain")
+    model = source.model
+    table = model._check_rows(X, reset=False)
+    if not 0 <= row < table.n_rows:
+        raise ValueError(f"row {row} is not among the {table.n_rows} rows, which are counted from 0")
+    block = np.array(model._reader(table)(0, table.n_rows))
+    votes = source.trees.votes(table.n_rows, lambda low, high: np.ascontiguousarray(block[:, low:high]))
+    predicted = model.predict(X)
+    if not source.is_classifier:
+        cast = _votes_of(source, block[:, row], lambda units: float(units[0]) * float(source.slope[0]))
+        return RowExplanation(row, predicted[row], None, None, None, cast, _columns(source, X, table, row, 0), [])
+    first, second = _two_strongest(votes[:, row])
+    cast = _votes_of(source, block[:, row], lambda units: _in_favour(units, first, second))
+    margin = share = None
+    if len(model.classes_) > 1:
+        every = margins(model, X, predicted).values
+        margin, share = float(every[row]), float(np.mean(every < every[row]))
+    columns = _columns(source, X, table, row, first)
+    labels = model.classes_.tolist()
+    turning = counterfactuals(source, block, row)
+    rival = labels[second] if len(labels) > 1 else None
+    return RowExplanation(row, labels[first], rival, margin, share, cast, columns, turning)
+
+
+def _two_strongest(votes: NDArray[np.int64]) -> tuple[int, int]:
+    """Return the codes of the predicted class and of the one with the next most votes."""
+    if len(votes) == 1:
+        return (1, 0) if votes[0] > 0 else (0, 1)
+    order = np.argsort(-votes, kind="stable")
+    return int(order[0]), int(order[1])
+
+
+def _in_favour(units: Floats, first: int, second: int) -> float:
+    if len(units) == 1:
+        return float(units[0]) * (1 if first == 1 else -1)
+    return float(units[first] - units[second])
+
+
+def _votes_of(source: SummedTrees, values: Floats, count: Any) -> list[VoterVote]:
+    """Return the votes of all voters, the largest first. count: a voter's votes by output, as one number."""
+    words, found = Words(source.model, brief=True), []
+    for voter in range(source.trees.n_voters):
+        alone = source.trees.only(voter)
+        path, leaf = _path(alone, values)
+        text = words.path_text(alone, path) or "always"
+        units = source.trees.units[int(source.trees.offsets[voter]) + leaf] / UNITS
+        output = (
+            f"{alone.value[leaf, 0]:+.4g}" if not source.is_classifier else words.output_text(alone, alone.value[leaf])
+        )
+        step = float(source.trees.steps[voter]) * (1.0 if source.is_classifier else float(source.slope[0]))
+        found.append(VoterVote(voter, f"{text}: {output}", step, count(units)))
+    return sorted(found, key=lambda one: -abs(one.vote))
+
+
+def _path(alone: Ensemble, values: Floats) -> tuple[Path, int]:
+    """Return the way of a row through an ensemble of one voter, and the leaf it ends in."""
+    path: Path = []
+    node = 0
+    while alone.column[node] != LEAF:
+        x = float(values[alone.column[node]])
+        if np.isnan(x):
+            left = bool(alone.missing_left[node])
+        elif alone.members[node] >= 0:
+            left = bool(alone.sets[alone.members[node], int(x)])
+        else:
+            left = x <= alone.threshold[node]
+        path.append((node, 0 if left else 1))
+        node = int(alone.children[node, 0 if left else 1])
+    return path, node
+
+
+def _columns(source: SummedTrees, X: Any, table: Any, row: int, output: int) -> list[tuple[str, float]]:
+    """Return the Shapley values of the decision for the predicted class, the largest first."""
+    from sklearn.utils import _safe_indexing
+
+    step = max(1, table.n_rows // MOST_BACKGROUND)
+    background = _safe_indexing(X, np.arange(0, table.n_rows, step))
+    found = contributions(source.model, _safe_indexing(X, [row]), background)
+    if found.values.ndim == 3:
+        values = found.values[output, 0]
+    else:
+        values = found.values[0] * (-1.0 if source.is_classifier and output == 0 else 1.0)
+    order = np.argsort(-np.abs(values), kind="stable").tolist()
+    return [(found.names[k], float(values[k])) for k in order if values[k]]
