@@ -39,7 +39,10 @@ def nothing(answers: list[Any]) -> None:
 
 
 def joined_rows(answers: list[NodeRows]) -> NodeRows:
-    return NodeRows(*(np.concatenate(parts) for parts in zip(*answers, strict=True)))
+    if len(answers) == 1:
+        return answers[0]
+    # Without C order for sure, kernels would be compiled once more.
+    return NodeRows(*(np.ascontiguousarray(np.concatenate(parts)) for parts in zip(*answers, strict=True)))
 
 
 GROWING: dict[str, Merge] = {

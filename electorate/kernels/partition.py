@@ -55,7 +55,7 @@ def partition_nodes(codes, before, order, spare, nodes, splits, rows):
 
 @kernel
 def sum_nodes(codes, grids, order, nodes, numbers, group, sums, clear):
-    """Add to sums[node, label, column, bin] the histograms of some nodes, the labels of one grid after those of another.
+    """Add to sums[node, label, column, bin] the histograms of some nodes, grid after grid.
 
     clear: set the sums to 0 before.
     """
