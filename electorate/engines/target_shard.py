@@ -86,6 +86,7 @@ class TargetShard(Shard):
         self.predictions: Array | None = None  # [voter, row] of a finite set, NaN where one abstains
         self.column_awards = np.empty((0, 0))  # what they earn
         self.share: Array | None = None  # y from 0 to 1, where sums of the target are wanted too
+        self.last_leaves: tuple[SplitArrays, list[int], NDArray[np.int32]] | None = None
         self.log_real = None if weights.real is None else log(weights.real)
         self.forget()
 
@@ -181,6 +182,13 @@ class TargetShard(Shard):
         return found
 
     # ------------------------------------------------------------ one voter
+
+    def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
+        """As for any shard; those of the last tree are stored, since its values and its predictions both need them."""
+        tree = SplitArrays.of(splits)
+        if self.last_leaves is None or self.last_leaves[1] != leaves or not self.last_leaves[0].same_as(tree):
+            self.last_leaves = tree, leaves, super().leaf_of_rows(tree, leaves)
+        return self.last_leaves[2]
 
     def leaf_targets(self, splits: Sequence[Split], leaves: list[int]) -> LeafTargets:
         """Of every leaf, the targets in order and their weights."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.weights import Weights
+from electorate.engines.buffers import Buffers
 from electorate.engines.formulas import formulas_of
 from electorate.engines.packing import Packed
 from electorate.engines.shard import Answer
@@ -128,40 +129,41 @@ class LocalShards(Grower):
         """Give the shards places for their histograms, to be added up by all threads."""
         self.root: Any = None  # the histogram that the driver got last
         self.grown: dict[int, Histogram] = {}  # those of a tree that is grown from another process
+        self.buffers = Buffers()
         if len(self.shards) > 1:
-            self.stack = Stack()
+            self.stack = Stack(self.buffers)
+        else:
+            self.shards[0].answer = lambda shape: (self.buffers.take(shape), True)
 
     def call(self, verb: str, *arguments: Any) -> Any:
         """One exchange: the merged answers of all shards."""
         if verb == "split":
             return self.split(*arguments)
-        found = self._visit_all(verb, arguments)
+        if self.stack is None:
+            found = self.verbs[verb]([getattr(self.shards[0], verb)(*arguments)])
+        else:
+            found = self._visit_all(verb, arguments, self.stack)
         if isinstance(found, Sums):
             self.root = found.histogram
             self.grown = {ROOT: cells_of(self.root)}
         return found
 
-    def _visit_all(self, verb: str, arguments: tuple[Any, ...]) -> Any:
-        """The merged answers; a task visits some shards, one after another."""
-        merge, seconds = self.verbs[verb], math.inf
+    def _visit_all(self, verb: str, arguments: tuple[Any, ...], stack: "Stack") -> Any:
+        """The merged answers; a task visits some shards, one after another, and adds up their histograms on the way."""
+        n_shards, merge, seconds = len(self.shards), self.verbs[verb], math.inf
         if verb in SUMMED:
             seconds = work(self.n_rows, SUMMED[verb] * self.shards[0].n_columns)
-        stack, n_tasks = self.stack, self.pool.count_threads(len(self.shards), seconds)
+        stack.n_parts = n_tasks = self.pool.count_threads(n_shards, seconds)
 
         def visit(task: int) -> list[Any]:
-            """The answers of some shards, one after another: their histograms are added up on the way."""
-            first, end = (len(self.shards) * k // n_tasks for k in (task, task + 1))
-            answers = []
-            for shard in self.shards[first:end]:
-                if stack is not None:
-                    shard.answer = partial(stack.part, task, not answers)
+            answers: list[Any] = []
+            for shard in self.shards[n_shards * task // n_tasks : n_shards * (task + 1) // n_tasks]:
+                shard.answer = partial(stack.part, task, not answers)
                 answers.append(getattr(shard, verb)(*arguments))
             return answers
 
-        if stack is not None:
-            stack.n_parts = n_tasks
         answers = [answer for part in self.pool.map(visit, range(n_tasks)) for answer in part]
-        return stack.total(answers, self.pool) if stack is not None and merge is total else merge(answers)
+        return stack.total(answers, self.pool) if merge is total else merge(answers)
 
     def map(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]:
         return self.pool.map(task, items)
@@ -172,9 +174,10 @@ class LocalShards(Grower):
         left_is_less = rows[:, 0] <= rows[:, 1]
         less = cells_of(self.call("sum_nodes", np.where(left_is_less, tree.left, tree.right)))
         keep = (tree.node == ROOT).tolist()
+        spare = self.buffers.take(less.shape[1:]) if any(keep) else None
 
         def rest(m: int) -> Histogram:
-            return np.subtract(wholes[m], less[m], out=None if keep[m] else wholes[m])
+            return np.subtract(wholes[m], less[m], out=spare if keep[m] else wholes[m])
 
         seconds = 2 * PER_CELL * less.size
         pairs = zip(less, self.pool.map(rest, range(len(keep)), seconds), left_is_less.tolist(), strict=True)
@@ -192,7 +195,8 @@ class LocalShards(Grower):
 class Stack:
     """The large answers of all tasks of one call, one below another: a thread adds up a range of all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, buffers: Buffers) -> None:
+        self.buffers = buffers
         self.n_parts = 1
         self.cells = np.empty((1, 0), dtype=np.int64)
         self.lock = threading.Lock()
@@ -215,7 +219,7 @@ class Stack:
         if not isinstance(first, np.ndarray) or first.base is not self.cells:
             return total(answers)
         low = (address(first) - address(self.cells)) // self.cells.itemsize
-        cells, out = self.cells[: self.n_parts, low : low + first.size], np.empty(first.size, dtype=np.int64)
+        cells, out = self.cells[: self.n_parts, low : low + first.size], self.buffers.take((first.size,))
         n_tasks = pool.count_threads(pool.n_jobs, cells.size * PER_CELL)
         ends = [first.size * k // n_tasks for k in range(n_tasks + 1)]
         pool.map(lambda part: kernels.add_up(cells, out, *part), pairwise(ends))
