@@ -13,8 +13,9 @@ from electorate.comparison.cells import Cell, Protocol, Result, Screened, Tested
 
 RUNG_ROWS = (4_000, 16_000)  # rows to learn from in the rungs
 NEARLY = 1.5  # a rung with nearly all rows is left out: so many times its rows must be there
-KEPT_SHARE, FEWEST_KEPT = 1 / 3, 6  # settings of ours that are kept after a rung
-FINALISTS, SETTINGS_OF_FINALISTS = 4, 2  # algorithms of ours in the cross-validation, and settings of each
+KEPT_SHARE, FEWEST_KEPT = 1 / 4, 6  # settings of ours that are kept after a rung
+FINALISTS = {1: 4, 2: 3}  # algorithms of ours in the cross-validation, by the number of rungs
+SETTINGS_OF_FINALISTS = 2
 STAGE_ENDS = {0: (), 1: (0.35,), 2: (0.25, 0.45)}  # shares of a time limit at which rungs end, by the number of rungs
 
 Results = dict[Cell, Result]
@@ -84,7 +85,7 @@ class Race:
         standing = self._standing(results)
         order = sorted(standing, key=lambda key: (standing[key], key))
         algorithms = list(dict.fromkeys(a for a, _ in order))
-        best = [a for a in algorithms if a not in self.named][:FINALISTS]
+        best = [a for a in algorithms if a not in self.named][: FINALISTS[len(self.protocol.rungs)]]
         chosen = []
         for a in (*sorted(self.named), *best):
             screened = [key for key in order if key[0] == a]
