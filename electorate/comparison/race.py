@@ -87,7 +87,9 @@ class Race:
         algorithms = list(dict.fromkeys(a for a, _ in order))
         best = [a for a in algorithms if a not in self.named][: FINALISTS[len(self.protocol.rungs)]]
         chosen = []
-        for a in (*sorted(self.named), *best):
+        baselines = [a for a in sorted(self.named) if self.protocol.algorithms[a].baseline]
+        others = [a for a in sorted(self.named) if a not in baselines]
+        for a in (*baselines, *best[:1], *others, *best[1:]):  # our leader and the peers before the rest
             screened = [key for key in order if key[0] == a]
             chosen += screened[:SETTINGS_OF_FINALISTS] or [(a, 0)]
         return chosen

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
+from threadpoolctl import threadpool_limits
 
 from electorate.comparison.algorithms import Facts, set_supported
 from electorate.comparison.cells import Coded
@@ -54,7 +55,9 @@ class Refits:
         X = self.X if which is None else _safe_indexing(self.X, which)
         rows = slice(None) if which is None else which
         weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
-        return self.build(line).fit(X, self.y[rows], **weighted)
+        # threads of other libraries may wait for each other on a busy machine, and a time limit counts on the cells
+        with threadpool_limits(1 if line.algorithm.peer else None):
+            return self.build(line).fit(X, self.y[rows], **weighted)
 
     def test(self, model: Any) -> dict[str, Any]:
         """The error of a model on the test rows, and the exact bound that follows, or why there is none."""

@@ -56,8 +56,8 @@ def test_a_rung_that_was_cut_short_counts_for_those_it_has():
     late = Cell(3, 2, -1, 1)
     results[late] = Screened(np.array([0.9]), 1.0)  # the only one of the second rung
     finalists = race.finalists(results)
-    assert finalists[0] == (0, 0)
-    assert finalists[1] == (3, 2)
+    assert finalists[0] == (3, 2)  # our leader runs first, then the peers
+    assert finalists[2] == (0, 0)
     assert len({a for a, _ in finalists}) == FINALISTS[2] + 1
 
 
@@ -251,3 +251,20 @@ def test_trees_are_less_deep_where_a_rung_has_fewer_rows():
     protocol = Protocol([replace(OURS[0], grid=grid)], 3, 0, 2, METRICS["error"], (4_000,))
     depths = [Trial(protocol.algorithms[0], number, protocol, 3).setting["estimator__max_depth"] for number in range(3)]
     assert depths == [9, 3, 2]
+
+
+def test_a_cell_of_many_rows_tests_the_model_that_chose_its_rounds(monkeypatch):
+    monkeypatch.setattr(folds, "ONE_FIT", 100)
+    monkeypatch.setattr(folds, "LARGE", 100)
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = Rows(X, y.astype(np.int64), [], 0)
+    algorithm = replace(OURS[0], grid=({"estimator__max_depth": 1, "n_estimators": 16},))
+    tested = cells.run(Cell(0, 0, 1), rows, Protocol([algorithm], 3, 0, 2, METRICS["error"]))
+    learn, test = folds.split(rows, 3, 0, screens=False).folds[1]
+    part, validate = folds.inner(rows.take(learn), 1, 0, folds.ONE_FIT_PARTS)[0]
+    assert len(validate) == pytest.approx(len(learn) / 10, abs=2)
+    best = (2, 4, 8, 16)[int(np.argmin(tested.inner))]
+    model = AdaBoostClassifier(Trees(1), n_estimators=best).fit(X[learn[part]], y[learn[part]])
+    assert np.array_equal(tested.scores[:, 0], model.decision_function(X[test]))
+    assert tested.size == best
+    assert np.min(tested.inner) == np.mean(model.predict(X[learn[validate]]) != y[learn[validate]])
