@@ -277,6 +277,8 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
     ----------
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
+    n_voters_in_ : int
+        How many voters the ensemble had.
     kept_ : ndarray
         The positions of the remaining voters in the ensemble.
     weights_ : ndarray of shape (1 or classes, voters)
@@ -396,7 +398,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         picks: Picks = [
             [(int(t), float(a[t])) for t in np.argsort(-np.abs(a), kind="stable") if a[t] != 0] for a in alphas
         ]
-        self.tried_ = search.tried
+        self.tried_, self.n_voters_in_ = search.tried, voters.n_voters
         self.classes_, self.n_classes_ = np.asarray(model.classes_), len(model.classes_)
         self.n_features_in_ = model.n_features_in_
         if hasattr(model, "feature_names_in_"):

@@ -19,7 +19,15 @@ EXAMPLES = """examples:
   electorate reproduce locmedboost --theorem 2
 After Ctrl-C or a crash the same command resumes."""
 
-STUDIES = ("adaboost_r", "deepboost", "locmedboost", "peers", "quadboost", "vadaboost")  # modules of electorate.studies
+STUDIES = (
+    "adaboost_r",
+    "certificates",
+    "deepboost",
+    "locmedboost",
+    "peers",
+    "quadboost",
+    "vadaboost",
+)  # modules of electorate.studies
 NUMBERED = {"table": "", "figure": "", "theorem": " (runs an experiment that checks it)"}
 
 

@@ -33,6 +33,7 @@ from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.theory.binomial import priced_bound
 from electorate.theory.certificate import IID
+from electorate.theory.description import Code
 from electorate.training.dask_inputs import refuse_dask
 from electorate.training.rollback import Undoing
 from electorate.voters.instances import TakesInstances
@@ -190,7 +191,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         inputs.refuse_many(classes)
         self.classes_, self.n_classes_ = classes, len(classes)
         if len(classes) == 1:
-            self._set_constant(table)
+            self._set_constant(table, fractions)
         else:
             self._choose(table, inputs.indexable(X), codes, fractions)
         self.bound_ = self._bound()
@@ -208,7 +209,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         )
         found = []
         for place, fraction in enumerate(fractions):
-            size = min(math.ceil(fraction * table.n_rows), MOST_PRIOR_ROWS, table.n_rows - 1)
+            size = self._prior_size(fraction, table.n_rows)
             order = np.random.default_rng([seed, place]).permutation(table.n_rows)
             parts = []
             for rows in (np.sort(order[:size]), np.sort(order[size:])):
@@ -221,11 +222,17 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         voters = len(best.described.voters)
         self.description_ = Description(bits, best.rows, wrong, best.prior_rows, best.opening.prior_voters, voters)
 
-    def _set_constant(self, table: Table) -> None:
-        """A model of the only class: without a choice, all rows count."""
+    def _set_constant(self, table: Table, fractions: list[float]) -> None:
+        """A model of the only class, with the price that its description has if two labels can occur."""
         self.ensemble_ = empty_ensemble(table.n_columns, 1)
         self.bins_ = Bins([np.empty(0)] * table.n_columns, {}, *_no_bins(table.n_columns))
-        self.description_ = Description(0.0, table.n_rows, 0, 0, 0, 0)
+        prior_rows = self._prior_size(fractions[0], table.n_rows)
+        bits = math.log2(len(fractions)) + Code.count_bits(0) + math.log2(2)
+        self.description_ = Description(bits, max(table.n_rows - prior_rows, 1), 0, prior_rows, 0, 0)
+
+    @staticmethod
+    def _prior_size(fraction: float, n_rows: int) -> int:
+        return min(math.ceil(fraction * n_rows), MOST_PRIOR_ROWS, n_rows - 1)
 
     def _bound(self) -> float:
         """What the description proves."""

@@ -33,6 +33,9 @@ from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Floats, 
 from electorate.theory.certificate import IID, Bound, Certificate, proved, refused
 from electorate.theory.complexity import Shape, log_trees, massart
 from electorate.theory.cross_fit import routed_bound
+from electorate.theory.pac_bayes import WeighedVote, divergence, gibbs_bound, margin_bound
+from electorate.theory.tandem import cantelli_bound, tandem_bound
+from electorate.thinning import ThinnedClassifier
 from electorate.training.dask_inputs import is_dask
 from electorate.voters.columns import Columns, ColumnVoter
 from electorate.voters.pool import Pool
@@ -45,6 +48,11 @@ BERNSTEIN = "VadaBoost paper, Theorem 1: Maurer and Pontil 2009, Theorem 6"
 OCCAM = "Occam's razor: Blumer et al. 1987, binomial tail"
 FIXED_BEFORE = "the parameters, the seed and the labels that can occur were fixed before the rows were seen"
 FIXED_PARTS = "the number of parts, the salt and the estimator were fixed before the rows were seen"
+SEEGER = "PAC-Bayes-kl: Seeger 2002, Maurer 2004; twice the loss of a drawn voter"
+LANGFORD = "Langford, Seeger and Megiddo 2001"
+MASEGOSA = "Masegosa et al. 2020, with PAC-Bayes-kl"
+WU = "Wu et al. 2021, with PAC-Bayes-kl"
+VOTERS_FIXED = "the voters were fitted to other rows, fixed before these rows were drawn"
 CLOPPER = "Clopper and Pearson 1934"
 THEOREM_3 = "LocMedBoost paper, Theorem 3"
 THEOREM_4 = "LocMedBoost paper, Theorem 4, constants ours"
@@ -122,6 +130,8 @@ def certificate(
         bound, more = _held_out(model, error, heldout, delta, equal_rows)
         risk.append(bound)
         notes += more
+    if train is not None and isinstance(model, ThinnedClassifier):
+        risk += _weighed_bounds(model, LabelledRows.of(model, train, "train"), delta)
     if train is not None and not risk_is_own(model):
         rows = LabelledRows.of(model, train, "train")
         labels = hasattr(model, "classes_")
@@ -409,6 +419,40 @@ def _drawn(family: Any, rows: LabelledRows, shape: Shape, draws: int) -> Complex
     if not found.exact_search:
         raise ValueError("draws needs columns that can be searched exhaustively")
     return Drawn(found.value, len(rows.y), draws)
+
+
+# ---------------------------------------------------------------- voters that were fixed before, weighed by the rows
+
+WEIGHED: list[tuple[str, str, Callable[[WeighedVote, float], Terms]]] = [
+    ("PAC-Bayes", SEEGER, gibbs_bound),
+    ("PAC-Bayes, margins", LANGFORD, margin_bound),
+    ("tandem", MASEGOSA, tandem_bound),
+    ("Chebyshev-Cantelli", WU, cantelli_bound),
+]
+
+
+def _weighed_bounds(model: Any, rows: LabelledRows, delta: float) -> list[Bound]:
+    """PAC-Bayes bounds for a thinned ensemble, on the rows that weighed its voters."""
+    try:
+        vote = _weighed_vote(model, rows)
+    except ValueError as why:
+        return [refused(name, source, str(why)) for name, source, _ in WEIGHED]
+    return [proved(name, source, partial(at, vote), delta, (IID, VOTERS_FIXED)) for name, source, at in WEIGHED]
+
+
+def _weighed_vote(model: Any, rows: LabelledRows) -> WeighedVote:
+    """ValueError if the voters were fitted to some of the rows, or vote for several classes at once."""
+    _refuse_weights(model, rows)
+    if len(model.classes_) != 2:
+        raise ValueError("it is about two classes")
+    before: Seen | None = getattr(reader_of(model), "seen_", None)
+    if before is not None and before.marks is not None and len(before.where(marks_of(rows.table, rows.y))):
+        raise ValueError("the voters were fitted to some of these rows: thin(model, X, y) needs other ones")
+    codes = inputs.encode_labels(rows.y, model.classes_, np.ones(len(rows.y)), "train")
+    norm = float(np.abs(model.weights_).sum())
+    votes = votes_of(model, rows.X)[0] / norm if norm > 0 else np.zeros(len(codes))
+    margins = np.clip(np.where(codes == 1, votes, -votes), -1.0, 1.0) - ROUNDING
+    return WeighedVote(margins, divergence(model.weights_.ravel(), model.n_voters_in_))
 
 
 # ---------------------------------------------------------------- weighted medians: regressors

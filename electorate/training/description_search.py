@@ -29,7 +29,8 @@ THRIFT = 0.25  # what bits weigh against the smooth loss, which changes less tha
 PATIENCE = 4  # additions without a smaller bound
 EXTENDED = 3  # candidates that get a second literal
 TRIED = 8  # candidates whose bound is computed
-SWEEPS = 3
+SWEEPS = 2
+POLISHED = 3  # ends of paths: those with the least bounds
 TIE = 2.0**-42  # under the grid of votes: of equals, the class of the lower number wins
 
 
@@ -101,7 +102,8 @@ class DescriptionSearch:
         if not self.rows.tests or not empty.errors:
             return empty
         ends = {end for path in PATHS for end in self.path(*path)}
-        return min(map(self.polish, sorted(ends, key=lambda end: end.bound)), key=lambda end: end.bound)
+        best = sorted(ends, key=lambda end: (end.bound, end.bits))[:POLISHED]
+        return min(map(self.polish, best), key=lambda end: end.bound)
 
     # ------------------------------------------------------------ a vote and its bound
 

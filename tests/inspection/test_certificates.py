@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -695,3 +696,16 @@ def test_certify(tables, capsys):
     assert "'a'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["certify", "m", "--heldout", "held.csv", "--delta", "2"])
+
+
+def test_bounds_of_a_thinned_ensemble():
+    """On rows that its voters were not fitted to, the weights are paid for by PAC-Bayes; on others nothing applies."""
+    X, y = load_breast_cancer(return_X_y=True)
+    thinned = thin(AdaBoostClassifier(n_estimators=20).fit(X[:250], y[:250]), X[250:], y[250:])
+    found = certificate(thinned, train=(X[250:], y[250:]))
+    names = ["PAC-Bayes", "PAC-Bayes, margins", "tandem", "Chebyshev-Cantelli"]
+    assert all(found[name].applies for name in names)
+    assert found["tandem"].value < 1
+    assert found["tandem"].terms["tandem loss"] > np.mean(thinned.predict(X[250:]) != y[250:])
+    again = certificate(thinned, train=(X, y))
+    assert all("fitted to some of these rows" in again[name].status for name in names)

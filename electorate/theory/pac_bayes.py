@@ -1,0 +1,100 @@
+"""PAC-Bayes bounds for a weighted vote over voters that were fixed before the rows: weights may be chosen by the rows.
+
+Margins m are y f / |alpha|_1, from -1 to 1. The loss of voter h on a row is (1 - y h) / 2, from 0 to 1; its mean over
+the weights rho = |alpha| / |alpha|_1 is q = (1 - m) / 2, and the vote is wrong only where q >= 1/2. All bounds rest on
+kl(mean || expectation) <= (KL(rho || pi) + ln(2 sqrt(n) / delta)) / n, for all rho at once (Seeger 2002; Maurer 2004).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.theory.bounds import Terms, total
+
+Floats = NDArray[np.float64]
+
+FEWEST = 8  # rows: Maurer's lemma needs them
+DRAWN = tuple(2**k for k in range(13))  # voters drawn to stand for the vote
+MARGINS = tuple(2.0**-k for k in range(8))
+PRECISION = 1e-10
+
+
+@dataclass(frozen=True)
+class WeighedVote:
+    """Margins of a vote on n rows. divergence: KL(rho || pi), for voters and a prior fixed before the rows."""
+
+    margins: Floats
+    divergence: float
+
+    @property
+    def n(self) -> int:
+        return len(self.margins)
+
+    @property
+    def losses(self) -> Floats:
+        """The mean loss of the voters, by row."""
+        return np.clip((1 - self.margins) / 2, 0.0, 1.0)
+
+    def budget(self, delta: float, times: float = 1.0) -> float:
+        """What kl may be. times: how often the divergence counts."""
+        if self.n < FEWEST:
+            return math.inf
+        return (times * self.divergence + math.log(2 * math.sqrt(self.n) / delta)) / self.n
+
+
+def divergence(weights: Floats, n_voters: int) -> float:
+    """KL of the shares of the weights from the uniform prior over so many voters and their complements."""
+    shares = np.abs(weights[weights != 0]) / np.abs(weights).sum()
+    return float(math.log(2 * n_voters) + (shares * np.log(shares)).sum())
+
+
+def binary_kl(p: float, q: float) -> float:
+    """Of the coin p from the coin q."""
+    first = p * math.log(p / q) if p > 0 else 0.0
+    second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
+    return first + second
+
+
+def kl_upper(p: float, budget: float) -> float:
+    """The largest q with kl(p || q) <= budget, rounded up."""
+    low, high = p, 1.0
+    if budget == math.inf or p >= 1:
+        return 1.0
+    while high - low > PRECISION:
+        q = 0.5 * (low + high)
+        low, high = (q, high) if binary_kl(p, q) <= budget else (low, q)
+    return high
+
+
+def kl_lower(p: float, budget: float) -> float:
+    """The smallest q with kl(p || q) <= budget, rounded down."""
+    return 1.0 - kl_upper(1.0 - p, budget)
+
+
+def gibbs_bound(vote: WeighedVote, delta: float) -> Terms:
+    """The vote is wrong only where half of the weight is: twice the risk of a voter drawn by the weights."""
+    observed = float(vote.losses.mean())
+    return {"twice the loss": 2 * observed, "complexity": 2 * (kl_upper(observed, vote.budget(delta)) - observed)}
+
+
+def margin_bound(vote: WeighedVote, delta: float) -> Terms:
+    """Voters drawn by the weights stand for the vote: Langford, Seeger and Megiddo 2001, at the best N and margin."""
+    part = delta / (len(DRAWN) * len(MARGINS))
+    tried = [_margin_terms(vote, margin, drawn, part) for drawn in DRAWN for margin in MARGINS]
+    return min(tried, key=total)
+
+
+def _margin_terms(vote: WeighedVote, margin: float, drawn: int, delta: float) -> Terms:
+    """The mean of N voters strays from the vote by margin / 2 with probability at most exp(-N margin^2 / 8)."""
+    observed = float(np.mean(vote.margins <= margin))
+    stray = math.exp(-drawn * margin**2 / 8)
+    upper = kl_upper(min(1.0, observed + stray), vote.budget(delta, drawn))
+    return {
+        "margin error": observed,
+        "drawing": 2 * stray,
+        "complexity": max(0.0, upper - observed - stray),
+        "at margin": margin,
+        "at drawn": float(drawn),
+    }
