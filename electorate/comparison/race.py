@@ -114,11 +114,12 @@ class Race:
 class Reserve:
     """Estimates how long the refits after the cross-validation take, from the cells that are finished.
 
-    factor: seconds of both refits per second of a fit in a fold. A peer that leads is refitted, and the best of ours.
+    without, final: seconds of the refit without the test rows, and with all rows, per second of a fit in a fold. A peer
+    that leads is refitted once, and the best of ours twice.
     """
 
-    def __init__(self, protocol: Protocol, factor: float) -> None:
-        self.protocol, self.factor = protocol, factor
+    def __init__(self, protocol: Protocol, without: float, final: float) -> None:
+        self.protocol, self.without, self.final = protocol, without, final
         self._inner: dict[int, list[float]] = {}
         self._seconds: dict[int, float] = {}
 
@@ -131,4 +132,5 @@ class Reserve:
     def seconds(self) -> float:
         order = sorted(self._inner, key=lambda a: float(np.mean(self._inner[a])))
         of_ours = [a for a in order if not self.protocol.algorithms[a].peer]
-        return self.factor * sum(self._seconds[a] for a in {*order[:1], *of_ours[:1]})
+        leading = {*order[:1], *of_ours[:1]}
+        return sum(self._seconds[a] * (self.without + self.final * (a in of_ours)) for a in leading)

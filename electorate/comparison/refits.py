@@ -38,17 +38,24 @@ class Refits:
         model = line.algorithm.build(line.setting, Facts([], self.seed))
         return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
 
-    def fit(self, line: Line) -> tuple[Any, Any]:
-        """The model without the test rows and the one on all rows, with what is known of each as `held_out_`."""
-        without, final = (self._fit(line, which) for which in (self.parts[0], None))
-        without.held_out_ = self.test(without)
-        final.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"}
-        for model in (without, final):
-            if self.is_classifier and (line.algorithm.peer or hasattr(model, "steps_")):
-                model.temperature_ = line.temperature
-            if hasattr(model, "digest_"):  # the statement is about this model only, and is not stored with another
-                model.held_out_["digest"] = model.digest_
-        return without, final
+    def fit_without(self, line: Line) -> Any:
+        """The model without the test rows, with what they show of it as `held_out_`."""
+        model = self._fit(line, self.parts[0])
+        model.held_out_ = self.test(model)
+        return self._completed(model, line)
+
+    def fit_final(self, line: Line) -> Any:
+        """The model on all rows."""
+        model = self._fit(line, None)
+        model.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"}
+        return self._completed(model, line)
+
+    def _completed(self, model: Any, line: Line) -> Any:
+        if self.is_classifier and (line.algorithm.peer or hasattr(model, "steps_")):
+            model.temperature_ = line.temperature
+        if hasattr(model, "digest_"):  # the statement is about this model only, and is not stored with another
+            model.held_out_["digest"] = model.digest_
+        return model
 
     def _fit(self, line: Line, which: Places | None) -> Any:
         """The estimator of a line, fitted to some rows, or to all."""

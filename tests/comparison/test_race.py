@@ -76,11 +76,11 @@ def test_rungs_have_fewer_rows_than_the_table():
 
 def test_time_for_refits_is_that_of_the_leaders():
     race = race_of(2, rungs=())
-    reserve = Reserve(race.protocol, 2.0)
+    reserve = Reserve(race.protocol, 1.0, 2.0)
     assert reserve.seconds == 0
     for algorithm, loss, seconds in ((0, 0.1, 3.0), (1, 0.2, 5.0), (2, 0.3, 7.0)):
         reserve.add(Cell(algorithm, 0, 0), cells.Tested(np.array([loss]), np.zeros((1, 1)), 1.0, 1, seconds, 0.0))
-    assert reserve.seconds == 2 * (3 + 5)  # the peer leads, and the best of ours is trained as well
+    assert reserve.seconds == 3 + (1 + 2) * 5  # the peer leads, and the best of ours is trained as well
 
 
 def test_a_large_table_is_screened_and_resumes_to_the_same_table(tmp_path):
