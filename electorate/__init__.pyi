@@ -1,7 +1,10 @@
 """The public names, for type checkers. tests/test_registry.py compares them with registry.py."""
 
+from electorate.checkup.check_up import CheckUp as CheckUp
+from electorate.checkup.check_up import check_up as check_up
 from electorate.comparison.compare import compare as compare
 from electorate.comparison.over_tables import compare_over as compare_over
+from electorate.comparison.scores import scores as scores
 from electorate.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from electorate.estimators.adaboost_r import AdaBoostRClassifier as AdaBoostRClassifier
 from electorate.estimators.adaboost_r2 import AdaBoostRegressor as AdaBoostRegressor
@@ -25,6 +28,7 @@ from electorate.inspection.convergence import convergence as convergence
 from electorate.inspection.explain import explain as explain
 from electorate.inspection.family_complexity import complexity_of as complexity_of
 from electorate.inspection.family_complexity import empirical_rademacher as empirical_rademacher
+from electorate.inspection.loss_certificates import loss_certificate as loss_certificate
 from electorate.inspection.margins import margin_table as margin_table
 from electorate.inspection.margins import margins as margins
 from electorate.inspection.margins import staged_margins as staged_margins
@@ -35,6 +39,7 @@ from electorate.inspection.shapley import contributions as contributions
 from electorate.messages import WorkerLostError as WorkerLostError
 from electorate.model.files import load as load
 from electorate.modelfile import ModelFormatError as ModelFormatError
+from electorate.report.html_report import html_report as html_report
 from electorate.report.margin_displays import CumulativeMarginsDisplay as CumulativeMarginsDisplay
 from electorate.report.margin_displays import MarginDisplay as MarginDisplay
 from electorate.report.margin_displays import RobustErrorDisplay as RobustErrorDisplay

@@ -64,8 +64,10 @@ FAMILIES = {
 }
 
 _OTHERS = {
+    "checkup.check_up": "CheckUp check_up",
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
+    "comparison.scores": "scores",
     "estimators.certified_classifier": "CertifiedClassifier",
     "estimators.cross_fitted": "CrossFittedClassifier",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",
@@ -74,6 +76,7 @@ _OTHERS = {
     "inspection.convergence": "convergence",
     "inspection.explain": "explain",
     "inspection.family_complexity": "complexity_of empirical_rademacher",
+    "inspection.loss_certificates": "loss_certificate",
     "inspection.margins": "margin_table margins staged_margins",
     "inspection.partial_dependence": "partial_dependence",
     "inspection.rule_table": "rule_table",
@@ -82,6 +85,7 @@ _OTHERS = {
     "messages": "WorkerLostError",
     "model.files": "load",
     "modelfile": "ModelFormatError",
+    "report.html_report": "html_report",
     "report.margin_displays": "CumulativeMarginsDisplay MarginDisplay RobustErrorDisplay",
     "report.regression": "IntervalDisplay QuantilesDisplay",
     "report.round_displays": "BoundDisplay CostDisplay",

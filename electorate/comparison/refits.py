@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
+from electorate.checkup.check_up import CheckUp
 from electorate.comparison.algorithms import Facts, set_supported
 from electorate.comparison.cells import Coded
 from electorate.comparison.ranking import Line
@@ -21,7 +22,7 @@ COVERAGE = 0.9  # of the interval around a predicted number
 
 @dataclass(frozen=True)
 class Refits:
-    """The table as the user gave it, and its training and test rows. y: labels, or numbers."""
+    """The table, cleaned, and its training and test rows. y: labels, or numbers. check_up: which cleaned it."""
 
     X: Any
     y: NDArray[Any]
@@ -30,6 +31,7 @@ class Refits:
     categorical_features: Any
     seed: int
     is_classifier: bool
+    check_up: CheckUp
 
     def build(self, line: Line) -> Any:
         """The estimator of a line, as the user would make it: for the columns of X."""
@@ -51,6 +53,7 @@ class Refits:
         return self._completed(model, line)
 
     def _completed(self, model: Any, line: Line) -> Any:
+        self.check_up.attach_to(model)
         if self.is_classifier and (line.algorithm.peer or hasattr(model, "steps_")):
             model.temperature_ = line.temperature
         if hasattr(model, "digest_"):  # the statement is about this model only, and is not stored with another

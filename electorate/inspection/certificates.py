@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
 from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
+from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
 from electorate.estimators.certified_classifier import CertifiedClassifier
@@ -188,7 +189,7 @@ class LabelledRows:
         if is_dask(X):
             raise ValueError(f"{name} is a Dask collection: a certificate needs its rows here, call compute() first")
         table = rows_of(reader_of(model), X)
-        n_rows, labels = count_rows(table), np.asarray(inputs.to_array(y)).ravel()
+        n_rows, labels = count_rows(table), np.asarray(inputs.to_array(cleaned_target(model, y))).ravel()
         if len(labels) != n_rows:
             raise ValueError(f"{name}: X has {n_rows} rows and y {len(labels)}")
         if hasattr(model, "classes_") and not np.any(np.isin(labels, model.classes_)):
@@ -233,7 +234,7 @@ def _held_out(model: Any, error: ErrorRule, given: Any, delta: float, equal_rows
         return refused(name, CLOPPER, "held-out rows with weights are not drawn like those to come"), []
     if error.unknown:
         return refused(name, CLOPPER, "no eps defines which predictions are wrong: give eps"), []
-    why, notes = _overlap(model, rows, equal_rows)
+    why, notes = overlap(model, rows, equal_rows)
     if why is not None:
         return refused(name, CLOPPER, why), notes
     wrong, n = error.count(rows), len(rows.y)
@@ -244,7 +245,7 @@ def _held_out(model: Any, error: ErrorRule, given: Any, delta: float, equal_rows
     return proved(name, f"{CLOPPER}: {wrong} errors of {n}", at, delta, (IID_OUT,)), notes
 
 
-def _overlap(model: Any, rows: LabelledRows, equal_rows: str) -> tuple[str | None, list[str]]:
+def overlap(model: Any, rows: LabelledRows, equal_rows: str) -> tuple[str | None, list[str]]:
     """Why equal rows are no coincidence, and notes about them. ValueError if they are to be refused."""
     seen: Seen | None = getattr(model, "seen_", None)
     if seen is None or seen.marks is None:

@@ -96,7 +96,7 @@ def test_coverage(bound, world):
 
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_without_the_complexity_the_bound_fails(bound):
-    """As if the choice were free and there were a thousand times as many rows: where errors are rare, few rows often have none."""
+    """As if the choice were free and rows a thousand times as many: where errors are rare, few rows often have none."""
     rng, draws = np.random.default_rng(4), 100
     positive = np.where(BITS[:, 0] > 0, 0.97, 0.03)
     missed = 0
