@@ -36,6 +36,7 @@ from electorate.inspection.shapley import contributions as contributions
 from electorate.messages import WorkerLostError as WorkerLostError
 from electorate.model.files import load as load
 from electorate.modelfile import ModelFormatError as ModelFormatError
+from electorate.report.html_report import html_report as html_report
 from electorate.report.margin_displays import CumulativeMarginsDisplay as CumulativeMarginsDisplay
 from electorate.report.margin_displays import MarginDisplay as MarginDisplay
 from electorate.report.margin_displays import RobustErrorDisplay as RobustErrorDisplay

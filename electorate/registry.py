@@ -83,6 +83,7 @@ _OTHERS = {
     "messages": "WorkerLostError",
     "model.files": "load",
     "modelfile": "ModelFormatError",
+    "report.html_report": "html_report",
     "report.margin_displays": "CumulativeMarginsDisplay MarginDisplay RobustErrorDisplay",
     "report.regression": "IntervalDisplay QuantilesDisplay",
     "report.round_displays": "BoundDisplay CostDisplay",

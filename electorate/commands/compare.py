@@ -6,6 +6,7 @@ With several tables, each is compared in a folder of its own; then tests over al
 import argparse
 import errno
 import os
+import shlex
 import sys
 import time
 from typing import Any
@@ -24,6 +25,7 @@ With several tables, tests over all of them follow; FILE:COLUMN names the target
 After Ctrl-C or a crash the same command resumes."""
 PASSED = ("algorithms", "peers", "metric", "folds", "locked", "quick", "task", "n_jobs", "seed")  # that `compare` takes
 METRICS = ("error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse")
+REPORT = "report.html"
 ERRORS, PAIRS = "errors.csv", "pairs.csv"  # of several tables
 
 
@@ -67,8 +69,16 @@ def run(options: argparse.Namespace) -> int:
     print(found)
     if not found.ranking.lines:
         return 1
+    _write_report(found, folder, _name(one.table or "breast-cancer"))
     print("\n".join(_next_steps(one, found, folder)), file=sys.stderr)
     return 0
+
+
+def _write_report(found: Any, folder: str, title: str) -> None:
+    from electorate.report.comparison_report import comparison_report
+
+    command = shlex.join(["electorate", *sys.argv[1:]]) if sys.argv[1:2] == ["compare"] else ""
+    comparison_report(found, os.path.join(folder, REPORT), title=title, command=command)
 
 
 def _with_target(options: argparse.Namespace, table: str | None) -> argparse.Namespace:
@@ -132,7 +142,7 @@ def _take_out(X: Any, column: str, option: str) -> tuple[Any, Any]:
 def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[str]:
     from electorate.comparison.compare import BOUNDED, FINAL, OUR_BOUNDED, OUR_FINAL, RESULTS
 
-    path, lines = literal(folder), [f"\n{literal(folder)}/{RESULTS}: the table"]
+    path, lines = literal(folder), [f"\n{literal(folder)}/{REPORT}: the report; {RESULTS}: the table"]
     if found.winner is None:
         return [*lines, "no model is stored, since nothing beats the baseline", *_resume([found])]
     won, name = found.winner == found.best_of_ours, literal(found.winner)
@@ -182,6 +192,8 @@ def _run_all(options: argparse.Namespace) -> int:
         if deadline is not None:  # an equal share of the time left; more than 0, so that a folder is made
             seconds = max(0.001, (deadline - time.monotonic()) / (len(tables) - i))
         found[name] = _compare(table, data, os.path.join(folder, name + ".compare"), seconds)
+        if found[name].ranking.lines:
+            _write_report(found[name], os.path.join(folder, name + ".compare"), name)
         print(f"{literal(name)}\n\n{found[name]}\n", flush=True)
     return _conclude(found, folder)
 

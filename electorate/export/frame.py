@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.model.ensemble import LEAF, Ensemble
+from electorate.model.model_trees import model_trees
 from electorate.model.text import column_names
 
 
@@ -13,7 +14,7 @@ def to_frame(model: Any) -> Any:
     """Return one row per node; see `Exported.to_frame`."""
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
-    ensemble, steps = _trees(model)
+    ensemble, steps = model_trees(model, "to_frame")
     sizes = np.diff(ensemble.offsets)
     inner, names = ensemble.column != LEAF, np.array([*column_names(model), None], dtype=object)
     first = np.repeat(ensemble.offsets[:-1], sizes)
@@ -31,20 +32,6 @@ def to_frame(model: Any) -> Any:
         "right": [int(child) if child >= 0 else None for child in ensemble.children[:, 1]],
     }
     return _frame(columns | _outputs(model, ensemble, inner))
-
-
-def _trees(model: Any) -> tuple[Ensemble, Any]:
-    """Return the trees of a model, by sum or by median, and their steps."""
-    is_median = hasattr(model, "vote_")
-    ensemble = model.vote_.trees if is_median else model.ensemble_
-    if not isinstance(ensemble, Ensemble):
-        raise TypeError(
-            f"to_frame lists the nodes of electorate's trees, and this {type(model).__name__} has other voters: use "
-            "stumps, trees, rules, pairs or pools as its voters"
-        )
-    if is_median:
-        return ensemble, model.steps_
-    return ensemble, ensemble.steps * getattr(model, "scale_", 1.0)
 
 
 def _left_levels(model: Any, ensemble: Ensemble, node: int) -> list[Any] | None:

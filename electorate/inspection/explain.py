@@ -26,7 +26,7 @@ class Explanation:
     model : str
         The name of its class.
     rules : RuleTable or None
-        Its rules; None where the voters are not electorate's trees, or where it votes by median.
+        Its rules; None where the voters are not electorate's trees, or too deep to be written out.
     shapes : list of Shape
         What each column adds, for stumps; the weightiest first.
     importances : Importances
@@ -94,10 +94,19 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     one = None if row is None else explain_row(model, X, row)
     some, labels = _some_rows(X, y)
     is_summed = isinstance(getattr(model, "ensemble_", None), Ensemble)
-    rules = rule_table(model) if is_summed and hasattr(model, "classes_") else None
+    has_trees = is_summed or getattr(getattr(model, "vote_", None), "trees", None) is not None
+    rules = _rules(model) if has_trees else None
     stumps = is_summed and hasattr(model, "classes_") and model.ensemble_.lookup is not None
     shapes = shape_functions(model)[1] if stumps else []
     return Explanation(type(model).__name__, rules, shapes, column_importances(model, some, labels), one)
+
+
+def _rules(model: Any) -> RuleTable | None:
+    """Return the rules, or None if the trees are too deep for their rules to be written out."""
+    try:
+        return rule_table(model)
+    except ValueError:
+        return None
 
 
 def _some_rows(X: Any, y: Any) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.data import inputs
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
+from electorate.model.model_trees import model_trees
 from electorate.model.text import Rule, Words
 
 
@@ -52,7 +53,7 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier or regressor
     X : table, optional
         Rows to count: ``coverage`` is the share of their weight for which a rule holds.
     sample_weight : array-like, optional
@@ -64,18 +65,14 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
         One entry per rule: its text, weight and coverage.
     """
     check_is_fitted(model)
-    if not isinstance(model.ensemble_, Ensemble):
-        raise TypeError(
-            f"rule_table lists the splits of electorate's trees, and this {type(model).__name__} has other voters: use "
-            "stumps, trees, rules or paired stumps as its voters"
-        )
+    ensemble, steps = model_trees(model, "rule_table")
     table = inputs.check_table(model, X, reset=False) if X is not None else None
     weight = inputs.check_weight(sample_weight, table.n_rows) if table is not None else np.empty(0)
     words = Words(model, brief=True)
     names = ["voter", "step", "rule", "then", "otherwise", *(["coverage"] if table is not None else [])]
     lines: list[tuple[Any, ...]] = []
-    for voter, step in enumerate(model.ensemble_.steps.tolist()):
-        alone = model.ensemble_.only(voter)
+    for voter, step in enumerate(steps.tolist()):
+        alone = ensemble.only(voter)
         shares = _coverage(model, alone, table, weight) if table is not None else None
         for leaf, *texts in words.rules(alone, words.output_text):
             lines.append((voter, step, *texts, *([] if shares is None else [float(shares[leaf])])))

@@ -108,7 +108,10 @@ class Words:
         return self._class(int(value[0] > 0) if len(value) == 1 else int(np.argmax(value)))
 
     def output_text(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
-        """The class, with the number where there is one that is not +-1."""
+        """The class, with the number where there is one that is not +-1. Of a regressor, the shortest exact number."""
+        if not hasattr(self.model, "classes_"):
+            abstains = len(value) > 1 and value[1] <= 0  # the confidence of a voter of a median
+            return "abstains" if abstains else repr(float(value[0])).removesuffix(".0")
         about = max(int(alone.about[0]), 0)
         by_label = (len(value) > 1 and alone.about[0] < 0) or abs(value[about]) == 1
         return self.label(alone, value) if by_label else f"{self.label(alone, value)} ({value[about]:+.4g})"

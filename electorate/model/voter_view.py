@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.data import inputs
-from electorate.model.ensemble import Ensemble, Read
+from electorate.model.ensemble import Read
 from electorate.model.median import tree_outputs
 from electorate.model.text import Words, column_names
 
@@ -91,13 +91,7 @@ class RegressionVoterView(VoterView):
         words, vote = Words(self._model), self._model.vote_
         if vote.trees is None:
             return words.names[vote.fitted[self._number].column]
-        return "\n".join(map(str, words.rules(vote.trees.only(self._number), _number_text)))
-
-
-def _number_text(alone: Ensemble, value: NDArray[np.float64]) -> str:
-    """The shortest exact text of the output of a leaf."""
-    output, confidence = value.tolist()
-    return repr(output).removesuffix(".0") if confidence > 0 else "abstains"
+        return "\n".join(map(str, words.rules(vote.trees.only(self._number), words.output_text)))
 
 
 class Voters(Sequence[VoterView]):

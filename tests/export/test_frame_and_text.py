@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from electorate import KernelSections, MedBoostRegressor, RealAdaBoostClassifier
+from electorate import KernelSections, MedBoostRegressor, QuadBoostRegressor, RealAdaBoostClassifier
 from tests.export.export_cases import fitted, rows, target
 
 
@@ -50,8 +50,16 @@ def test_text_has_a_line_per_rule():
     assert len(model.to_text().splitlines()) == model.ensemble_.n_voters
 
 
+@pytest.mark.parametrize("model", [MedBoostRegressor(n_estimators=3), QuadBoostRegressor(n_estimators=3)], ids=repr)
+def test_rules_of_regressors(model):
+    model.fit(rows(), target("QuadBoostRegressor", 0))
+    lines = model.to_text().splitlines()
+    assert len(lines) >= len(model.steps_)
+    assert lines[0].startswith(f"{model.steps_[0]:+.4f}  if ")
+
+
 def test_voters_without_nodes_are_refused():
     X = rows()[["a"]].fillna(0.0)
     model = RealAdaBoostClassifier(KernelSections(), n_estimators=2).fit(X, target("AdaBoostClassifier", 2))
-    with pytest.raises(TypeError, match="lists the nodes"):
+    with pytest.raises(TypeError, match="to_frame is for electorate's trees"):
         model.to_frame()

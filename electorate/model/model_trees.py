@@ -1,0 +1,20 @@
+"""The trees of a fitted model, whether their votes are added or their weighted median is taken."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.model.ensemble import Ensemble
+
+
+def model_trees(model: Any, what: str) -> tuple[Ensemble, NDArray[np.float64]]:
+    """Return the trees and their steps, or raise TypeError. what: the function that asks, for the message."""
+    is_median = hasattr(model, "vote_")
+    ensemble = model.vote_.trees if is_median else model.ensemble_
+    if not isinstance(ensemble, Ensemble):
+        raise TypeError(
+            f"{what} is for electorate's trees, and this {type(model).__name__} has other voters: use stumps, trees, "
+            "rules, pairs or a pool as its voters"
+        )
+    return ensemble, np.asarray(model.steps_ if is_median else ensemble.steps * getattr(model, "scale_", 1.0))

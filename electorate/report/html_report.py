@@ -1,0 +1,164 @@
+"""A fitted model on labelled rows as one HTML file."""
+
+import os
+import platform
+import re
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from electorate.inspection.importances import column_importances
+from electorate.model.text import column_names
+from electorate.registry import MODULES
+from electorate.report.columns_section import columns_section
+from electorate.report.data_profile import DataProfile, profile
+from electorate.report.errors_section import errors_section
+from electorate.report.page import Section, code, pairs, render, table, text
+from electorate.report.probabilities_section import probabilities_section
+from electorate.report.rounds_sections import margins_section, rounds_section
+from electorate.report.rules_section import rules_section
+from electorate.safe_write import write_text
+
+MOST_ROWS = 5000  # for curves by rounds
+MOST_SHUFFLED = 1000  # for importances and partial dependence
+
+
+def html_report(
+    model: Any, X: Any, y: Any, *, path: str | os.PathLike[str] | None = None, title: str = "", command: str = ""
+) -> str:
+    """Return a report about a fitted model as one self-contained HTML page.
+
+    Errors, ROC and calibration, margins with a slider over rounds, learning curves and proved bounds by rounds,
+    importances, shape functions, rules, the profile of the table with warnings, and how to repeat it. The page loads
+    nothing, and its Content-Security-Policy allows its own script only.
+
+    Parameters
+    ----------
+    model : fitted estimator of electorate
+    X : array-like, sparse matrix or dataframe
+        Rows, preferably not those of the training.
+    y : array-like
+        Their labels or targets.
+    path : path, optional
+        Where to write the page.
+    title : str, optional
+        The heading; by default the name of the class.
+    command : str, optional
+        The command that repeats the report, to be shown.
+
+    Returns
+    -------
+    str
+        The page.
+
+    See Also
+    --------
+    explain : The same in words, and for one row.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, html_report
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> page = html_report(AdaBoostClassifier(n_estimators=10).fit(X[::2], y[::2]), X[1::2], y[1::2])
+    >>> page.startswith("<!DOCTYPE html>")
+    True
+    """
+    model = getattr(model, "best_estimator_", model)
+    check_is_fitted(model)
+    y = np.asarray(y)
+    _check_labels(model, y)
+    name = title or type(model).__name__
+    lead = f"<p class='soft'>{text(type(model).__name__)}, {len(y):,} rows, {model.n_features_in_:,} columns.</p>"
+    page = render(name, lead, [*model_sections(model, X, y), how_section(model, len(y), command)])
+    if path is not None:
+        write_text(path, page)
+    return page
+
+
+def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None = None) -> list[Section]:
+    """Return the sections about a model on some rows. profiled: the rows of the profile, where they are others."""
+    some_X, some_y = _some(X, y, MOST_ROWS)
+    few_X, few_y = _some(X, y, MOST_SHUFFLED)
+    importances = column_importances(model, few_X, few_y, repeats=2)
+    return [
+        errors_section(model, X, y),
+        probabilities_section(model, X, y),
+        margins_section(model, some_X, some_y),
+        rounds_section(model, some_X, some_y),
+        columns_section(model, few_X, importances),
+        rules_section(model),
+        _data_section(_profile(model, *(profiled or (X, y)))),
+    ]
+
+
+def _check_labels(model: Any, y: Any) -> None:
+    if hasattr(model, "classes_"):
+        unknown = sorted(set(y.tolist()) - set(model.classes_.tolist()), key=str)
+        if unknown:
+            raise ValueError(f"y holds the label {unknown[0]!r}, which is not among the classes of the model")
+
+
+def _some(X: Any, y: Any, most: int) -> tuple[Any, Any]:
+    """Return every k-th row, so that there are at most so many."""
+    if len(y) <= most:
+        return X, y
+    rows = np.linspace(0, len(y) - 1, most).astype(np.int64)
+    return _safe_indexing(X, rows), y[rows]
+
+
+def _profile(model: Any, X: Any, y: Any) -> DataProfile | None:
+    if not hasattr(model, "bins_"):
+        return None
+    known = model.bins_.categories
+    return profile(
+        model._check_rows(X, reset=False), column_names(model), known.__contains__, y, getattr(model, "classes_", None)
+    )
+
+
+def _data_section(found: DataProfile | None) -> Section:
+    section = Section("data", "Data")
+    if found is None:
+        return section
+    for warning in found.warnings:
+        section.add(f"<p class='warn'>{text(warning)}</p>")
+    head = ["column", "kind", "missing", "distinct", "values", "warnings"]
+    rows = [
+        (one.name, one.kind, f"{one.missing:.1%}", one.distinct, one.summary, "; ".join(one.warnings))
+        for one in found.columns
+    ]
+    section.add(table(head, rows))
+    return section
+
+
+def how_section(model: Any, n_rows: int, command: str) -> Section:
+    """Return how it was computed, and how to repeat it."""
+    section = Section("how", "How it was computed")
+    entries: list[tuple[str, object]] = [("model", model), ("rows", n_rows)]
+    for name, attribute in (("digest", "digest_"), ("training stopped", "stop_reason_")):
+        if hasattr(model, attribute):
+            entries.append((name, getattr(model, attribute)))
+    entries += [
+        ("curves by rounds", f"of at most {MOST_ROWS:,} rows, every k-th"),
+        ("importances", f"of at most {MOST_SHUFFLED:,} rows, each column shuffled twice"),
+        ("versions", f"electorate {version('electorate')}, Python {platform.python_version()}, NumPy {np.__version__}"),
+    ]
+    section.add(pairs(entries))
+    if command:
+        section.add("<p>The command that repeats it:</p>" + code(command))
+    section.add("<p>In Python:</p>" + code(_python_code(model)))
+    return section
+
+
+def _python_code(model: Any) -> str:
+    """Return code that fits a model like this one and writes its report."""
+    made = repr(model)
+    used = {name for name in re.findall(r"\b[A-Z]\w+", made) if name in MODULES}
+    names = ", ".join([*sorted({type(model).__name__, *used}), "html_report"])
+    return f"""from electorate import {names}
+
+model = {made}.fit(X_train, y_train)
+html_report(model, X, y, path="report.html")"""

@@ -1,0 +1,47 @@
+"""The report of a comparison: the ranking with intervals, and the best model on the test rows."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from electorate import compare
+from electorate.cli import main
+from electorate.report.comparison_report import comparison_report
+
+
+@pytest.fixture(scope="module")
+def found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.where(X[:, 0] + 0.2 * rng.normal(size=400) > 0, "<b>yes</b>", "no")
+    return compare(X, y, algorithms=["AdaBoost, stumps", "Real AdaBoost, stumps"], folds=3, n_jobs=1)
+
+
+def test_the_ranking_is_drawn_and_listed(found, tmp_path):
+    page = comparison_report(found, tmp_path / "report.html", title="<i>", command="electorate compare 'a b.csv'")
+    assert (tmp_path / "report.html").read_text("utf-8") == page
+    charts = json.loads(re.search(r"id='charts'>(.*?)</script>", page, re.DOTALL)[1])
+    ranking = charts[0]
+    assert ranking["kind"] == "intervals"
+    assert set(ranking["names"]) == {"AdaBoost, stumps", "Real AdaBoost, stumps"}
+    assert all(
+        low <= mid <= high for low, mid, high in zip(ranking["low"], ranking["mid"], ranking["high"], strict=True)
+    )
+    assert f"on the {len(found.refits.parts[1])} test rows" in page
+    assert "majority class" in page
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert "electorate compare &#x27;a b.csv&#x27;" in page
+
+
+def test_the_command_writes_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f},{'u' if a > 0 else 'v'}" for a, b in rng.normal(size=(80, 2))]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows]))
+    options = ["--target", "y", "--folds", "2", "--jobs", "1", "--quiet", "--algorithm", "AdaBoost, stumps"]
+    assert main(["compare", "t.csv", *options]) == 0
+    assert "report.html" in capsys.readouterr().err
+    assert "Ranking" in (tmp_path / "t.compare" / "report.html").read_text("utf-8")
