@@ -1,7 +1,10 @@
 """The public names, for type checkers. tests/test_registry.py compares them with registry.py."""
 
+from electorate.checkup.check_up import CheckUp as CheckUp
+from electorate.checkup.check_up import check_up as check_up
 from electorate.comparison.compare import compare as compare
 from electorate.comparison.over_tables import compare_over as compare_over
+from electorate.comparison.scores import scores as scores
 from electorate.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from electorate.estimators.adaboost_r import AdaBoostRClassifier as AdaBoostRClassifier
 from electorate.estimators.adaboost_r2 import AdaBoostRegressor as AdaBoostRegressor

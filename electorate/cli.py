@@ -1,4 +1,4 @@
-"""The command `electorate`: compare, fit, predict, explain, report, certify, verify, reproduce, data, warmup.
+"""The command `electorate`: compare, fit, predict, score, explain, report, certify, verify, reproduce, data, warmup.
 
 Results go to standard output, everything else to standard error. Exit codes: 0 success; 1 an error in the data, the
 model or the disk; 2 an error in the command line; 130 interrupted; 141 the reader of the output has gone.
@@ -19,6 +19,7 @@ COMMANDS = {
     "fit": "train one algorithm on a table",
     "predict": "predict the rows of a table of any size with a model",
     "explain": "show the rules and importances of a model, and why it predicts what it does for a row",
+    "score": "measure the errors of a model on a table, with confidence intervals",
     "report": "write a report about a model on labelled rows as one HTML file",
     "certify": "compute bounds on the risk of a model, with their assumptions",
     "verify": "check a model file and show its contents",

@@ -64,8 +64,10 @@ FAMILIES = {
 }
 
 _OTHERS = {
+    "checkup.check_up": "CheckUp check_up",
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
+    "comparison.scores": "scores",
     "estimators.certified_classifier": "CertifiedClassifier",
     "estimators.cross_fitted": "CrossFittedClassifier",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",

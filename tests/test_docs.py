@@ -8,7 +8,7 @@ import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted((DOCS / "algorithms").glob("*.md"))
-OTHERS = [DOCS / "regression.md", DOCS / "exports.md", DOCS / "explain.md"]
+OTHERS = [DOCS / "check_up.md", DOCS / "regression.md", DOCS / "exports.md", DOCS / "explain.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

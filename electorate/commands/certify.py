@@ -3,10 +3,10 @@
 import argparse
 import json
 import sys
-from dataclasses import replace
 from typing import Any
 
-from electorate.commands.options import add_skip_option, add_table_options, read, source_of
+from electorate.commands.labelled_rows import read_labelled
+from electorate.commands.options import add_skip_option, add_table_options
 from electorate.escape import literal
 
 EXAMPLES = """examples:
@@ -55,25 +55,4 @@ def run(options: argparse.Namespace) -> int:
 
 def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[Any, Any] | None:
     """The columns of the model, and the target."""
-    from electorate.tables.reading import columns_of
-
-    if path is None:
-        return None
-    kinds = columns_of(model)
-    source, names = replace(source_of(options, path), types=kinds), list(kinds)
-    found = read(options, source, options.target or _target(source, names), names)
-    return found.X.select(names), found.y
-
-
-def _target(source: Any, names: list[str]) -> str:
-    from electorate.tables.reading import column_names
-    from electorate.tables.source import list_names
-
-    question = "which column is the target? Add --target COLUMN"
-    if not source.is_file:
-        raise source.error(f"{question}: this table can be read only once")
-    used = set(names)
-    others = [name for name in column_names(source) if name not in used]
-    if len(others) != 1:
-        raise source.error(f"{question}: the model does not use {list_names(others) if others else 'no column'}")
-    return others[0]
+    return None if path is None else read_labelled(model, path, options)[:2]

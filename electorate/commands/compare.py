@@ -23,7 +23,18 @@ EXAMPLES = """examples:
   electorate compare adult.csv.gz:income titanic.csv:survived wine.csv --target class
 With several tables, tests over all of them follow; FILE:COLUMN names the target of one.
 After Ctrl-C or a crash the same command resumes."""
-PASSED = ("algorithms", "peers", "metric", "folds", "locked", "quick", "task", "n_jobs", "seed")  # that `compare` takes
+PASSED = (
+    "algorithms",
+    "peers",
+    "metric",
+    "folds",
+    "locked",
+    "quick",
+    "task",
+    "check_up",
+    "n_jobs",
+    "seed",
+)  # that `compare` takes
 METRICS = ("error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse")
 REPORT = "report.html"
 ERRORS, PAIRS = "errors.csv", "pairs.csv"  # of several tables
@@ -126,7 +137,13 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
         if getattr(options, name) is not None:
             X, beside[name] = _take_out(X, getattr(options, name), f"--{name.replace('_', '-')}")
     passed = {name: getattr(options, name) for name in PASSED} | beside
-    passed |= {"sample_weight": data.weight, "time_limit": seconds, "folder": folder, "progress": not options.quiet}
+    passed |= {
+        "keep": list(dict(options.type)),
+        "sample_weight": data.weight,
+        "time_limit": seconds,
+        "folder": folder,
+        "progress": not options.quiet,
+    }
     with data.by_line():
         return compare(X, data.y, **passed)
 
@@ -200,7 +217,7 @@ def _run_all(options: argparse.Namespace) -> int:
 
 def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int]:
     """The number of rows of each table; classification and regression have no algorithm in common."""
-    from electorate.comparison.rows import guess_task
+    from electorate.data.targets import guess_task
 
     sizes: list[int] = []
     tasks: dict[str, str] = {}

@@ -8,6 +8,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 import electorate
 from electorate.commands.options import TABLE, add_training_options, read
 from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_supported
@@ -76,13 +78,17 @@ def run(options: argparse.Namespace) -> int:
     found = _find(options.algorithm)
     _check_options(found, options)
     data = read(options)
-    task = _needed_task(options.algorithm, found, options.task, data.y)
+    check = _check_up(data, options, "regression" if list(found) == ["regression"] else options.task)
+    y = check.clean_target(data.y)
+    task = _needed_task(options.algorithm, found, options.task, y)
     model = _build(found[task], task, options)
-    _check_target(model, data.y, options.target)
+    _check_target(model, y, options.target)
     if not options.quiet and sys.stderr.isatty():
         model.set_callbacks(electorate.ProgressBar())
     with data.by_line():
-        model.fit(data.X, data.y, sample_weight=data.weight)
+        check.fit(model, data.X, data.y, data.weight)
+    if check.findings and not options.quiet:
+        print(check, file=sys.stderr)
     model.save(options.out)
     errors = model.history_.get("train_error", ())
     trained = f", training error {float(errors[-1]):.4f}" if len(errors) else ""
@@ -90,6 +96,17 @@ def run(options: argparse.Namespace) -> int:
     print(f"{summary}; {literal(options.out)}", file=sys.stderr)
     print(model.digest_)
     return 0
+
+
+def _check_up(data: Any, options: argparse.Namespace, task: str) -> electorate.CheckUp:
+    """The check-up of the training rows; columns whose type is given stay as they are."""
+    if not options.check_up:
+        return electorate.CheckUp([], None)
+    X, y = data.X, data.y
+    if data.weight is not None:
+        used = np.flatnonzero(data.weight)
+        X, y = X.take(used), y[used]
+    return electorate.check_up(X, y, keep=dict(options.type), task=task)
 
 
 # ---------------------------------------------------------------- which estimator
@@ -117,7 +134,7 @@ def _find(wanted: str) -> dict[str, Algorithm]:
 
 def _needed_task(wanted: str, found: dict[str, Algorithm], task: str, y: Any) -> str:
     """The task to train for. With "auto" only a classifier for a regression target is refused."""
-    from electorate.comparison.rows import guess_task
+    from electorate.data.targets import guess_task
 
     needed = task
     if task == "auto":

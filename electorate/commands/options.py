@@ -34,6 +34,7 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     types = "number or text, instead of guessing"
     add("--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help=types)
     add("--task", choices=("auto", "classification", "regression"), default="auto", help=REGRESSION)
+    add("--no-check-up", dest="check_up", action="store_false", help="train on the columns as they are")
     add("--quiet", action="store_true", help="no progress")
     add_skip_option(one)
     add_table_options(one)
@@ -83,7 +84,8 @@ def read(options: argparse.Namespace, source: Source | None = None, target: Any 
     if target is None:
         names = list_names(column_names(source))
         raise source.error(f"which column is to be predicted? Add --target COLUMN. The columns are {names}")
-    wanted = TableRequest(target, getattr(options, "weights", None), only, options.skip_missing_target)
+    to_clean = only is None and getattr(options, "check_up", False)
+    wanted = TableRequest(target, getattr(options, "weights", None), only, options.skip_missing_target, to_clean)
     found = read_training(source, wanted)
     if found.n_skipped:
         print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)

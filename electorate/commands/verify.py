@@ -44,6 +44,7 @@ def facts(model: Any) -> dict[str, Any]:
         "stop_reason": model.stop_reason_,
         "columns": model.n_features_in_ if names is None else [str(name) for name in names],
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
+        "cleaning": None if model.cleaning_ is None else model.cleaning_.describe(),
         "held_out": statement(getattr(model, "held_out_", None)),
     }
 

@@ -21,6 +21,7 @@ from electorate.comparison import folds
 from electorate.comparison.algorithms import Algorithm, Facts, Setting
 from electorate.comparison.metrics import Metric, Scored
 from electorate.comparison.rows import Floats, Parts, Rows, as_table, read_categories, read_matrix, widest_of
+from electorate.data.cleaning import Cleaning, cleaned
 from electorate.model.calibration import fit_temperature, log_probabilities
 
 ABSENT = -1e6  # the score of a class that is not in the training rows
@@ -234,6 +235,7 @@ class Coded:
     """
 
     temperature_: float
+    cleaning_: Cleaning | None = None  # of the table that predictions are for
 
     def __init__(
         self, algorithm: Algorithm, setting: Setting, seed: int, categorical_features: Any, is_classifier: bool
@@ -254,18 +256,19 @@ class Coded:
         return self
 
     def _matrix(self, X: Any) -> Any:
+        X = cleaned(self, X)
         return read_matrix(X, as_table(X), self.categories_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         if self.model_ is None:
-            return np.repeat(self.classes_, as_table(X).n_rows)
+            return np.repeat(self.classes_, as_table(cleaned(self, X)).n_rows)
         found = np.asarray(self.model_.predict(self._matrix(X))).ravel()
         return np.asarray(self.classes_[found.astype(np.int64)]) if self.is_classifier else found
 
     def predict_proba(self, X: Any) -> Floats:
         """Calibrated, if `temperature_` is set."""
         if self.model_ is None:
-            return np.ones((as_table(X).n_rows, 1))
+            return np.ones((as_table(cleaned(self, X)).n_rows, 1))
         proba = np.asarray(self.model_.predict_proba(self._matrix(X)))
         if not hasattr(self, "temperature_"):
             return proba

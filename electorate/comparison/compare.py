@@ -8,6 +8,7 @@ import math
 import os
 import tempfile
 import time
+from collections.abc import Collection
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
@@ -17,17 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from electorate.checkup.check_up import CheckUp
+from electorate.checkup.columns import read_columns
 from electorate.comparison import folds as splits
 from electorate.comparison import report
 from electorate.comparison.algorithms import Algorithm, Size, applicable, every_algorithm, task_of
 from electorate.comparison.cells import Protocol
+from electorate.comparison.checked_rows import check_open_rows
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.metrics import metric_for
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.race import Race, Reserve, rungs_for
 from electorate.comparison.ranking import Line, rank
 from electorate.comparison.refits import Refits
-from electorate.comparison.rows import Floats, Rows, as_table, read_rows
+from electorate.comparison.rows import Floats, Rows, read_rows
 from electorate.comparison.workers import Limits, run_cells
 from electorate.data.inputs import check_weight
 from electorate.escape import literal
@@ -55,6 +59,8 @@ def compare(
     time_limit: float | None = None,
     quick: bool = False,
     task: str = "auto",
+    check_up: bool = True,
+    keep: Collection[str] = (),
     categorical_features: Any = "from_dtype",
     n_jobs: int | None = None,
     seed: int = 0,
@@ -95,6 +101,10 @@ def compare(
         One setting per algorithm, three folds, and without the slowest algorithms.
     task : {"auto", "classification", "regression"}
         With "auto", float targets, and integer targets with more than 20 distinct values, are treated as regression.
+    check_up : bool, default=True
+        Check the columns first, on the rows that are not held out, and clean them: see :func:`check_up`.
+    keep : collection of str
+        Columns that the check-up leaves as they are.
     categorical_features : as for the estimators
     n_jobs : int, optional
         Number of processes; all CPUs by default. With 1, everything runs in this process.
@@ -127,16 +137,20 @@ def compare(
     """
     limits = Limits(n_jobs or int(joblib.cpu_count()), time_limit or math.inf)
     _check_options(folds, locked, time_limit, seed)
-    weight = None
+    weight, n_rows = None, read_columns(X)[2]
     beside = {"group": _codes(group), "time": _times(time_column)}
     if sample_weight is not None:
-        weight = check_weight(sample_weight, as_table(X).n_rows)
+        weight = check_weight(sample_weight, n_rows)
         used = np.flatnonzero(weight)
         if not len(used):
             raise ValueError("all weights are 0")
         if len(used) < len(weight):
-            X, y, weight = _safe_indexing(X, used), _safe_indexing(y, used), weight[used]
+            X, y, weight, n_rows = _safe_indexing(X, used), _safe_indexing(y, used), weight[used], len(used)
             beside = {name: None if values is None else values[used] for name, values in beside.items()}
+    check = CheckUp([], None)
+    if check_up and n_rows >= FEWEST_ROWS:
+        check = check_open_rows(X, y, task, keep, lambda rows: splits.lock(_with_columns(rows, beside), locked, seed))
+    X, y = check.clean(X), check.clean_target(y)
     rows, classes = read_rows(X, y, task, categorical_features, weight)
     rows = _with_columns(rows, beside)
     if rows.n_rows < FEWEST_ROWS:
@@ -154,7 +168,8 @@ def compare(
     )
     race = Race(protocol, frozenset(a for a, one in enumerate(chosen) if algorithms is not None or one.peer))
     labels = classes[rows.target] if n_classes else rows.target
-    found = Comparison(race, training, Refits(X, labels, rows, parts, categorical_features, seed, n_classes > 0))
+    refits = Refits(X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
+    found = Comparison(race, training, refits)
     found.run(folder, locked, limits, progress)
     return found
 
@@ -250,6 +265,8 @@ class Comparison:
         The first algorithm with a file format. Another library may be the winner.
     outcomes : Outcomes
         The losses of every algorithm on the rows tested, as `compare_over` takes them.
+    check_up : CheckUp
+        What was found about the columns and the target, and the cleaning that the models keep.
     seconds : dict
         How long cells and refits took.
     not_run, failed : list and dict
@@ -260,6 +277,7 @@ class Comparison:
 
     def __init__(self, race: Race, training_rows: Rows, refits: Refits) -> None:
         self.race, self.protocol, self.training_rows, self.refits = race, race.protocol, training_rows, refits
+        self.check_up = refits.check_up
         self.models: dict[str, tuple[Any, Any]] = {}
         self.bounds: dict[str, float] = {}
         self.best_of_ours: str | None = None
@@ -334,7 +352,7 @@ class Comparison:
     def code(self) -> str:
         if self._first.algorithm.peer:
             return str(self.model.model_.code)
-        return report.as_code(self.refits.build(self._first))
+        return report.as_code(self.refits.build(self._first), self.check_up.cleaning is not None)
 
     @property
     def model(self) -> Any:
@@ -389,7 +407,8 @@ class Comparison:
         if not self.ranking.lines:
             return "\n".join(["nothing to rank: no algorithm was run in any fold", *self.notes])
         table = report.as_text(self.ranking, self.bounds, self.protocol.metric)
-        return "\n".join([self.head, "", table, "", *self.meaning, *self.notes])
+        checked = [repr(self.check_up), ""] if self.check_up.findings else []
+        return "\n".join([*checked, self.head, "", table, "", *self.meaning, *self.notes])
 
     def write(self, folder: str) -> None:
         """Write the table as CSV, and the models of the best of ours: as the winner only if it is the winner."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from electorate.checkup.check_up import CheckUp
 from electorate.comparison.algorithms import Facts, set_supported
 from electorate.comparison.cells import Coded
 from electorate.comparison.ranking import Line
@@ -20,7 +21,7 @@ COVERAGE = 0.9  # of the interval around a predicted number
 
 @dataclass(frozen=True)
 class Refits:
-    """The table as the user gave it, and its training and test rows. y: labels, or numbers."""
+    """The table, cleaned, and its training and test rows. y: labels, or numbers. check_up: which cleaned it."""
 
     X: Any
     y: NDArray[Any]
@@ -29,6 +30,7 @@ class Refits:
     categorical_features: Any
     seed: int
     is_classifier: bool
+    check_up: CheckUp
 
     def build(self, line: Line) -> Any:
         """The estimator of a line, as the user would make it: for the columns of X."""
@@ -43,6 +45,7 @@ class Refits:
         without.held_out_ = self.test(without)
         final.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"}
         for model in (without, final):
+            self.check_up.attach_to(model)
             if self.is_classifier and (line.algorithm.peer or hasattr(model, "steps_")):
                 model.temperature_ = line.temperature
             if hasattr(model, "digest_"):  # the statement is about this model only, and is not stored with another

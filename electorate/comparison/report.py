@@ -194,8 +194,11 @@ def tested(line: Line, held_out: dict[str, Any]) -> list[str]:
     return [f"{name}, trained without the {held_out['rows']:,} test rows, {result}"]
 
 
-def as_code(model: Any) -> str:
-    """The Python code that makes an unfitted estimator like this one."""
+def as_code(model: Any, cleans: bool) -> str:
+    """The Python code that makes an unfitted estimator like this one, and fits it. cleans: after the check-up."""
     text = " ".join(repr(model).split())
     used = [name for name in ("RegressionTrees", "Stumps", "Trees") if re.search(rf"\b{name}\(", text)]
-    return f"from electorate import {', '.join(sorted({type(model).__name__, *used}))}; {text}.fit(X, y)"
+    names = ", ".join([*sorted({type(model).__name__, *used}), *(["check_up"] if cleans else [])])
+    return f"from electorate import {names}; " + (
+        f"check_up(X, y).fit({text}, X, y)" if cleans else f"{text}.fit(X, y)"
+    )

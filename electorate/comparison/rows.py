@@ -16,10 +16,9 @@ from scipy import sparse
 from electorate.data.bins import read_block
 from electorate.data.inputs import category_columns, check_labels
 from electorate.data.table import ArrayTable, Categories, SparseTable, Table, read_table, refuse_infinite
-from electorate.data.targets import check_targets
+from electorate.data.targets import check_targets, guess_task
 
 OPTIONAL = ("weight", "group", "time")  # numbers of the rows that may be missing
-MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]  # positions of rows
 Parts = tuple[Places, Places]  # training rows and rows to test
@@ -67,7 +66,7 @@ def read_rows(
 ) -> tuple[Rows, NDArray[Any]]:
     """The rows, and the classes that their codes stand for (none for regression)."""
     table = as_table(X)
-    target, classes = _read_target(y, table.n_rows, task)
+    target, classes = read_target(y, table.n_rows, task)
     categories = read_categories(table, categorical_features)
     matrix = read_matrix(X, table, categories)
     return Rows(matrix, target, list(categories), widest_of(categories), weight), classes
@@ -107,17 +106,7 @@ def read_matrix(X: Any, table: Table, categories: dict[int, Categories]) -> Any:
     return matrix
 
 
-def guess_task(y: Any) -> str:
-    """Treat float targets, and integer targets with more than 20 distinct values, as regression."""
-    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if values.dtype.kind not in "iuf":
-        return "classification"
-    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    is_integer = values.dtype.kind in "iu" or bool(np.all(finite == np.rint(finite)))
-    return "classification" if is_integer and len(np.unique(finite)) <= MOST_INTEGER_CLASSES else "regression"
-
-
-def _read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[Any]]:
     kind = guess_task(y) if task == "auto" else task
     if kind == "regression":
         return check_targets("compare", y, n_rows), np.empty(0)

@@ -19,6 +19,9 @@ from electorate.data.table import Block, BlockReader, Categories, Table, refuse_
 from electorate.threads import ThreadPool
 
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
+RARE = 10  # rows: lighter categories of a column share a bin ...
+RARE_SHARE = 20  # ... if they are also lighter than the rows of the column over this ...
+FEW_RARE = 5  # ... and if there are more than so many of them: a few cannot do much harm
 MOST_PADDING = 1 << 20  # numbers that padding may add before columns are grouped by their length
 EXACT_VALUES = 65_534  # "exact" mode: distinct values of a column that fit in 16 bits, with the missing bin
 SKETCH_VALUES = 2**15
@@ -221,21 +224,29 @@ class Bins:
 
 
 def find_bins(table: Table, weights: Ints, categorical: Sequence[int], max_bins: int | str, pool: ThreadPool) -> Bins:
-    """Return the bins of all columns of a table that is the only part."""
+    """Return the bins of all columns of a table that is the only part; weights count as rows."""
     return run_locally(find_bins_steps(table, weights, categorical, max_bins, pool))
 
 
 def find_bins_steps(
-    table: Table, weights: Ints, categorical: Sequence[int], max_bins: int | str, pool: ThreadPool
+    table: Table,
+    weights: Ints,
+    categorical: Sequence[int],
+    max_bins: int | str,
+    pool: ThreadPool,
+    times: Ints | None = None,
 ) -> ReduceSteps[Bins]:
-    """Return the bins of all columns, from one pass over the rows of every part."""
+    """Return the bins of all columns, from one pass over the rows of every part.
+
+    times: how often each row counts where a category is judged rare; by default, its weight.
+    """
     most, capacity = (EXACT_VALUES, EXACT_VALUES) if max_bins == "exact" else (int(max_bins), SKETCH_VALUES)
     edges: list[Floats] = [np.empty(0)] * table.n_columns
     has_missing = np.zeros(table.n_columns, dtype=np.bool_)
     n_bins = np.zeros(table.n_columns, dtype=np.int64)
     categories = {}
     for j in categorical:
-        levels, missing = yield Reduce(count_levels(table, j, weights))
+        levels, missing = yield Reduce(count_levels(table, j, weights, times))
         categories[j], has_missing[j] = heaviest(levels), missing > 0
         n_bins[j] = categories[j].n_codes
         edges[j] = np.arange(n_bins[j] - 1) + 0.5
@@ -309,46 +320,54 @@ def find_edges(values: Floats, weights: Ints, max_bins: int) -> Floats:
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a category column, sorted, with their total weights."""
+    """The levels of a category column, sorted. totals: their weights, and how many rows each stands for, [2, level]."""
 
     union: SortedUnion
     totals: Ints
 
     def __add__(self, other: "Levels") -> "Levels":
         union = self.union + other.union
-        totals = np.zeros(len(union.values), dtype=np.int64)
+        totals = np.zeros((2, len(union.values)), dtype=np.int64)
         for levels in (self, other):
-            if len(levels.totals):
-                totals[np.searchsorted(union.values, levels.union.values)] += levels.totals
+            if levels.totals.size:
+                totals[:, np.searchsorted(union.values, levels.union.values)] += levels.totals
         return Levels(union, totals)
 
 
-def count_levels(table: Table, column: int, weights: Ints) -> tuple[Levels, int]:
-    """Return the levels of a category column that occur with weight, and the weight of its missing values."""
+def count_levels(table: Table, column: int, weights: Ints, times: Ints | None = None) -> tuple[Levels, int]:
+    """Return the levels of a category column that occur with weight, and the weight of its missing values.
+
+    times: how many rows each row stands for, if that is not its weight.
+    """
     levels = table.levels(column)
     every = Categories(levels if levels.dtype == object else levels + 0.0)  # -0.0 is 0.0
-    totals = np.zeros(len(every.levels), dtype=np.int64)
-    missing = 0
+    totals = np.zeros((2, len(every.levels)), dtype=np.int64)
+    counted, missing = np.stack([weights, weights if times is None else times]), 0
     for low in range(0, table.n_rows, CELLS_PER_CALL):
         high = min(low + CELLS_PER_CALL, table.n_rows)
         codes, weight = table.codes(low, high, column, every), weights[low:high]
         known = np.isfinite(codes)
-        np.add.at(totals, codes[known].astype(np.int64), weight[known])
+        np.add.at(totals.T, codes[known].astype(np.int64), counted[:, low:high][:, known].T)
         missing += int(weight[~known].sum())
         infinite = np.flatnonzero(np.isinf(codes) & (weight > 0))
         if infinite.size:
             refuse_infinite(table, column, low + int(infinite[0]))
-    found = totals > 0
-    return Levels(SortedUnion(every.levels[found], f"column {table.column_name(column)}"), totals[found]), missing
+    found = totals[0] > 0
+    return Levels(SortedUnion(every.levels[found], f"column {table.column_name(column)}"), totals[:, found]), missing
 
 
 def heaviest(found: Levels) -> Categories:
-    """Return categories in which the heaviest levels have their own codes, in the order of the levels."""
-    levels = found.union.values
-    if len(levels) <= MOST_CATEGORIES + 1:
-        return Categories(levels)
-    own = np.zeros(len(levels), dtype=np.bool_)
-    own[np.argsort(-found.totals, kind="stable")[:MOST_CATEGORIES]] = True
+    """Return categories in which the heaviest levels have their own codes, in the order of the levels.
+
+    Rare levels share a code, unless they are few: a column with a name in every row would otherwise predict its
+    training rows, and nothing else.
+    """
+    levels, (weights, rows) = found.union.values, found.totals
+    own = (rows >= RARE) | (rows * RARE_SHARE >= rows.sum())
+    if np.count_nonzero(~own) <= FEW_RARE:
+        own[:] = True
+    if np.count_nonzero(own) > MOST_CATEGORIES + own.all():
+        own[np.argsort(np.where(own, -weights, 1), kind="stable")[MOST_CATEGORIES:]] = False
     return Categories(levels[own], tuple(levels[~own].tolist()))
 
 

@@ -16,6 +16,7 @@ from electorate.data.inputs import check_n_rows, read_y, refuse_missing
 
 Array = NDArray[np.float64]
 TARGET_BINS = 64
+MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression
 DIGIT_BITS = 8
 
 
@@ -35,6 +36,16 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
     if len(targets) and not np.isfinite(4 * (float(targets.max()) - float(targets.min()))):
         raise ValueError("the range of y is too large for float64: divide y by a large number")
     return targets
+
+
+def guess_task(y: Any) -> str:
+    """Treat float targets, and integer targets with more than 20 distinct values, as regression."""
+    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.dtype.kind not in "iuf":
+        return "classification"
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    is_integer = values.dtype.kind in "iu" or bool(np.all(finite == np.rint(finite)))
+    return "classification" if is_integer and len(np.unique(finite)) <= MOST_INTEGER_CLASSES else "regression"
 
 
 def bin_targets_steps(

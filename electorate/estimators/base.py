@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
+from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, seen_of
 from electorate.estimators.certified import Certified
 from electorate.estimators.exported import Exported
@@ -146,6 +147,8 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             context = self._init_callback_context(max_subtasks=None)
             self._refuse_validation_rows(X_val, y_val, sample_weight_val)
             resumes = self.warm_start and hasattr(self, self._fitted_attribute)
+            if not resumes:
+                self.__dict__.pop("cleaning_", None)
             rows = (X, y, sample_weight)
             validation = None if X_val is None else (X_val, y_val, sample_weight_val)
             fit = self._fit_on_cluster if is_dask(X) else self._fit_here
@@ -204,7 +207,8 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
     def _given(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Given:
         table = self._check_rows(X, reset=reset)
         n_rows = table.n_rows if self._is_native else table.shape[0]
-        return Given(table, self._read_y(y, n_rows), inputs.check_weight(sample_weight, n_rows))
+        y = self._read_y(y if reset else cleaned_target(self, y), n_rows)
+        return Given(table, y, inputs.check_weight(sample_weight, n_rows))
 
     def _refuse_validation_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         if not self._needs_validation and (X is not None or y is not None):

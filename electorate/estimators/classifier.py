@@ -18,6 +18,7 @@ from electorate.data import inputs
 from electorate.data.seen_rows import seen_of
 from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
+from electorate.estimators.traps import warn_of_traps
 from electorate.estimators.voting import VotingClassifier
 from electorate.model.calibration import fit_temperature, log_probabilities
 from electorate.model.links import Link
@@ -89,6 +90,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
         fit_classifier(self, place, outline, context, data)
+        warn_of_traps(self)
 
     # ------------------------------------------------------------ attributes
 

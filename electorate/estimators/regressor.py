@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.bins import Bins
+from electorate.data.cleaning import cleaned
 from electorate.data.targets import check_targets
 from electorate.engines.running_median import Stage
 from electorate.estimators.base import StopsEarly
@@ -187,7 +188,8 @@ class BoostedRegressor(TargetModel):
 
     def _outputs(self, X: Any, places: bool = False) -> tuple[int, Outputs]:
         """The number of rows, and the outputs of all voters for a range of them; places: as in `Votes.table`."""
-        checked = self._check_rows(X, reset=False)
+        X = cleaned(self, X)
+        checked = self._read_clean(X, reset=False)
         vote: Median = self.vote_
         native = self._is_native
         n_rows = checked.n_rows if native else checked.shape[0]

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
 from electorate.data.bins import reader
+from electorate.data.cleaning import Cleaning, cleaned
 from electorate.data.table import Table
 from electorate.model import decisions
 from electorate.model.ensemble import Read
@@ -24,6 +25,7 @@ VOTES_AT_ONCE = 2**20
 class ReadsRows:
     """Reads X as the voters of `ensemble_` need it. Subclasses define `_is_native` and `_by_rows`."""
 
+    cleaning_: Cleaning | None = None  # of the columns, where the fitted model has one
     bins_: Any
     ensemble_: Any
     n_jobs: int | None
@@ -31,7 +33,13 @@ class ReadsRows:
     _by_rows: Any  # whether they are of a family of ours that uses whole rows
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
-        """X as a table, as numbers, or for a third-party estimator as scikit-learn's AdaBoost would give it."""
+        """X as a table, as numbers, or for a third-party estimator as scikit-learn's AdaBoost would give it.
+
+        reset: of a fit, whose X is clean; otherwise X is cleaned first, if the model has a cleaning.
+        """
+        return self._read_clean(X if reset else cleaned(self, X), reset)
+
+    def _read_clean(self, X: Any, reset: bool) -> Any:
         if self._is_native:
             return inputs.check_table(self, X, reset=reset)
         if self._by_rows:

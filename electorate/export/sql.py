@@ -19,9 +19,19 @@ from electorate.model.ensemble import LEAF, Ensemble, tables_of
 LARGEST = "1.7976931348623157e308"
 
 
+def _refuse_cleaning(model: Any) -> None:
+    """Raise ValueError if columns are read or merged before the model: SQL would compare them as they are."""
+    cleaning = getattr(model, "cleaning_", None)
+    changed = [] if cleaning is None else cleaning.changed
+    if changed:
+        todo = "for a table that is clean already, delete model.cleaning_ first"
+        raise ValueError(f"the model cleans {', '.join(map(repr, changed[:5]))}, which SQL does not: {todo}")
+
+
 def to_sql(model: Any, table: str | None = None) -> str:
     """Return an expression, or a query of a table; see `Exported.to_sql`."""
     source = summed_trees(model, "to_sql")
+    _refuse_cleaning(model)
     if table is None:
         if len(source.slope) > 1:
             raise ValueError(

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
 from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
+from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
 from electorate.estimators.certified_classifier import CertifiedClassifier
@@ -188,7 +189,7 @@ class LabelledRows:
         if is_dask(X):
             raise ValueError(f"{name} is a Dask collection: a certificate needs its rows here, call compute() first")
         table = rows_of(reader_of(model), X)
-        n_rows, labels = count_rows(table), np.asarray(inputs.to_array(y)).ravel()
+        n_rows, labels = count_rows(table), np.asarray(inputs.to_array(cleaned_target(model, y))).ravel()
         if len(labels) != n_rows:
             raise ValueError(f"{name}: X has {n_rows} rows and y {len(labels)}")
         if hasattr(model, "classes_") and not np.any(np.isin(labels, model.classes_)):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from electorate import modelfile
 from electorate.data import seen_rows
 from electorate.data.bins import Bins
+from electorate.data.cleaning import read_cleaning
 from electorate.data.table import Categories
 from electorate.grid import LONGEST
 from electorate.model import file_parts as parts
@@ -99,6 +100,8 @@ def digest(model: Any) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     digest.update(json.dumps([facts, _stored_categories(bins.categories)], sort_keys=True).encode())
+    if model.cleaning_ is not None:
+        digest.update(json.dumps(model.cleaning_.stored(), sort_keys=True).encode())
     return digest.hexdigest()
 
 
@@ -148,6 +151,8 @@ def _meta(model: Any) -> dict[str, Any]:
         "best_round": getattr(model, "best_round_", None),
         "validation_seed": getattr(model, "_validation_seed", None),
     }
+    if model.cleaning_ is not None:
+        meta["cleaning"] = model.cleaning_.stored()
     held_out = getattr(model, "held_out_", None)
     if held_out is not None and held_out.get("digest") == model.digest_:  # not of a model that was fitted again since
         meta["held_out"] = held_out
@@ -227,6 +232,9 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     algorithm = WRITTEN[contents.kind]
     model = _described(contents, getattr(import_module(algorithm.module), algorithm.name), families)
     parts.read_columns(contents, model)
+    if contents.meta.get("cleaning") is not None:
+        names = getattr(model, "feature_names_in_", None)
+        model.cleaning_ = read_cleaning(contents.meta["cleaning"], model.n_features_in_, names)
     {"median": _read_median, "number": _read_number}.get(algorithm.vote, _read_sum)(contents, model)
     if algorithm.name in MOVING:
         model.moves_ = Moves.read(contents, model.ensemble_)

@@ -36,10 +36,12 @@ Votes = NDArray[np.int64]
 
 
 def read_quickly(path: Any) -> "QuickClassifier | None":
-    """Return None for a model that is not a sum of trees over classes; errors are those of `load`."""
+    """Return None for a model with a cleaning, or whose vote is no sum of trees; errors are those of `load`."""
     contents = modelfile.read(path)
     registered = WRITTEN.get(contents.kind)
     if registered is None or registered.vote not in DECIDE or "offsets" not in contents.arrays:
+        return None
+    if contents.meta.get("cleaning") is not None:
         return None
     with blaming(contents.source):
         return QuickClassifier(contents)

@@ -113,6 +113,10 @@ def is_usable(kind: Any) -> bool:
     return is_text or types.is_decimal(kind) or types.is_null(kind) or is_plain_number(kind)
 
 
+def is_date(kind: Any) -> bool:
+    return bool(arrow.types.is_date(kind) or arrow.types.is_timestamp(kind))
+
+
 def is_plain_number(kind: Any) -> bool:
     types = arrow.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))

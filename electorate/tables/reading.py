@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.data.number_text import guess_number_format, is_placeholder
 from electorate.escape import literal
 from electorate.tables import binary
 from electorate.tables.source import OpenedSource, Source, TableError, arrow
@@ -32,12 +33,16 @@ PER_ROW = 24  # bytes of the target, the weights and the order of the rows
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What to read. only: no other columns than these. skip_missing_target: leave out rows without a target."""
+    """What to read. only: no other columns than these. skip_missing_target: leave out rows without a target.
+
+    to_clean: numbers with texts such as "?" among them, and dates, are left as texts, for the check-up.
+    """
 
     target: str
     weights: str | None = None
     only: list[str] | None = None
     skip_missing_target: bool = False
+    to_clean: bool = False
 
     @property
     def extra(self) -> list[str]:
@@ -147,7 +152,11 @@ def _read_binary(source: Source, request: TableRequest) -> Any:
     opened = binary.open_binary(source)
     places = _places(source, opened.names, request)
     fields = [opened.schema.field(place) for place in places]
-    binary.refuse_unusable(source, [field for field in fields if field.name not in source.types])
+    types = dict(source.types)
+    if request.to_clean:
+        dates = [field.name for field in fields if binary.is_date(field.type)]
+        types |= {name: "text" for name in dates if name not in types and name not in request.extra}
+    binary.refuse_unusable(source, [field for field in fields if field.name not in types])
     watch = MemoryWatch(source)
     if source.kind == "parquet":  # it states its unpacked size
         meta = opened.file.metadata
@@ -156,7 +165,7 @@ def _read_binary(source: Source, request: TableRequest) -> Any:
     table = arrow.Table.from_batches(batches, arrow.schema(fields))
     names = [str(field.name) for field in fields]
     columns = [
-        binary.cast(source, column, name, source.types[name]) if name in source.types else column
+        binary.cast(source, column, name, types[name]) if name in types else column
         for name, column in zip(names, table.columns, strict=True)
     ]
     return arrow.Table.from_arrays(columns, names)
@@ -188,7 +197,7 @@ def _read_text(source: Source, request: TableRequest, where: RowLocator) -> Any:
     table = arrow.concat_tables(tables)
     unknown = {text.names[place] for place, kind in kinds.items() if kind == "unknown"}
     columns = [
-        _settle(column, name, where) if name in unknown else column
+        _settle(column, name, where, request.to_clean and name not in request.extra) if name in unknown else column
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return arrow.Table.from_arrays(columns, table.column_names)
@@ -210,8 +219,11 @@ def _guess(source: Source, names: list[str], places: list[int], block: TextBlock
     return kinds
 
 
-def _settle(column: Any, name: str, where: RowLocator) -> Any:
-    """A column of texts as numbers if all are; if nearly all are, the first that is none is a mistake."""
+def _settle(column: Any, name: str, where: RowLocator, to_clean: bool) -> Any:
+    """A column of texts as numbers if all are; if nearly all are, the first that is none is a mistake.
+
+    to_clean: unless all are numbers once they have been cleaned.
+    """
     if column.null_count == len(column):
         return column
     source, trimmed = where.source, arrow.compute.utf8_trim_whitespace(column)
@@ -219,10 +231,19 @@ def _settle(column: Any, name: str, where: RowLocator) -> Any:
     share = arrow.compute.mean(is_number.cast("float64")).as_py()
     if share == 1.0:
         return arrow.compute.replace_substring(trimmed, source.decimal, ".").cast("float64")
-    if share >= MOSTLY:
+    if share >= MOSTLY and not (to_clean and _can_be_cleaned(trimmed)):
         row = int(np.flatnonzero(~is_number.fill_null(True).to_numpy(zero_copy_only=False))[0])
         raise where.error(not_a_number(source, name, column[row].as_py()), row)
     return column
+
+
+def _can_be_cleaned(column: Any) -> bool:
+    """Whether every text is a number in one format, or stands for a missing value."""
+    counted = column.value_counts()
+    pairs = [(one["values"].as_py(), one["counts"].as_py()) for one in counted if one["values"].is_valid]
+    texts = [text for text, _ in pairs]
+    found = guess_number_format(texts, np.array([count for _, count in pairs], dtype=np.int64))
+    return found is not None and all(found.parse(text) is not None or is_placeholder(text) for text in texts)
 
 
 # ---------------------------------------------------------------- the target and the weights
@@ -331,4 +352,6 @@ def columns_of(model: Any) -> dict[str, str]:
     if names is None:
         raise ValueError("the model was fitted to columns without names: use it from Python")
     texts = {column for column, categories in model.bins_.categories.items() if categories.is_text}
-    return {str(name): "text" if place in texts else "number" for place, name in enumerate(np.asarray(names).tolist())}
+    kinds = {str(name): "text" if place in texts else "number" for place, name in enumerate(np.asarray(names).tolist())}
+    cleaning = getattr(model, "cleaning_", None)
+    return kinds if cleaning is None else dict(cleaning.kinds(kinds))

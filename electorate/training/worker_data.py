@@ -73,7 +73,9 @@ class WorkerData:
         by_type = SortedUnion(np.array(examples.table.category_columns(), dtype=np.int64), "X")
         (by_type,) = yield Reduce((by_type,))
         columns = inputs.category_columns(examples.table, categorical, by_type.values.tolist())
-        return (yield from find_bins_steps(examples.table, examples.weights.whole, columns, max_bins, self.pool))
+        weights = examples.weights
+        steps = find_bins_steps(examples.table, weights.whole, columns, max_bins, self.pool, weights.times)
+        return (yield from steps)
 
     def refuse_wide_bins(self, bins: Bins | None, max_bins: int | str) -> None:
         """Raise MemoryError where more than 256 bins take too much; `find_bins` has looked at fewer."""

@@ -387,7 +387,7 @@ HOSTILE = {
     "ragged": ("a,b,y\n1,2,u\n1,2,v,4\n", "line 3: 4 cells, but the header has 3"),
     "short": ("a,b,y\n1,2,u\n1,v\n", "line 3: 2 cells, but the header has 3"),
     "mixed late": ("a,y\n" + "1,u\n2,v\n" * 200_000 + "x,u\n", "line 400002: column 'a' holds numbers, but here 'x'"),
-    "mixed early": ("a,y\n" + "1,u\n" * 50 + "?,v\n" + "2,u\n" * 50, "line 52: column 'a' holds numbers, but here '?'"),
+    "mixed early": ("a,y\n" + "1,u\n" * 50 + "x,v\n" + "2,u\n" * 50, "line 52: column 'a' holds numbers, but here 'x'"),
     "twice": ("a,a,y\n1,2,u\n", "line 1: columns 1 and 2 are both called 'a'"),
     "nameless": (",b,y\n1,2,u\n", "line 1: column 1 has no name"),
     "no header": ("1,2,3\n4,5,6\n", "line 1: the first line holds numbers"),

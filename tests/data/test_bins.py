@@ -19,6 +19,7 @@ from electorate.data.all_reduce import run_locally
 from electorate.data.bins import (
     MOST_CATEGORIES,
     NO_LIMIT,
+    RARE,
     TALLIED,
     Bins,
     Cut,
@@ -456,9 +457,9 @@ def as_frame(levels: list[object], rows: np.ndarray) -> pd.DataFrame:
 def test_the_heaviest_categories_keep_a_code(container: Callable[..., object], n_levels: int) -> None:
     rng = np.random.default_rng(n_levels)
     levels = rng.choice(5000, n_levels, replace=False).tolist()
-    rows = np.concatenate([rng.permutation(n_levels), rng.integers(-1, n_levels, 2000)])
+    rows = np.concatenate([np.repeat(rng.permutation(n_levels), RARE), rng.integers(-1, n_levels, 2000)])
     weights = rng.integers(1, 4, len(rows))
-    weights[:n_levels] = 1
+    weights[: RARE * n_levels] = 1
     totals = np.bincount(rows[rows >= 0], weights=weights[rows >= 0], minlength=n_levels)
     table = read_table(container(levels, rows))
     categories, missing = find_categories(table, 0, weights)
@@ -477,6 +478,21 @@ def test_the_heaviest_categories_keep_a_code(container: Callable[..., object], n
     unseen = read_table(container([*levels, 9999], np.append(rows, n_levels)))
     codes = unseen.codes(0, len(rows) + 1, 0, categories)
     np.testing.assert_array_equal(codes, np.append(np.where(rows >= 0, code_of[rows], np.nan), np.nan))
+
+
+@few_cases
+@given(rng=generators, n_levels=st.integers(1, 60), n_rows=st.integers(1, 600))
+def test_rare_categories_share_a_code(rng: np.random.Generator, n_levels: int, n_rows: int) -> None:
+    shares = rng.dirichlet(np.full(n_levels, 0.3))
+    rows, times = rng.choice(n_levels, n_rows, p=shares), rng.integers(0, 3, n_rows)
+    weights = times * rng.integers(1, 1000, n_rows)
+    counts = {level: int(times[rows == level].sum()) for level in range(n_levels)}
+    total = sum(counts.values())
+    rare = {level for level, count in counts.items() if 0 < count < 10 and count < total / 20}
+    levels, _ = count_levels(read_table(rows[:, None].astype(float)), 0, weights, times)
+    found = heaviest(levels)
+    assert set(found.rest) == (rare if len(rare) > 5 else set())
+    assert {*found.levels.tolist(), *found.rest} == {level for level, count in counts.items() if count}
 
 
 def test_category_codes_go_in_the_order_of_the_levels() -> None:

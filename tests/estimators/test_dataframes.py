@@ -157,7 +157,7 @@ def test_booleans_and_whole_numbers_with_missing_ones() -> None:
 def test_more_categories_than_have_a_code() -> None:
     """The heaviest 254 keep their own; the others go together; the unseen are missing."""
     rng = np.random.default_rng(0)
-    common = np.repeat([f"common {k:03d}" for k in range(254)], 4)
+    common = np.repeat([f"common {k:03d}" for k in range(254)], 10)
     rare = [f"rare {k}" for k in range(100)]
     texts = np.concatenate([common, rare])
     y = np.concatenate([rng.integers(0, 2, len(common)), np.ones(100, dtype=int)])
@@ -169,6 +169,34 @@ def test_more_categories_than_have_a_code() -> None:
     assert np.all(model.predict(frame.assign(x=0.0))[-100:] == 1)
     order = rng.permutation(len(y))
     assert fit(frame.iloc[order], y[order]).digest_ == model.digest_
+
+
+def named(n_rows: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Rows with a column of names, most of which occur a few times."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n_rows)
+    frame = pd.DataFrame({"name": [f"name {k}" for k in rng.integers(0, n_rows // 2, n_rows)], "x": x})
+    return frame, (x + rng.normal(size=n_rows) / 3 > 0).astype(int)
+
+
+def test_a_column_of_names_costs_little() -> None:
+    frame, y = named()
+    test, labels = named(2000, seed=1)
+    errors = [np.mean(fit(f[:400], y).predict(g) != labels) for f, g in ((frame, test), (frame[["x"]], test[["x"]]))]
+    assert errors[0] <= errors[1] + 0.01
+
+
+@pytest.mark.parametrize("factor", [1.0, 4.0, 0.25, 2.0**-30])
+def test_rare_names_count_by_weight_not_by_its_unit(factor: float) -> None:
+    """A row of weight k counts as k rows, and a power of two times all weights changes nothing."""
+    frame, y = named()
+    weight = np.random.default_rng(2).integers(0, 6, len(y)).astype(float)
+    rows = np.repeat(np.arange(len(y)), weight.astype(int))
+    order = np.random.default_rng(3).permutation(rows)
+    expected = fit(frame.iloc[order], y[order])
+    assert 1 < expected.bins_.categories[0].n_codes < 100
+    model = type(expected)(**expected.get_params()).fit(frame, y, sample_weight=weight * factor)
+    assert model.digest_ == expected.digest_
 
 
 @pytest.mark.parametrize("column", ["a", "kind"])

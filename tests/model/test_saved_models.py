@@ -458,7 +458,7 @@ def test_categories_tampered_with(change: dict[str, Any], sound: Any, tmp_path: 
 
 
 def test_more_levels_than_there_are_codes(tmp_path: Path) -> None:
-    X, y = np.arange(900.0)[:, None] % 255, np.arange(900) % 3
+    X, y = np.arange(2550.0)[:, None] % 255, np.arange(2550) % 3
     model = fit(X, y, categorical_features=[0])
     meta, arrays = contents_of(model, tmp_path)
     assert load_forged(tmp_path, meta, arrays).digest_ == model.digest_

@@ -1,0 +1,125 @@
+"""Numbers written as text: "1.234,50", "$1,234.00", "12 %", "(300)", "70 kg".
+
+A format is guessed from the distinct texts of a column. Texts that only stand for a missing value, such as "?", are
+known by their spelling.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+PLACEHOLDERS = frozenset(
+    """ ? ?? - -- --- \N{EM DASH} . .. ... * na n.a. n.a n/a #n/a nan nil none null <na> missing unknown unk n.d. nd
+    #value! #div/0! #ref! """.split()  # noqa: SIM905
+) | {"", "not available", "not known"}
+CURRENCIES = "usd|eur|gbp|chf|jpy|cny|inr|brl|sek|nok|dkk|pln|czk|huf|aud|cad|nzd|mxn|zar|krw|try|rub|us|kr|zł|rs|r"
+MOSTLY = 0.95  # share of the rows, of those that are not missing, that must be numbers
+DECIMALS = (".", ",")
+LONGEST_UNIT = 12
+LONGEST_NUMBER = 64  # characters
+GROUPS = {
+    ".": r"[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}|[0-9]{1,3}(?:[ '\u2019_][0-9]{3})+",
+    ",": r"[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]{1,3}(?:[ '\u2019_][0-9]{3})+",
+}
+DIGITS = {
+    sign: re.compile(rf"({groups}|0|[1-9][0-9]*)?(?:{re.escape(sign)}([0-9]*))?([eE][+-]?[0-9]{{1,3}})?")
+    for sign, groups in GROUPS.items()
+}
+CURRENCY = re.compile(rf"(?:^(?:{CURRENCIES})\.?(?=[ 0-9.,+-])|(?<=[ 0-9.,])(?:{CURRENCIES})\.?$)", re.IGNORECASE)
+UNIT = re.compile(rf"(?<=[0-9.,]) ?([^\W\d_][^\d]{{0,{LONGEST_UNIT - 1}}})$")
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text stands for a missing value."""
+    return len(text) <= LONGEST_NUMBER and " ".join(text.split()).casefold() in PLACEHOLDERS
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """decimal: the sign before the fraction, "." or ",". unit: a text after every number, such as "kg", or empty."""
+
+    decimal: str = "."
+    unit: str = ""
+
+    def parse(self, text: str) -> float | None:
+        """Return the number, None for a text that is none. Codes such as "007" are none."""
+        if len(text) > LONGEST_NUMBER:
+            return None
+        text, negative = " ".join(text.split()), False  # split() takes no-break spaces too
+        if self.unit:
+            text = text.removesuffix(self.unit).rstrip()
+        if text.startswith("(") and text.endswith(")"):
+            text, negative = text[1:-1].strip(), True
+        sign, text = _split_sign(_without_money(text))
+        found = DIGITS[self.decimal].fullmatch(text)
+        if found is None or not (found[1] or found[2]):
+            return None
+        whole, fraction, exponent = (part or "" for part in found.groups())
+        number = float(f"{re.sub('[^0-9]', '', whole) or 0}.{fraction or 0}{exponent}")
+        if math.isinf(number):
+            return None
+        return -number if negative != (sign == "-") else number
+
+    def numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
+        """Return values, texts or numbers already, as numbers; NaN for those that are none."""
+        return np.array([self._number(value) for value in values], dtype=np.float64)
+
+    def _number(self, value: Any) -> float | None:
+        if isinstance(value, str):
+            return self.parse(value)
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+    def stored(self) -> dict[str, Any]:
+        return {"decimal": self.decimal, "unit": self.unit}
+
+
+def _without_money(text: str) -> str:
+    """Remove signs and codes of currencies, and a percent sign at the end."""
+    text = "".join(sign for sign in text if unicodedata.category(sign) != "Sc").strip()
+    return CURRENCY.sub("", text.removesuffix("%").rstrip()).strip()
+
+
+def _split_sign(text: str) -> tuple[str, str]:
+    """A sign before or after the digits, and the rest."""
+    text = text.replace("\N{MINUS SIGN}", "-")
+    if text[:1] in ("+", "-"):
+        return text[0], text[1:].lstrip()
+    return ("-", text[:-1].rstrip()) if text.endswith("-") else ("", text)
+
+
+def guess_number_format(texts: Sequence[str], counts: NDArray[np.int64]) -> NumberFormat | None:
+    """Return the format of texts with their numbers of rows, None where fewer than 95% of the rows hold numbers."""
+    known = np.array([not is_placeholder(text) for text in texts], dtype=np.bool_)
+    words = [text for text, is_known in zip(texts, known, strict=True) if is_known]
+    weight = counts[known]
+    if not len(words):
+        return None
+    best, most = None, MOSTLY * weight.sum()
+    for unit in dict.fromkeys(("", _common_unit(words, weight))):
+        for decimal in DECIMALS:
+            found = NumberFormat(decimal, unit)
+            parsed = np.isfinite(found.numbers(words))
+            total = float(weight[parsed].sum())
+            if total >= most and (best is None or total > most):
+                best, most = found, total
+    return best
+
+
+def _common_unit(texts: Sequence[str], counts: NDArray[np.int64]) -> str:
+    """The text after the numbers of nearly all rows, or nothing."""
+    totals: dict[str, int] = {}
+    for text, count in zip(texts, counts.tolist(), strict=True):
+        found = UNIT.search(" ".join(text.split())) if len(text) <= LONGEST_NUMBER else None
+        if found is not None:
+            totals[found[1]] = totals.get(found[1], 0) + count
+    unit = max(totals, key=lambda each: totals[each], default="")
+    return unit if unit and totals[unit] >= MOSTLY * counts.sum() else ""
