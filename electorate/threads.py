@@ -7,6 +7,7 @@ import math
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, TypeVar
@@ -66,15 +67,22 @@ class ThreadPool:
         self._threads: list[threading.Thread] = []
         self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
 
-    def map(self, task: Callable[[Item], Result], items: Iterable[Item], seconds: float | None = None) -> list[Result]:
+    @cached_property
+    def _most(self) -> int:
+        """More threads than CPUs only take turns."""
+        return 1 if self.n_jobs == 1 else min(self.n_jobs, cpus())
+
+    def count_threads(self, n_items: int, seconds: float = math.inf) -> int:
+        """How many threads to use for so many tasks, which take so many seconds on one; few where that is little."""
+        return max(1, min(self._most, n_items, self.n_jobs if seconds == math.inf else worthwhile(seconds)))
+
+    def map(self, task: Callable[[Item], Result], items: Iterable[Item], seconds: float = math.inf) -> list[Result]:
         """The results in the order of the items. The first error is raised when all running tasks have ended.
 
-        seconds: what all tasks take on one thread; where that is little, few threads are used.
+        seconds: what all tasks take on one thread.
         """
         every = list(items)
-        n_threads = min(self.n_jobs, len(every))
-        if seconds is not None:
-            n_threads = min(n_threads, worthwhile(seconds))
+        n_threads = self.count_threads(len(every), seconds)
         if n_threads <= 1:
             return [task(item) for item in every]
         batch = _Batch(task, every)

@@ -35,6 +35,7 @@ AT_FIRST = 128  # nodes that a growing tree has place for
 NO_LEAVES = np.empty(0, dtype=np.uint8)
 NO_GAINS = np.empty((0, 0, 0))
 NO_SHARES = np.empty(0)
+Answer = tuple[NDArray[np.int64], bool]  # where histograms go, and whether to set it to 0 before
 EdgeGroup = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]  # padded edges, depths, columns
 
 
@@ -88,11 +89,6 @@ class Growth:
     levels: list[SplitArrays] = field(default_factory=list)
     split_nodes: set[int] = field(default_factory=set)
 
-    def rows_of(self, nodes: list[int]) -> NDArray[np.uint32]:
-        """Their rows, node by node."""
-        found = [self.nodes[number] for number in nodes]
-        return np.concatenate([self.order[node.low : node.low + node.n_rows] for node in found])
-
 
 class Shard:
     """codes[group, row, column of group]; label k has the rows starts[k]..starts[k+1].
@@ -124,7 +120,7 @@ class Shard:
         self.grids = np.empty((1, codes.shape[1]), dtype=np.int64)  # of every channel
         self.state = np.empty((0, codes.shape[1]))
         self.buffers: dict[str, NDArray[Any]] = {}
-        self.answer: Callable[[tuple[int, ...]], NDArray[np.int64]] = new_answer
+        self.answer: Callable[[tuple[int, ...]], Answer] = new_answer
         self.growth: Growth | None = None
         self.nodes = Nodes(starts)
         self.votes: StoredVotes | None = None
@@ -170,13 +166,13 @@ class Shard:
         if len(self.grids) < len(channels):
             self.grids = np.empty((len(channels), self.grids.shape[1]), dtype=np.int64)
         n_searched = (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
-        roots = self.new_histograms(n_searched)
+        roots, clear = self.new_histograms(n_searched)
         totals = np.zeros((len(channels), self.n_groups), dtype=np.int64)
         formulas = formulas_of(booster, floors)
         if formulas is None:
-            wrong = self._advance_in_numpy(booster, change, floors, totals, roots)
+            wrong = self._advance_in_numpy(booster, change, floors, totals, roots, clear)
         else:
-            wrong = self._advance(booster, change, formulas, totals, roots)
+            wrong = self._advance(booster, change, formulas, totals, roots, clear)
         found = self.by_column(roots) if search else NOTHING[None]
         more = None
         if len(channels) > 1:
@@ -184,7 +180,13 @@ class Shard:
         return Sums(found[0], totals[0], wrong, more)
 
     def _advance(
-        self, booster: Booster, change: Change | None, formulas: Formulas, totals: NDArray[Any], roots: NDArray[Any]
+        self,
+        booster: Booster,
+        change: Change | None,
+        formulas: Formulas,
+        totals: NDArray[Any],
+        roots: NDArray[Any],
+        clear: bool,
     ) -> int:
         """One compiled call; the change is part of it where that is a stump."""
         stump = None if change is None else self._stump(change)
@@ -195,7 +197,7 @@ class Shard:
         column, leaf_of_bin, gains = stump or (self.codes[0, :, 0], NO_LEAVES, NO_GAINS)
         wrong, end, rows = 0, self.grids.shape[1], CELLS_PER_HISTOGRAM // self.n_columns + 1
         for at in range(0, max(end, 1), rows):
-            part = at, min(at + rows, end)
+            part = clear and at == 0, at, min(at + rows, end)
             arrays = (formulas, self.state, self.grids, totals, roots)
             wrong += kernels.advance(self.packed, self.rows, column, leaf_of_bin, gains, *arrays, *part)
         return wrong
@@ -211,7 +213,13 @@ class Shard:
         return gains[:, self.group] if self.n_groups < len(self.group) else gains
 
     def _advance_in_numpy(
-        self, booster: Booster, change: Change | None, floors: Floors, totals: NDArray[Any], roots: NDArray[Any]
+        self,
+        booster: Booster,
+        change: Change | None,
+        floors: Floors,
+        totals: NDArray[Any],
+        roots: NDArray[Any],
+        clear: bool,
     ) -> int:
         """The same for channels that kernels cannot compute, block by block."""
         if change is not None:
@@ -230,7 +238,7 @@ class Shard:
                 missed = margin < 0 if label == 0 else margin <= 0
             wrong += int(self.counts[low:high][missed].sum()) if len(self.counts) else int(np.count_nonzero(missed))
         for root, grid in zip(roots, self.grids, strict=False):
-            root[:] = self.histogram(grid)
+            root[:] = self.histogram(grid) + (0 if clear else root)
         return wrong
 
     def _quantise(self, channel: NDArray[np.float64], low: int, high: int, grid: NDArray[np.int64]) -> int:
@@ -327,8 +335,9 @@ class Shard:
 
     def sum_nodes(self, numbers: NDArray[np.int64]) -> Any:
         """Histograms [node, label, column, bin] of nodes of the growing tree."""
-        growth, sums = self._growth(), self.new_histograms(len(numbers))
-        kernels.sum_nodes(self.packed, self._summed, growth.order, growth.nodes.arrays, numbers, self.group, sums)
+        growth, (sums, clear) = self._growth(), self.new_histograms(len(numbers))
+        rows = growth.order, growth.nodes.arrays, numbers
+        kernels.sum_nodes(self.packed, self._summed, *rows, self.group, sums, clear)
         return self.by_column(sums)
 
     @property
@@ -336,12 +345,12 @@ class Shard:
         """The grids of which nodes have histograms."""
         return self.grids[:1]
 
-    def new_histograms(self, n: int) -> NDArray[np.int64]:
+    def new_histograms(self, n: int) -> Answer:
         """[n, label, stored column, code], whatever it holds: the answer itself, unless it is yet to be converted."""
         shape = (n, len(self._summed) * self.n_groups, self.n_columns, self.width)
         if self.bundles is None and self.packing is None:
             return self.answer(shape)
-        return reused(self.buffers, "histograms", shape)
+        return reused(self.buffers, "histograms", shape), True
 
     def _stored_columns(self, tree: SplitArrays) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The stored column of each split, and which of its codes go left."""
@@ -383,17 +392,21 @@ class Shard:
 
     def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
         """The rows of some nodes. count_rows: how many each of them stands for, too."""
-        growth = self._growth_for(nodes)
-        rows = growth.rows_of(nodes)
-        by_label = np.diff([growth.nodes[node].starts for node in nodes], axis=1)  # [node, label]
-        place = np.repeat(np.arange(len(nodes), dtype=np.int32), by_label.sum(axis=1))
-        label = np.repeat(np.tile(self.group.astype(np.int32), len(nodes)), by_label.ravel())
-        codes = np.empty((len(rows), len(self.packed)), dtype=self.packed.dtype)
-        kernels.collect_codes(self.packed, rows, codes)
+        return self._collect(nodes, count_rows)[1]
+
+    def _collect(self, nodes: list[int], count_rows: bool) -> tuple[NDArray[np.uint32], NodeRows]:
+        growth, numbers = self._growth_for(nodes), np.array(nodes)
+        arrays = growth.nodes.arrays
+        n = int(arrays.starts[numbers, -1].sum())
+        rows, codes = np.empty(n, dtype=np.uint32), np.empty((n, len(self.packed)), dtype=self.packed.dtype)
+        place, label = np.empty((2, n), dtype=np.int32)
+        weight = np.empty(n, dtype=np.int64)
+        found = (rows, place, codes, label, weight)
+        kernels.collect_rows(self.packed, self.grid, growth.order, arrays, numbers, self.group, *found)
         if self.bundles is not None:
             codes = self.bundles.part(codes.view(np.uint8)).view(np.uint32)
         count = self.weights.rows[rows] if count_rows else ONCE
-        return NodeRows(place, codes, label, self.grid[rows], ONCE, NO_SHARES, count)
+        return rows, NodeRows(place, codes, label, weight, ONCE, NO_SHARES, count)
 
     def leaf_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int64]:
         """[leaf, label]: how many rows, of whatever weight."""
@@ -426,7 +439,7 @@ class Shard:
         """[label, column, bin]: the labels of one grid after those of another."""
         sums = np.empty((1, len(grids) * self.n_groups, self.n_columns, self.width), dtype=np.int64)
         nodes = NodeArrays(np.array([node.low]), node.starts[None])
-        kernels.sum_nodes(self.packed, grids, order, nodes, np.zeros(1, dtype=np.int64), self.group, sums)
+        kernels.sum_nodes(self.packed, grids, order, nodes, np.zeros(1, dtype=np.int64), self.group, sums, True)
         return sums[0]
 
     # ------------------------------------------------------------ sums over all rows
@@ -451,8 +464,9 @@ class Shard:
             return histogram if self.packing is None else self.packing.pack(histogram)
         columns = PER_GROUP * groups_of(len(self.bundles.place))
         n_cells = columns * self.width if self.packing is None else len(self.packing.used)
-        out = (self.answer if self.packing is None else new_answer)((*histogram.shape[:-2], n_cells))
-        out.fill(0)
+        out, clear = (self.answer if self.packing is None else new_answer)((*histogram.shape[:-2], n_cells))
+        if clear:
+            out.fill(0)
         stored = histogram.reshape(-1, *histogram.shape[-2:])
         kernels.spread(stored, self.bundles.place, self.bundles.used, self.cells, out.reshape(-1, n_cells))
         if self.packing is not None:
@@ -487,8 +501,8 @@ def reused(buffers: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) 
     return buffers[name][:size].reshape(shape)
 
 
-def new_answer(shape: tuple[int, ...]) -> NDArray[np.int64]:
-    return np.empty(shape, dtype=np.int64)
+def new_answer(shape: tuple[int, ...]) -> Answer:
+    return np.empty(shape, dtype=np.int64), True
 
 
 def counts_of(weights: Weights) -> NDArray[np.int64]:

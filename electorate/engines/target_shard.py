@@ -141,12 +141,13 @@ class TargetShard(Shard):
 
     def _root(self) -> NDArray[np.int64]:
         """[label, column, bin]; where sums of the target are wanted, [weight or target, column, bin]."""
-        root, at_once = self.new_histograms(1)[0], self.grids.shape[1] * self.n_columns <= CELLS_PER_HISTOGRAM
+        (found, clear), at_once = self.new_histograms(1), self.grids.shape[1] * self.n_columns <= CELLS_PER_HISTOGRAM
+        root = found[0]
         for sums, grid in zip(root.reshape(len(self._summed), -1, *root.shape[1:]), self._summed, strict=True):
             if at_once:
-                kernels.label_histograms(self.packed, grid, self.starts, self.group, sums)
+                kernels.label_histograms(self.packed, grid, self.starts, self.group, sums, clear)
             else:
-                sums[:] = self.histogram(grid)
+                sums[:] = self.histogram(grid) + (0 if clear else sums)
         return root
 
     @property
@@ -209,12 +210,8 @@ class TargetShard(Shard):
         return np.stack([found.total(np.where(near, found.weights, 0)), found.total(found.weights)], axis=1)
 
     def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
-        rows = super().collect(nodes, count_rows)
-        if self.share is None:
-            return rows
-        growth = self._growth()
-        mine = growth.rows_of(nodes)
-        return rows._replace(second=self.grids[1][mine], share=self.share[mine])
+        mine, rows = self._collect(nodes, count_rows)
+        return rows if self.share is None else rows._replace(second=self.grids[1][mine], share=self.share[mine])
 
     # ------------------------------------------------------------ finite sets of voters
 

@@ -19,9 +19,10 @@ from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.weights import Weights
 from electorate.engines.formulas import formulas_of
 from electorate.engines.packing import Packed
+from electorate.engines.shard import Answer
 from electorate.kernels.layouts import NodeRows
 from electorate.messages import ROOT, Change, LeftSides, Split, SplitArrays, Sums
-from electorate.threads import PER_CELL, ThreadPool, work, worthwhile
+from electorate.threads import PER_CELL, ThreadPool, work
 
 Merge = Callable[[list[Any]], Any]
 Histogram = NDArray[np.int64]  # [label, column, bin]
@@ -38,7 +39,10 @@ def nothing(answers: list[Any]) -> None:
 
 
 def joined_rows(answers: list[NodeRows]) -> NodeRows:
-    return NodeRows(*(np.concatenate(parts) for parts in zip(*answers, strict=True)))
+    if len(answers) == 1:
+        return answers[0]
+    # Without C order for sure, kernels would be compiled once more.
+    return NodeRows(*(np.ascontiguousarray(np.concatenate(parts)) for parts in zip(*answers, strict=True)))
 
 
 GROWING: dict[str, Merge] = {
@@ -125,23 +129,39 @@ class LocalShards(Grower):
         self.root: Any = None  # the histogram that the driver got last
         self.grown: dict[int, Histogram] = {}  # those of a tree that is grown from another process
         if len(self.shards) > 1:
-            self.stack = Stack(len(self.shards))
-            for number, shard in enumerate(self.shards):
-                shard.answer = partial(self.stack.part, number)
+            self.stack = Stack()
 
     def call(self, verb: str, *arguments: Any) -> Any:
         """One exchange: the merged answers of all shards."""
         if verb == "split":
             return self.split(*arguments)
-        merge, seconds = self.verbs[verb], None
-        if verb in SUMMED:
-            seconds = work(self.n_rows, SUMMED[verb] * self.shards[0].n_columns)
-        answers = self.pool.map(lambda shard: getattr(shard, verb)(*arguments), self.shards, seconds)
-        found = self.stack.total(answers, self.pool) if self.stack is not None and merge is total else merge(answers)
+        found = self._visit_all(verb, arguments)
         if isinstance(found, Sums):
             self.root = found.histogram
             self.grown = {ROOT: cells_of(self.root)}
         return found
+
+    def _visit_all(self, verb: str, arguments: tuple[Any, ...]) -> Any:
+        """The merged answers; a task visits some shards, one after another."""
+        merge, seconds = self.verbs[verb], math.inf
+        if verb in SUMMED:
+            seconds = work(self.n_rows, SUMMED[verb] * self.shards[0].n_columns)
+        stack, n_tasks = self.stack, self.pool.count_threads(len(self.shards), seconds)
+
+        def visit(task: int) -> list[Any]:
+            """The answers of some shards, one after another: their histograms are added up on the way."""
+            first, end = (len(self.shards) * k // n_tasks for k in (task, task + 1))
+            answers = []
+            for shard in self.shards[first:end]:
+                if stack is not None:
+                    shard.answer = partial(stack.part, task, not answers)
+                answers.append(getattr(shard, verb)(*arguments))
+            return answers
+
+        if stack is not None:
+            stack.n_parts = n_tasks
+        answers = [answer for part in self.pool.map(visit, range(n_tasks)) for answer in part]
+        return stack.total(answers, self.pool) if stack is not None and merge is total else merge(answers)
 
     def map(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]:
         return self.pool.map(task, items)
@@ -156,7 +176,8 @@ class LocalShards(Grower):
         def rest(m: int) -> Histogram:
             return np.subtract(wholes[m], less[m], out=None if keep[m] else wholes[m])
 
-        pairs = zip(less, self.pool.map(rest, range(len(keep))), left_is_less.tolist(), strict=True)
+        seconds = 2 * PER_CELL * less.size
+        pairs = zip(less, self.pool.map(rest, range(len(keep)), seconds), left_is_less.tolist(), strict=True)
         return [(one, other) if is_left else (other, one) for one, other, is_left in pairs], rows
 
     def split(self, tree: SplitArrays) -> LeftSides:
@@ -169,19 +190,20 @@ class LocalShards(Grower):
 
 
 class Stack:
-    """The large answers of all shards to one call, one below another: a thread adds up a range of all of them."""
+    """The large answers of all tasks of one call, one below another: a thread adds up a range of all of them."""
 
-    def __init__(self, n_shards: int) -> None:
-        self.cells = np.empty((n_shards, 0), dtype=np.int64)
+    def __init__(self) -> None:
+        self.n_parts = 1
+        self.cells = np.empty((1, 0), dtype=np.int64)
         self.lock = threading.Lock()
 
-    def part(self, number: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """The place for the answer of one shard; all answers to one call have the same shape."""
+    def part(self, number: int, clear: bool, shape: tuple[int, ...]) -> Answer:
+        """The place for the answers of one task; all of them have the same shape. clear: nothing has been added yet."""
         size = math.prod(shape)
         with self.lock:
-            if self.cells.shape[1] < size:
-                self.cells = np.empty((len(self.cells), size), dtype=np.int64)
-        return self.cells[number, :size].reshape(shape)
+            if self.cells.shape[1] < size or len(self.cells) < self.n_parts:
+                self.cells = np.empty((max(self.n_parts, len(self.cells)), size), dtype=np.int64)
+        return self.cells[number, :size].reshape(shape), clear
 
     def total(self, answers: list[Any], pool: ThreadPool) -> Any:
         """The sum of the answers; those in the stack are added up by all threads."""
@@ -193,8 +215,8 @@ class Stack:
         if not isinstance(first, np.ndarray) or first.base is not self.cells:
             return total(answers)
         low = (address(first) - address(self.cells)) // self.cells.itemsize
-        cells, out = self.cells[:, low : low + first.size], np.empty(first.size, dtype=np.int64)
-        n_tasks = min(pool.n_jobs, worthwhile(cells.size * PER_CELL))
+        cells, out = self.cells[: self.n_parts, low : low + first.size], np.empty(first.size, dtype=np.int64)
+        n_tasks = pool.count_threads(pool.n_jobs, cells.size * PER_CELL)
         ends = [first.size * k // n_tasks for k in range(n_tasks + 1)]
         pool.map(lambda part: kernels.add_up(cells, out, *part), pairwise(ends))
         return out.reshape(first.shape)

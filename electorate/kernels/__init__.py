@@ -19,7 +19,7 @@ FILES = {
     "best_subset purest_subset",
     "target_search": "side_edge best_target_threshold best_mean_threshold best_window best_windows leaf_medians",
     "subtrees": "grow_subtrees",
-    "leaves": "collect_codes find_leaves add_leaf_gains add_tree",
+    "leaves": "collect_rows find_leaves add_leaf_gains add_tree",
     "votes": "walk walk_ordered cross_out vote tree_outputs",
     "median": "vote_quantiles place_quantiles insert_votes sorted_quantiles",
     "products": "correlate_signs count_differences correlate_reals inner_products squared_distances",

@@ -82,11 +82,14 @@ def histogram_of(codes, grid, order, low, high, sums):
 
 
 @kernel
-def label_histograms(codes, grid, starts, group, sums):
-    """Set sums[label] to the `histogram` of the rows of all labels of its group, label k: starts[k]..starts[k + 1]."""
+def label_histograms(codes, grid, starts, group, sums, clear):
+    """Add to sums[label] the `histogram` of the rows of all labels of its group, label k: starts[k]..starts[k + 1].
+
+    clear: set them to 0 before.
+    """
     cleared = np.int64(0)  # groups ascend with their first label
     for label in range(group.shape[0]):
-        if group[label] >= cleared:
+        if clear and group[label] >= cleared:
             sums[cleared : group[label] + 1] = 0  # just before it is used: large sums do not stay in the cache
             cleared = group[label] + 1
         if starts[label] < starts[label + 1]:
@@ -94,11 +97,11 @@ def label_histograms(codes, grid, starts, group, sums):
 
 
 @kernel
-def node_histograms(codes, grid, order, low, starts, group, sums):
+def node_histograms(codes, grid, order, low, starts, group, sums, clear):
     """As `label_histograms`, for the rows order[low:] of one node; grid: of all rows."""
     cleared = np.int64(0)
     for label in range(group.shape[0]):
-        if group[label] >= cleared:
+        if clear and group[label] >= cleared:
             sums[cleared : group[label] + 1] = 0
             cleared = group[label] + 1
         if starts[label] < starts[label + 1]:

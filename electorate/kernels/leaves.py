@@ -4,11 +4,18 @@ from electorate.kernels.compile import kernel
 
 
 @kernel
-def collect_codes(codes, rows, out):
-    """out[i, word] = codes[word, rows[i]]."""
-    for i in range(rows.shape[0]):
-        for g in range(codes.shape[0]):
-            out[i, g] = codes[g, rows[i]]
+def collect_rows(packed, grid, order, nodes, numbers, group, rows, place, codes, label, weight):
+    """The rows of nodes numbers[i], node by node: their number, i, codes[row, word], label, and weight on the grid."""
+    at = 0
+    for i in range(numbers.shape[0]):
+        low, starts = nodes.low[numbers[i]], nodes.starts[numbers[i]]
+        for k in range(group.shape[0]):
+            for m in range(low + starts[k], low + starts[k + 1]):
+                row = order[m]
+                rows[at], place[at], label[at], weight[at] = row, i, group[k], grid[row]
+                for g in range(packed.shape[0]):
+                    codes[at, g] = packed[g, row]
+                at += 1
 
 
 @kernel

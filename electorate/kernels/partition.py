@@ -54,14 +54,17 @@ def partition_nodes(codes, before, order, spare, nodes, splits, rows):
 
 
 @kernel
-def sum_nodes(codes, grids, order, nodes, numbers, group, sums):
-    """sums[node, label, column, bin] = the histograms of some nodes: the labels of one grid after those of another."""
+def sum_nodes(codes, grids, order, nodes, numbers, group, sums, clear):
+    """Add to sums[node, label, column, bin] the histograms of some nodes, grid after grid.
+
+    clear: set the sums to 0 before.
+    """
     n_groups = sums.shape[1] // grids.shape[0]
     for m in range(numbers.shape[0]):
         low, starts = nodes.low[numbers[m]], nodes.starts[numbers[m]]
         for g in range(grids.shape[0]):
             mine = sums[m, g * n_groups : (g + 1) * n_groups]
-            node_histograms(codes, grids[g], order, low, starts, group, mine)
+            node_histograms(codes, grids[g], order, low, starts, group, mine, clear)
 
 
 @kernel

@@ -105,19 +105,19 @@ def _quantise(values, rows, grid, low, high):
 
 
 @kernel
-def advance(packed, rows, column, leaf_of_bin, gains, formulas, state, grids, totals, sums, first_row, last_row):
+def advance(packed, rows, column, leaf_of_bin, gains, formulas, state, grids, totals, sums, clear, first_row, last_row):
     """One round over the rows first_row..last_row; returns how much counts that the ensemble gets wrong.
 
     rows: starts, group, real, times, counts and scale. column, leaf_of_bin, gains[state, label, leaf]: the stump that
     is added, unless gains are empty. formulas: of every channel, and the rows of the margin and of the votes.
     grids[channel] and totals[channel, label] get the numbers on the grid and their sums; sums[channel, label, column,
-    bin] their histograms, of as many channels as it has.
+    bin] their histograms, of as many channels as it has, added to what it holds unless `clear`.
     """
     n_channels = formulas.table.shape[0]
     values = np.empty((n_channels, min(ROWS_AT_ONCE, last_row - first_row)), dtype=np.float64)
     table = np.empty(leaf_of_bin.shape[0], dtype=np.float64)
     wrong = np.int64(0)
-    if first_row == 0:
+    if clear:
         sums[:] = 0
     for label in range(rows.starts.shape[0] - 1):
         group = rows.group[label]

@@ -29,9 +29,11 @@ from electorate.voters.splits import ANY_ROWS, Finder, Found, SplitFinder, least
 
 MANY_LEVELS = 2**31
 MANY_ROWS = 2**62
+DEEP = 3  # levels left to grow, at least: fewer take less time from histograms
 BYTE_CODES = 256  # bins of a column whose codes are bytes
 FEW_ROWS_PER_LABEL = 1024  # nodes of so few rows are grown from these, not from histograms
 FEW_ROWS = 8192  # for any number of labels
+FEW_ROWS_WITH_TARGETS = 1024  # where labels are bins of a target: windows over these take longer
 ROWS_PER_TASK = 2**14  # of a thread
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
 Groups = list[tuple[int, float]]  # sums of examples that gain the same, with what they gain
@@ -199,13 +201,18 @@ def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
     """A tree, level by level; neither the order in which nodes are split nor where they are grown changes it."""
     grown, engine, histogram = Grown(search.sums.totals), search.engine, search.sums.histogram
     can_be_small = finder.criterion_number is not None and search.bins.width == BYTE_CODES
-    few = min(FEW_ROWS_PER_LABEL * len(histogram), FEW_ROWS) if can_be_small else 0
+    most = FEW_ROWS if finder.target_rule is None else FEW_ROWS_WITH_TARGETS
+    few = min(FEW_ROWS_PER_LABEL * len(histogram), most) if can_be_small else 0
+
+    def is_small(node: OpenNode) -> bool:
+        return node.rows <= few and limits.levels(node.depth) >= DEEP
+
     root_rows = engine.n_rows if few and mixed(search.sums.totals) else MANY_ROWS
     waiting = [OpenNode(ROOT, 0, histogram, rows=root_rows)]
     at_once = max(1, BYTES_AT_ONCE // max(1, histogram.nbytes))
     while waiting:
         batch, waiting = waiting[:at_once], waiting[at_once:]
-        small, large = ([node for node in batch if (node.rows <= few) is is_small] for is_small in (True, False))
+        small, large = ([node for node in batch if is_small(node) is wanted] for wanted in (True, False))
         opened = grow_small(small, search, finder, limits, grown) if small else []
         opened += _split(large, search, finder, limits, grown) if large else []
         waiting = opened + waiting  # depth first by parts: what waits stays small

@@ -21,10 +21,10 @@ import pytest
 from samples import ROOT, messy, noisy, run_python
 from sklearn.base import clone
 
-from electorate import AdaBoostClassifier, threads
+from electorate import AdaBoostClassifier, Trees, threads
 
 THREADS = [1, 2, 3, 4, 64]
-SHARDS = [1, 2, 7]
+SHARDS = [1, 2, 7, 64]
 TIMEOUT = 120
 posix_only = pytest.mark.skipif(os.name != "posix", reason="fork and signals of POSIX")
 
@@ -61,6 +61,16 @@ def test_any_number_of_threads_and_shards(labels: int, weighted: bool, max_bins:
         assert other.history_["train_error"].tolist() == model.history_["train_error"].tolist()
     for shards in SHARDS:
         assert fit(X, y, weight, shards, n_jobs=1 + shards % 2, **options).digest_ == model.digest_, shards
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_64_threads(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine of 64 CPUs, where every task is worth a thread."""
+    monkeypatch.setattr(threads, "cpus", lambda: 64)
+    monkeypatch.setattr(threads, "worthwhile", lambda seconds: 64)
+    X, y = messy(rows=2000, labels=3)
+    found = [fit(X, y, shards=n, n_jobs=n, estimator=Trees(depth), categorical_features=[3]) for n in (1, 2, 4, 16, 64)]
+    assert len({model.digest_ for model in found}) == 1
 
 
 def test_threads_on_a_table_of_many_blocks() -> None:

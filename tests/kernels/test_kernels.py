@@ -1328,12 +1328,13 @@ def test_histograms_by_label(rng: np.random.Generator, n: int, words: int, n_lab
     inside = some_starts(rng, n - low, n_labels)
     whole, part = (np.full((2, max(group) + 1, 4 * words, 256), 7, dtype=np.int64) for _ in range(2))
     for twin, sums, some in zip(TWINS, whole, part, strict=True):
-        twin.label_histograms(codes, grid, starts, group, sums)
-        twin.node_histograms(codes, grid, order, low, inside, group, some)
+        for clear in (True, False):
+            twin.label_histograms(codes, grid, starts, group, sums, clear)
+            twin.node_histograms(codes, grid, order, low, inside, group, some, clear)
     np.testing.assert_array_equal(*whole)
     np.testing.assert_array_equal(*part)
-    assert np.all(whole[0].sum(axis=(0, 2)) == grid.sum())
-    assert np.all(part[0].sum(axis=(0, 2)) == grid[order[low:]].sum())
+    assert np.all(whole[0].sum(axis=(0, 2)) == 2 * grid.sum())
+    assert np.all(part[0].sum(axis=(0, 2)) == 2 * grid[order[low:]].sum())
 
 
 @few_cases
@@ -1369,7 +1370,7 @@ def test_partition_and_sum_nodes(rng: np.random.Generator, n: int, n_labels: int
             found.append(rows.tolist())
         sums = np.full((4, 2 * (max(group) + 1), 8, 256), 7)
         packed = codes.view(np.uint32)[:, :, 0]
-        twin.sum_nodes(packed, grids, order, nodes, np.array([1, 4, 5, 6]), group, sums)
+        twin.sum_nodes(packed, grids, order, nodes, np.array([1, 4, 5, 6]), group, sums, True)
         seen.append((found, order.tolist(), *(array.tolist() for array in nodes), sums.tolist()))
     assert seen[0] == seen[1]
     rows, sums = seen[0][0], np.array(seen[0][-1])
@@ -1402,7 +1403,7 @@ def test_advance(rng: np.random.Generator, n: int, n_labels: int, n_channels: in
         sums = np.full((1, max(group) + 1, 8, 256), 7)
         voter = (codes.view(np.uint32)[:, :, 0], rows, codes[1, :, 2], leaf_of_bin, gains)
         arrays = (*voter, formulas, mine, grids, totals, sums)
-        wrong = [int(twin.advance(*arrays, *part)) for part in ((0, middle), (middle, n))[: None if middle else 2]]
+        wrong = [int(twin.advance(*arrays, low == 0, low, high)) for low, high in ((0, middle), (middle, n))]
         seen.append((wrong, mine.tolist(), grids.tolist(), totals.tolist(), sums.tolist()))
     assert seen[0] == seen[1]
 
@@ -1516,11 +1517,27 @@ def test_leaves(rng: np.random.Generator, n: int, per_group: int) -> None:
         at_once = np.zeros((2, n))
         twin.add_tree(codes, order, *known, *tree, np.empty_like(leaf), gains, starts, at_once)
         np.testing.assert_array_equal(at_once, state)
-        collected = np.empty((n, 3), dtype=np.uint8)
-        twin.collect_codes(codes[:, :, 0], order, collected)
-        seen.append((leaf, state, collected))
+        seen.append((leaf, state))
     for ours, expected in zip(*seen, strict=True):
         np.testing.assert_array_equal(ours, expected)
+
+
+@few_cases
+@given(rng=generators, n=st.integers(1, 60), n_labels=st.integers(1, 4))
+def test_collect_rows(rng: np.random.Generator, n: int, n_labels: int) -> None:
+    packed, grid = rng.integers(0, 2**32, (3, n), dtype=np.uint32), rng.integers(0, 2**40, n)
+    order, group, middle = rng.permutation(n).astype(np.uint32), some_groups(rng, n_labels), int(rng.integers(0, n + 1))
+    starts = np.stack([some_starts(rng, size, n_labels) for size in (n, middle, n - middle)])
+    nodes, numbers = NodeArrays(np.array([0, 0, middle]), starts), np.array([2, 1])
+    seen = []
+    for twin in TWINS:
+        place, label = np.empty((2, n), dtype=np.int32)
+        rows, codes, weight = np.empty(n, dtype=np.uint32), np.empty((n, 3), dtype=np.uint32), np.empty_like(grid)
+        twin.collect_rows(packed, grid, order, nodes, numbers, group, rows, place, codes, label, weight)
+        seen.append((rows, place, codes, label, weight))
+    for ours, expected in zip(*seen, strict=True):
+        np.testing.assert_array_equal(ours, expected)
+    np.testing.assert_array_equal(seen[0][0], np.concatenate([order[middle:], order[:middle]]))
 
 
 @few_cases

@@ -43,6 +43,12 @@ def table(name: str, n: int = 260) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, np.digitize(score, np.quantile(score, np.arange(1, n_labels) / n_labels)), weight
 
 
+@pytest.fixture(autouse=True)
+def any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "DEEP", 0)
+    monkeypatch.setattr(trees, "FEW_ROWS_WITH_TARGETS", trees.FEW_ROWS)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_same_model_whichever_nodes_are_small(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, weight = table(name)

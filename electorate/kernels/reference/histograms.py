@@ -23,12 +23,13 @@ def histogram_of(codes, grid, order, low, high, sums):
     histogram(codes[:, rows], grid[rows], 0, high - low, sums)
 
 
-def label_histograms(codes, grid, starts, group, sums):
-    node_histograms(codes, grid, np.arange(len(grid)), 0, starts, group, sums)
+def label_histograms(codes, grid, starts, group, sums, clear):
+    node_histograms(codes, grid, np.arange(len(grid)), 0, starts, group, sums, clear)
 
 
-def node_histograms(codes, grid, order, low, starts, group, sums):
-    sums[:] = 0
+def node_histograms(codes, grid, order, low, starts, group, sums, clear):
+    if clear:
+        sums[:] = 0
     for label, mine in enumerate(group):
         histogram_of(codes, grid, order, low + starts[label], low + starts[label + 1], sums[mine])
 

@@ -3,8 +3,12 @@
 import numpy as np
 
 
-def collect_codes(codes, rows, out):
-    out[:] = codes[:, rows].T
+def collect_rows(packed, grid, order, nodes, numbers, group, rows, place, codes, label, weight):
+    starts = nodes.starts[numbers]
+    rows[:] = np.concatenate([order[low : low + n] for low, n in zip(nodes.low[numbers], starts[:, -1], strict=True)])
+    place[:] = np.repeat(np.arange(len(numbers)), starts[:, -1])
+    label[:] = np.repeat(np.tile(group, len(numbers)), np.diff(starts, axis=1).ravel())
+    codes[:], weight[:] = packed[:, rows].T, grid[rows]
 
 
 def find_leaves(codes, order, nodes, numbers, begins, column, on_left, children, leaf):

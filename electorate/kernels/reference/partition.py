@@ -28,10 +28,10 @@ def partition_nodes(codes, before, order, spare, nodes, splits, rows):
         rows[m] = n_left, starts[-1] - n_left
 
 
-def sum_nodes(codes, grids, order, nodes, numbers, group, sums):
+def sum_nodes(codes, grids, order, nodes, numbers, group, sums, clear):
     for number, mine in zip(numbers, sums, strict=True):
         for grid, part in zip(grids, mine.reshape(len(grids), -1, *mine.shape[1:]), strict=True):
-            node_histograms(codes, grid, order, nodes.low[number], nodes.starts[number], group, part)
+            node_histograms(codes, grid, order, nodes.low[number], nodes.starts[number], group, part, clear)
 
 
 def sum_signs(grid, award):

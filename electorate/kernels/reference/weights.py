@@ -36,8 +36,8 @@ def evaluate(formula, s, first, a, b, c, out):
         out[:] = a + b * s
 
 
-def advance(packed, rows, column, leaf_of_bin, gains, formulas, state, grids, totals, sums, first_row, last_row):
-    if first_row == 0:
+def advance(packed, rows, column, leaf_of_bin, gains, formulas, state, grids, totals, sums, clear, first_row, last_row):
+    if clear:
         sums[:] = 0
     wrong = 0
     for label, group in enumerate(rows.group):
