@@ -52,7 +52,7 @@ def test_models_and_files_take_the_raw_table(tmp_path: Path) -> None:
 
 
 def test_the_check_up_can_be_left_out() -> None:
-    X, y = table()
+    X, _ = table()
     target = X["x0"].str.startswith("$-").to_numpy()
     rows = X[["x1", "x2", "colour"]].assign(x0=target + X["x1"] / 1e4, id=np.arange(len(X)))
     found = electorate.compare(rows, target, algorithms=ALGORITHMS, quick=True, n_jobs=1, check_up=False)
