@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any
 
-from electorate.commands.labelled_rows import read_labelled
+from electorate.commands.model_rows import read_labelled
 from electorate.commands.options import add_skip_option, add_table_options
 from electorate.escape import literal
 

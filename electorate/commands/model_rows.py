@@ -12,13 +12,37 @@ def read_rows(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:
     """Return a pyarrow table of the model's columns, and the target or None."""
     from electorate.tables.reading import columns_of, open_parts
 
+    if options.target is not None:
+        return read_labelled(model, options.table, options)[:2]
     kinds = columns_of(model)
     source = replace(source_of(options), types=kinds)
-    if options.target is not None:
-        found = read(options, source, options.target, list(kinds))
-        return found.X.select(list(kinds)), found.y
     parts, table_of = open_parts(source, kinds, [])
     tables = [table_of(part) for part in parts]
     if not sum(table.num_rows for table in tables):
         raise source.error("the table has no rows")
     return arrow.concat_tables(tables).unify_dictionaries(), None
+
+
+def read_labelled(model: Any, path: str, options: argparse.Namespace) -> tuple[Any, Any, Any]:
+    """Return the columns of the model, the target, cleaned as in training, and the weights if there are some."""
+    from electorate.data.cleaning import cleaned_target
+    from electorate.tables.reading import columns_of
+
+    kinds = columns_of(model)
+    source, names = replace(source_of(options, path), types=kinds), list(kinds)
+    found = read(options, source, options.target or _target(source, names), names)
+    return found.X.select(names), cleaned_target(model, found.y), found.weight
+
+
+def _target(source: Any, names: list[str]) -> str:
+    from electorate.tables.reading import column_names
+    from electorate.tables.source import list_names
+
+    question = "which column is the target? Add --target COLUMN"
+    if not source.is_file:
+        raise source.error(f"{question}: this table can be read only once")
+    used = set(names)
+    others = [name for name in column_names(source) if name not in used]
+    if len(others) != 1:
+        raise source.error(f"{question}: the model does not use {list_names(others) if others else 'no column'}")
+    return others[0]

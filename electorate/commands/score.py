@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from electorate.commands.labelled_rows import read_labelled
+from electorate.commands.model_rows import read_labelled
 from electorate.commands.options import add_skip_option, add_table_options
 from electorate.escape import literal
 

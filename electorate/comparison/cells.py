@@ -177,6 +177,8 @@ class Trial:
     def test(self, rows: Rows, fold: int) -> Tested:
         learn, test = self.protocol.split(rows).folds[fold]
         training, testing = rows.take(learn), rows.take(test)
+        if training.n_rows >= folds.ONE_FIT:
+            return self._test_once(training, testing, fold)
         inner, temperatures = self.validate(training, folds.inner(training, fold, self.protocol.seed))
         best = int(np.argmin(inner))  # of equals, the fewest rounds
         started = time.perf_counter()
@@ -185,6 +187,25 @@ class Trial:
         scores = model.scores(testing.matrix, self.protocol.n_classes)
         passed = time.perf_counter() - fitted
         return Tested(inner, scores, temperatures[best], _size_of(model.model_), fitted - started, passed)
+
+    def _test_once(self, training: Rows, testing: Rows, fold: int) -> Tested:
+        """One fit for everything, where there are many rows: a tenth of them are for rounds and temperature only."""
+        stages, n_classes = stages_of(self.algorithm, self.setting), self.protocol.n_classes
+        learn, validate = folds.inner(training, fold, self.protocol.seed, folds.ONE_FIT_PARTS)[0]
+        part = training.take(validate)
+        started = time.perf_counter()
+        model = self.fit(training.take(learn), self.setting)
+        fitted = time.perf_counter()
+        staged = model.staged_scores(part.matrix, n_classes, stages)
+        inner, temperatures = self._losses([part], [[scores] for scores in staged])
+        best = int(np.argmin(inner))
+        between = time.perf_counter()
+        scores = model.scores(testing.matrix, n_classes)
+        passed = time.perf_counter() - between
+        if best < len(stages) - 1:
+            scores = model.staged_scores(testing.matrix, n_classes, stages)[best]
+        size = _size_of(model.model_) * stages[best] // max(1, stages[-1]) if stages[-1] else _size_of(model.model_)
+        return Tested(inner, scores, temperatures[best], size, fitted - started, passed)
 
     def validate(self, rows: Rows, splits: list[Parts]) -> tuple[Floats, list[float]]:
         """For each number of rounds: the mean loss over the splits, and the temperature for all of them together."""
@@ -195,9 +216,13 @@ class Trial:
             scored = model.staged_scores(rows.matrix[validate], self.protocol.n_classes, stages)
             for scores, stage in zip(scored, found, strict=True):
                 stage.append(scores)
-        tested = [rows.take(validate) for _, validate in splits]
+        return self._losses([rows.take(validate) for _, validate in splits], found)
+
+    def _losses(self, tested: list[Rows], found: list[list[Floats]]) -> tuple[Floats, list[float]]:
+        """found: scores by stage and part. Returns the mean loss over the parts and the temperature of each stage."""
         target = np.concatenate([part.target for part in tested])
-        weight = None if rows.weight is None else np.concatenate([part.weight for part in tested])
+        weights = [part.weight for part in tested if part.weight is not None]
+        weight = np.concatenate(weights) if weights else None
         losses, temperatures = [], []
         for stage in found:
             temperature = self._temperature(np.concatenate(stage), target, weight)

@@ -261,6 +261,7 @@ class Comparison:
         Clopper and Pearson); NaN for regression, for rows of different weights and for splits by group or time.
     models, bounds : dict
         The two models (without test rows, on all rows) and the bound by algorithm: of the winner and of `best_of_ours`.
+        The second model of a peer is None until `model` is used.
     best_of_ours : str or None
         The first algorithm with a file format. Another library may be the winner.
     outcomes : Outcomes
@@ -310,7 +311,7 @@ class Comparison:
     def _reserve(self) -> Reserve:
         """Refits are on the training rows and on all rows. They use all CPUs, which leaves a margin."""
         n_learn = min(len(learn) for learn, _ in self.protocol.split(self.training_rows).folds)
-        return Reserve(self.protocol, (self.training_rows.n_rows + self.refits.rows.n_rows) / n_learn)
+        return Reserve(self.protocol, self.training_rows.n_rows / n_learn, self.refits.rows.n_rows / n_learn)
 
     def _train(self) -> None:
         """Train the winner, and the best of ours if another library won."""
@@ -322,8 +323,10 @@ class Comparison:
             self.best_of_ours = ours.algorithm.name
         for line in (lines[0], ours):
             if line is not None and line.algorithm.name not in self.models:
-                self.models[line.algorithm.name] = self.refits.fit(line)
-                bound = self.models[line.algorithm.name][0].held_out_["bound"]
+                without = self.refits.fit_without(line)
+                final = None if line.algorithm.peer else self.refits.fit_final(line)  # a peer is not stored
+                self.models[line.algorithm.name] = without, final
+                bound = without.held_out_["bound"]
                 if bound is not None:
                     self.bounds[line.algorithm.name] = bound
 
@@ -351,12 +354,16 @@ class Comparison:
     @property
     def code(self) -> str:
         if self._first.algorithm.peer:
-            return str(self.model.model_.code)
+            return str(self.model_without_locked.model_.code)
         return report.as_code(self.refits.build(self._first), self.check_up.cleaning is not None)
 
     @property
     def model(self) -> Any:
-        return self.models[self._won()][1]
+        without, final = self.models[self._won()]
+        if final is None:
+            final = self.refits.fit_final(self._first)
+            self.models[self._won()] = without, final
+        return final
 
     @property
     def model_without_locked(self) -> Any:

@@ -13,6 +13,7 @@ from electorate.comparison.rows import Parts, Places, Rows
 
 LARGE = 2_000  # training rows from which one inner split is enough, and settings are screened
 INNER_PARTS = 4  # parts of the single inner split; one of them is for validation
+ONE_FIT, ONE_FIT_PARTS = 5_000, 10  # training rows from which a cell has one fit, and then one of so many parts
 SCREENING_SHARE, MOST_SCREENING_ROWS = 0.15, 5_000  # rows that settings are screened on, and that no fold tests
 FIRST_BLOCK = 0.4  # of the rows with times: too early to be tested
 
@@ -135,13 +136,13 @@ def _split_by_time(rows: Rows, n_folds: int, screens: bool) -> Splits:
     return Splits((first[~is_late], first[is_late]) if screens and both else None, folds)
 
 
-def inner(rows: Rows, fold: int, seed: int) -> list[Parts]:
-    """Splits of one fold's training rows: 3-fold cross-validation for small data, else one quarter for validation."""
+def inner(rows: Rows, fold: int, seed: int, single_parts: int = INNER_PARTS) -> list[Parts]:
+    """Splits of one fold's training rows: 3-fold cross-validation for small data, else one part for validation."""
     if rows.time is not None:
-        is_late = _cut_at(rows.time, [1 - 1 / INNER_PARTS]) > 0
+        is_late = _cut_at(rows.time, [1 - 1 / single_parts]) > 0
         if is_late.any() and not is_late.all():
             return [(np.flatnonzero(~is_late), np.flatnonzero(is_late))]
-    n_parts, n_used = (3, 3) if rows.n_rows < LARGE else (INNER_PARTS, 1)
+    n_parts, n_used = (3, 3) if rows.n_rows < LARGE else (single_parts, 1)
     rng = np.random.default_rng([seed, 2, fold])
     deals = deal(strata(rows.target), n_parts, rng) if rows.group is None else deal_whole(rows.group, n_parts, rng)
     return [(np.flatnonzero(deals != p), np.flatnonzero(deals == p)) for p in range(n_used)]

@@ -13,8 +13,9 @@ from electorate.comparison.cells import Cell, Protocol, Result, Screened, Tested
 
 RUNG_ROWS = (4_000, 16_000)  # rows to learn from in the rungs
 NEARLY = 1.5  # a rung with nearly all rows is left out: so many times its rows must be there
-KEPT_SHARE, FEWEST_KEPT = 1 / 3, 6  # settings of ours that are kept after a rung
-FINALISTS, SETTINGS_OF_FINALISTS = 4, 2  # algorithms of ours in the cross-validation, and settings of each
+KEPT_SHARE, FEWEST_KEPT = 1 / 4, 6  # settings of ours that are kept after a rung
+FINALISTS = {1: 4, 2: 3}  # algorithms of ours in the cross-validation, by the number of rungs
+SETTINGS_OF_FINALISTS = 2
 STAGE_ENDS = {0: (), 1: (0.35,), 2: (0.25, 0.45)}  # shares of a time limit at which rungs end, by the number of rungs
 
 Results = dict[Cell, Result]
@@ -84,9 +85,11 @@ class Race:
         standing = self._standing(results)
         order = sorted(standing, key=lambda key: (standing[key], key))
         algorithms = list(dict.fromkeys(a for a, _ in order))
-        best = [a for a in algorithms if a not in self.named][:FINALISTS]
+        best = [a for a in algorithms if a not in self.named][: FINALISTS[len(self.protocol.rungs)]]
         chosen = []
-        for a in (*sorted(self.named), *best):
+        baselines = [a for a in sorted(self.named) if self.protocol.algorithms[a].baseline]
+        others = [a for a in sorted(self.named) if a not in baselines]
+        for a in (*baselines, *best[:1], *others, *best[1:]):  # our leader and the peers before the rest
             screened = [key for key in order if key[0] == a]
             chosen += screened[:SETTINGS_OF_FINALISTS] or [(a, 0)]
         return chosen
@@ -111,11 +114,12 @@ class Race:
 class Reserve:
     """Estimates how long the refits after the cross-validation take, from the cells that are finished.
 
-    factor: seconds of both refits per second of a fit in a fold. A peer that leads is refitted, and the best of ours.
+    without, final: seconds of the refit without the test rows, and with all rows, per second of a fit in a fold. A peer
+    that leads is refitted once, and the best of ours twice.
     """
 
-    def __init__(self, protocol: Protocol, factor: float) -> None:
-        self.protocol, self.factor = protocol, factor
+    def __init__(self, protocol: Protocol, without: float, final: float) -> None:
+        self.protocol, self.without, self.final = protocol, without, final
         self._inner: dict[int, list[float]] = {}
         self._seconds: dict[int, float] = {}
 
@@ -128,4 +132,5 @@ class Reserve:
     def seconds(self) -> float:
         order = sorted(self._inner, key=lambda a: float(np.mean(self._inner[a])))
         of_ours = [a for a in order if not self.protocol.algorithms[a].peer]
-        return self.factor * sum(self._seconds[a] for a in {*order[:1], *of_ours[:1]})
+        leading = {*order[:1], *of_ours[:1]}
+        return sum(self._seconds[a] * (self.without + self.final * (a in of_ours)) for a in leading)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
+from threadpoolctl import threadpool_limits
 
 from electorate.checkup.check_up import CheckUp
 from electorate.comparison.algorithms import Facts, set_supported
@@ -39,25 +40,34 @@ class Refits:
         model = line.algorithm.build(line.setting, Facts([], self.seed))
         return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
 
-    def fit(self, line: Line) -> tuple[Any, Any]:
-        """The model without the test rows and the one on all rows, with what is known of each as `held_out_`."""
-        without, final = (self._fit(line, which) for which in (self.parts[0], None))
-        without.held_out_ = self.test(without)
-        final.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"}
-        for model in (without, final):
-            self.check_up.attach_to(model)
-            if self.is_classifier and (line.algorithm.peer or hasattr(model, "steps_")):
-                model.temperature_ = line.temperature
-            if hasattr(model, "digest_"):  # the statement is about this model only, and is not stored with another
-                model.held_out_["digest"] = model.digest_
-        return without, final
+    def fit_without(self, line: Line) -> Any:
+        """The model without the test rows, with what they show of it as `held_out_`."""
+        model = self._fit(line, self.parts[0])
+        model.held_out_ = self.test(model)
+        return self._completed(model, line)
+
+    def fit_final(self, line: Line) -> Any:
+        """The model on all rows."""
+        model = self._fit(line, None)
+        model.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"}
+        return self._completed(model, line)
+
+    def _completed(self, model: Any, line: Line) -> Any:
+        self.check_up.attach_to(model)
+        if self.is_classifier and (line.algorithm.peer or hasattr(model, "steps_")):
+            model.temperature_ = line.temperature
+        if hasattr(model, "digest_"):  # the statement is about this model only, and is not stored with another
+            model.held_out_["digest"] = model.digest_
+        return model
 
     def _fit(self, line: Line, which: Places | None) -> Any:
         """The estimator of a line, fitted to some rows, or to all."""
         X = self.X if which is None else _safe_indexing(self.X, which)
         rows = slice(None) if which is None else which
         weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
-        return self.build(line).fit(X, self.y[rows], **weighted)
+        # threads of other libraries may wait for each other on a busy machine, and a time limit counts on the cells
+        with threadpool_limits(1 if line.algorithm.peer else None):
+            return self.build(line).fit(X, self.y[rows], **weighted)
 
     def test(self, model: Any) -> dict[str, Any]:
         """The error of a model on the test rows, and the exact bound that follows, or why there is none."""

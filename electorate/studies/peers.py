@@ -56,16 +56,17 @@ GRADIENT += [(50, 0.1, False), (200, 0.2, False)]
 
 @dataclass(frozen=True)
 class Plan:
-    """Splits, the most training and test rows of a data set, and the shares of labels that are flipped."""
+    """Splits, the most training and test rows of a data set, shares of flipped labels, and settings per method."""
 
     splits: int = 5
     training_rows: int = 3_000
     test_rows: int = 5_000
     flipped: tuple[float, ...] = (0.0, 0.1, 0.2)
+    budget: int = BUDGET
 
 
 FULL = Plan()
-QUICK = Plan(splits=1, training_rows=300, test_rows=300, flipped=(0.0, 0.2))
+QUICK = Plan(splits=1, training_rows=200, test_rows=300, flipped=(0.0, 0.2), budget=4)
 
 
 # ---------------------------------------------------------------- methods
@@ -84,22 +85,28 @@ class Forest:
         return kind(n_estimators=200, n_jobs=1, random_state=facts.seed)
 
 
-def methods(is_classifier: bool, size: Size) -> dict[str, list[Algorithm]]:
-    """The algorithms whose settings each method chooses among. Libraries that are not installed are left out."""
+def methods(is_classifier: bool, size: Size, budget: int = BUDGET) -> dict[str, list[Algorithm]]:
+    """The algorithms whose settings each method chooses among, in all `budget` or fewer.
+
+    Libraries that are not installed are left out.
+    """
     kind = "classification" if is_classifier else "regression"
     listed = {one.name: one.of_size(size) for one in OURS}
     parts = {name: listed[name] for name in PARTS[kind]}
-    found = {PORTFOLIO: [replace(one, grid=one.grid[: PARTS[kind][name]]) for name, one in parts.items()]}
-    found |= {name: [one] for name, one in parts.items()}
+    counts = {name: max(1, n * budget // BUDGET) for name, n in PARTS[kind].items()}
+    found = {PORTFOLIO: [replace(one, grid=one.grid[: counts[name]]) for name, one in parts.items()]}
+    found |= {name: [replace(one, grid=one.grid[:budget])] for name, one in parts.items()}
     for name in LIBRARIES:
         if importlib.util.find_spec(LIBRARIES[name][0].split(".")[0]) is not None:
             peer = PEERS[name][0 if is_classifier else 1]
-            found[peer.name] = [replace(peer, grid=peer.grid if name == "ebm" else _gradient_grid())]
+            found[peer.name] = [replace(peer, grid=peer.grid if name == "ebm" else _gradient_grid()[:budget])]
     linear = PEERS["linear"][0 if is_classifier else 1]
-    found[linear.name] = [replace(linear, grid=tuple({"strength": 10.0**power} for power in range(-4, 4)))]
+    strengths = tuple({"strength": 10.0**power} for power in (0, -2, -1, 1, -3, 2, -4, 3))
+    found[linear.name] = [replace(linear, grid=strengths[:budget])]
     leaves = [{"min_samples_leaf": leaf, "max_features": share} for leaf in (1, 2, 5, 10) for share in ("sqrt", 0.5)]
     tasks = CLASSIFICATION if is_classifier else (REGRESSION,)
-    found["random forest"] = [Algorithm("random forest", tasks, Forest(is_classifier), tuple(leaves), peer=True)]
+    grid = tuple(leaves[:budget])
+    found["random forest"] = [Algorithm("random forest", tasks, Forest(is_classifier), grid, peer=True)]
     return found
 
 
@@ -191,7 +198,7 @@ def compute(request: Request, plan: Plan) -> Results:
                 training = flip(rows.take(np.sort(most)), flipped, n_classes, seed)
                 metric = METRICS["error" if n_classes else "mae"]
                 size = Size(training.n_rows, n_classes)
-                for name, algorithms in methods(n_classes > 0, size).items():
+                for name, algorithms in methods(n_classes > 0, size, plan.budget).items():
                     protocol = Protocol(algorithms, 2, seed, n_classes, metric)
                     key = [facts["name"], seed, flipped, name]
                     print(f"{task_of(n_classes)}: {key}", file=sys.stderr, flush=True)
@@ -211,7 +218,9 @@ def reproduce(request: Request) -> str:
     results = compute(request, plan)
     loss = "error" if request.number == 1 else "mae"
     title = "classification" if request.number == 1 else "regression"
-    rows = f"at most {plan.training_rows:,} training rows, {plan.splits} splits, up to {BUDGET} settings per method"
+    rows = (
+        f"at most {plan.training_rows:,} training rows, {plan.splits} splits, up to {plan.budget} settings per method"
+    )
     page = [f"# Peers, table {request.number}: {title}", "", f"{'Quick version: ' if request.quick else ''}{rows}.", ""]
     for flipped in sorted({flipped for _, flipped, _ in results}):
         some = {(name, method): found for (name, share, method), found in results.items() if share == flipped}

@@ -39,15 +39,15 @@ def test_the_best_of_every_rung_go_on():
     assert len(first) == 36  # the peer has one setting, and is sure to be tested
     results = screened(race, 0, {})
     second = race.cells_of(1, results)
-    assert len(second) == 12  # a third
-    assert {cell.algorithm for cell in second} == {1, 2, 3, 4}
+    assert len(second) == 9  # a quarter
+    assert {cell.algorithm for cell in second} == {1, 2, 3}
     results = screened(race, 1, results)
     last = race.cells_of(2, results)
-    assert {cell.algorithm for cell in last} == {0, 1, 2, 3, 4}
+    assert {cell.algorithm for cell in last} == {0, 1, 2, 3}
     assert {cell.setting for cell in last if cell.algorithm == 1} == {0, 1}
     assert all(cell.rung is None for cell in last)
-    assert [a for a, _ in race.dropped(results)] == list(range(5, 13))
-    assert race.dropped(results)[0] == (5, 5.0)
+    assert [a for a, _ in race.dropped(results)] == list(range(4, 13))
+    assert race.dropped(results)[0] == (4, 4.0)
 
 
 def test_a_rung_that_was_cut_short_counts_for_those_it_has():
@@ -56,9 +56,9 @@ def test_a_rung_that_was_cut_short_counts_for_those_it_has():
     late = Cell(3, 2, -1, 1)
     results[late] = Screened(np.array([0.9]), 1.0)  # the only one of the second rung
     finalists = race.finalists(results)
-    assert finalists[0] == (0, 0)
-    assert finalists[1] == (3, 2)
-    assert len({a for a, _ in finalists}) == FINALISTS + 1
+    assert finalists[0] == (3, 2)  # our leader runs first, then the peers
+    assert finalists[2] == (0, 0)
+    assert len({a for a, _ in finalists}) == FINALISTS[2] + 1
 
 
 def test_without_rungs_everything_is_tested():
@@ -76,11 +76,11 @@ def test_rungs_have_fewer_rows_than_the_table():
 
 def test_time_for_refits_is_that_of_the_leaders():
     race = race_of(2, rungs=())
-    reserve = Reserve(race.protocol, 2.0)
+    reserve = Reserve(race.protocol, 1.0, 2.0)
     assert reserve.seconds == 0
     for algorithm, loss, seconds in ((0, 0.1, 3.0), (1, 0.2, 5.0), (2, 0.3, 7.0)):
         reserve.add(Cell(algorithm, 0, 0), cells.Tested(np.array([loss]), np.zeros((1, 1)), 1.0, 1, seconds, 0.0))
-    assert reserve.seconds == 2 * (3 + 5)  # the peer leads, and the best of ours is trained as well
+    assert reserve.seconds == 3 + (1 + 2) * 5  # the peer leads, and the best of ours is trained as well
 
 
 def test_a_large_table_is_screened_and_resumes_to_the_same_table(tmp_path):
@@ -251,3 +251,20 @@ def test_trees_are_less_deep_where_a_rung_has_fewer_rows():
     protocol = Protocol([replace(OURS[0], grid=grid)], 3, 0, 2, METRICS["error"], (4_000,))
     depths = [Trial(protocol.algorithms[0], number, protocol, 3).setting["estimator__max_depth"] for number in range(3)]
     assert depths == [9, 3, 2]
+
+
+def test_a_cell_of_many_rows_tests_the_model_that_chose_its_rounds(monkeypatch):
+    monkeypatch.setattr(folds, "ONE_FIT", 100)
+    monkeypatch.setattr(folds, "LARGE", 100)
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = Rows(X, y.astype(np.int64), [], 0)
+    algorithm = replace(OURS[0], grid=({"estimator__max_depth": 1, "n_estimators": 16},))
+    tested = cells.run(Cell(0, 0, 1), rows, Protocol([algorithm], 3, 0, 2, METRICS["error"]))
+    learn, test = folds.split(rows, 3, 0, screens=False).folds[1]
+    part, validate = folds.inner(rows.take(learn), 1, 0, folds.ONE_FIT_PARTS)[0]
+    assert len(validate) == pytest.approx(len(learn) / 10, abs=2)
+    best = (2, 4, 8, 16)[int(np.argmin(tested.inner))]
+    model = AdaBoostClassifier(Trees(1), n_estimators=best).fit(X[learn[part]], y[learn[part]])
+    assert np.array_equal(tested.scores[:, 0], model.decision_function(X[test]))
+    assert tested.size == best
+    assert np.min(tested.inner) == np.mean(model.predict(X[learn[validate]]) != y[learn[validate]])

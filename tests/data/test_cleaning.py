@@ -251,3 +251,13 @@ def test_certificates_see_cleaned_rows_and_labels() -> None:
     assert found.to_dict()["risk"] == expected.to_dict()["risk"]
     with pytest.raises(ValueError, match="took part"):
         el.certificate(model, heldout=(X[:50], y[:50]))
+
+
+def test_exports_take_clean_columns() -> None:
+    X, y = table()
+    model = el.check_up(X, y).fit(el.AdaBoostClassifier(n_estimators=3), X, y)
+    np.testing.assert_array_equal(el.export_input(model, X), model.cleaning_.transform(X).to_numpy())
+    with pytest.raises(ValueError, match="cleans 'price'"):
+        model.to_sql("rows")
+    dropped = el.check_up(X[["id", "x"]], y)
+    assert "SELECT" in dropped.fit(el.AdaBoostClassifier(n_estimators=3), X, y).to_sql("rows")

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def few(is_classifier: bool, size: Size) -> dict:
+def few(is_classifier: bool, size: Size, budget: int) -> dict:
     ours = replace(OURS[0], grid=({"estimator__max_depth": 2, "n_estimators": 4, "learning_rate": 1.0},))
     linear = replace(PEERS["linear"][0], grid=({"strength": 1.0}, {"strength": 0.1}))
     return {peers.PORTFOLIO: [ours], "linear model": [linear]}
@@ -65,8 +65,9 @@ def test_labels_are_flipped_to_another_class():
 
 
 @pytest.mark.parametrize("is_classifier", [True, False])
-def test_no_method_has_more_settings_than_the_budget(is_classifier):
-    for algorithms in peers.methods(is_classifier, Size(2_000)).values():
-        assert 0 < sum(len(one.grid) for one in algorithms) <= peers.BUDGET
-    portfolio = peers.methods(is_classifier, Size(2_000))[peers.PORTFOLIO]
-    assert sum(len(one.grid) for one in portfolio) == peers.BUDGET
+@pytest.mark.parametrize("budget", [4, peers.BUDGET])
+def test_no_method_has_more_settings_than_the_budget(is_classifier, budget):
+    found = peers.methods(is_classifier, Size(2_000), budget)
+    for algorithms in found.values():
+        assert 0 < sum(len(one.grid) for one in algorithms) <= budget
+    assert sum(len(one.grid) for one in found[peers.PORTFOLIO]) == budget
