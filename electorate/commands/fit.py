@@ -90,12 +90,20 @@ def run(options: argparse.Namespace) -> int:
     if check.findings and not options.quiet:
         print(check, file=sys.stderr)
     model.save(options.out)
-    errors = model.history_.get("train_error", ())
-    trained = f", training error {float(errors[-1]):.4f}" if len(errors) else ""
+    error = _training_error(model, data, y)
+    trained = "" if error is None else f", training error {error:.4f}"
     summary = f"{type(model).__name__}: {len(model.steps_)} voters, stopped by {model.stop_reason_}{trained}"
     print(f"{summary}; {literal(options.out)}", file=sys.stderr)
     print(model.digest_)
     return 0
+
+
+def _training_error(model: Any, data: Any, y: Any) -> float | None:
+    """Of the last round; with one model per class, the history has those of every class against the rest."""
+    errors = model.history_.get("train_error", ())
+    if "label" in model.history_:
+        return 1.0 - float(model.score(data.X, y, data.weight))
+    return float(errors[-1]) if len(errors) else None
 
 
 def _check_up(data: Any, options: argparse.Namespace, task: str) -> electorate.CheckUp:

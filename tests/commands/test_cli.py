@@ -132,6 +132,17 @@ def test_fit_is_the_estimator_with_its_options(there, capsys):
     assert capsys.readouterr().out.strip() == model.digest_
 
 
+def test_the_training_error_is_that_of_all_classes(there, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(90, 2)), columns=["a", "b"]).assign(y=rng.choice(list("uvw"), 90))
+    frame.to_csv("three.csv", index=False)
+    few = ["--algorithm", "VadaBoost", "--set", "n_estimators=3"]
+    assert main(["fit", "three.csv", "--target", "y", "--out", "m", *few]) == 0
+    printed = float(re.search(r"training error ([0-9.]+)", capsys.readouterr().err)[1])
+    error = np.mean(electorate.load("m").predict(frame[["a", "b"]]) != frame["y"])
+    assert printed == pytest.approx(error, abs=1e-4)
+
+
 def test_weights_are_a_column(there, capsys):
     frame = pd.read_csv("t.csv")
     frame["w"] = np.arange(len(frame)) % 4
@@ -621,6 +632,7 @@ def test_data_from_openml_by_a_recorded_reply(there, monkeypatch, capsys):
     monkeypatch.setitem(description, "md5_checksum", hashlib.md5(ARFF.encode()).hexdigest())
     monkeypatch.setattr(_openml, "urlopen", reply)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(there / "cache"))
+    monkeypatch.delenv("ELECTORATE_DATA", raising=False)
     assert main(["data", "breast_w", "--out", "b.csv"]) == 0, capsys.readouterr().err
     assert (there / "b.csv").read_text() == "size,colour,target\n1,red,good\n2.5,blue,bad\n,red,good\n"
     assert main(["data", "titanic", "--out", "t2.csv"]) == 1  # it bears another name
@@ -636,5 +648,6 @@ def test_no_network_is_reported(there, monkeypatch, capsys):
 
     monkeypatch.setattr(_openml, "urlopen", nothing)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(there / "cache"))
+    monkeypatch.delenv("ELECTORATE_DATA", raising=False)
     assert main(["data", "breast_w", "--out", "b.csv"]) == 1
     assert "--folder" in capsys.readouterr().err
