@@ -40,8 +40,27 @@ MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
 
 
+class SavedModel(BaseEstimator):
+    """A model with a file of its own."""
+
+    @property
+    def digest_(self) -> str:
+        """SHA-256 of the model: equal digests are equal models."""
+        check_is_fitted(self)
+        return files.digest(self)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
+        check_is_fitted(self)
+        files.save(self, path)
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """The parameters that a file holds."""
+        return dict(self.get_params(deep=False))
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupportMixin, ReadsRows, BaseEstimator):
+class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupportMixin, ReadsRows, SavedModel):
     """The fields are the parameters; subclasses are dataclasses too, and add theirs."""
 
     estimator: Any = field(default=None, kw_only=False)
@@ -141,8 +160,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         -------
         self
         """
-        before = dict(self.__dict__)
-        try:
+        with self._undo_on_failure():
             self._validate_family()
             context = self._init_callback_context(max_subtasks=None)
             self._refuse_validation_rows(X_val, y_val, sample_weight_val)
@@ -154,9 +172,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             fit = self._fit_on_cluster if is_dask(X) else self._fit_here
             fit(rows, validation, resumes, context)
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        except BaseException:
-            self._restore(before)
-            raise
         return self
 
     def _fit_here(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
@@ -242,21 +257,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
     def estimator_weights_(self) -> NDArray[np.float64]:
         """The weight of each voter."""
         return self.steps_
-
-    @property
-    def digest_(self) -> str:
-        """SHA-256 of the model: equal digests are equal models."""
-        check_is_fitted(self)
-        return files.digest(self)
-
-    def save(self, path: Any) -> None:
-        """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
-        check_is_fitted(self)
-        files.save(self, path)
-
-    def _stored_parameters(self) -> dict[str, Any]:
-        """The parameters that a file holds."""
-        return dict(self.get_params(deep=False))
 
     def _more_arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file holds beside the ensemble, the bins and the history."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
@@ -21,12 +21,12 @@ from electorate.data.bins import Bins
 from electorate.data.seen_rows import seen_of
 from electorate.data.table import Table
 from electorate.estimators.adaboost import AdaBoostClassifier
+from electorate.estimators.base import SavedModel
 from electorate.estimators.certified import Certified
 from electorate.estimators.description_prior import Part, PriorOptions, search_prior
 from electorate.estimators.exported import Exported
 from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
-from electorate.model import files
 from electorate.model.described_ensemble import empty_ensemble
 from electorate.model.links import Link
 from electorate.model.voter_view import Voters
@@ -62,7 +62,7 @@ class Description(NamedTuple):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClassifier, BaseEstimator):
+class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClassifier, SavedModel):
     """A vote with a proof from the training rows alone: its risk is at most `bound_`.
 
     Boosting that minimises its own certificate. Some rows, drawn by a seed, shape a prior: they propose tests (cuts and
@@ -174,12 +174,8 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         -------
         self
         """
-        before = dict(self.__dict__)
-        try:
+        with self._undo_on_failure():
             self._fit(X, y)
-        except BaseException:
-            self._restore(before)
-            raise
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
@@ -315,20 +311,6 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         return "\n".join([*lines, *textwrap.wrap(self.sentence_, WIDTH)])
 
     # ------------------------------------------------------------ files
-
-    @property
-    def digest_(self) -> str:
-        """SHA-256 of the model: equal digests are equal models."""
-        check_is_fitted(self)
-        return files.digest(self)
-
-    def save(self, path: Any) -> None:
-        """Write the model to a file that `electorate.load` reads; a failed write leaves an old file as it was."""
-        check_is_fitted(self)
-        files.save(self, path)
-
-    def _stored_parameters(self) -> dict[str, Any]:
-        return dict(self.get_params(deep=False))
 
     def _more_arrays(self) -> dict[str, NDArray[Any]]:
         return {"description": np.array(self.description_, dtype=np.float64)}

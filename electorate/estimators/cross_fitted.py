@@ -137,12 +137,8 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         -------
         self
         """
-        before = dict(self.__dict__)
-        try:
+        with self._undo_on_failure():
             self._fit(X, y)
-        except BaseException:
-            self._restore(before)
-            raise
         return self
 
     def _fit(self, X: Any, y: Any) -> None:

@@ -1,6 +1,8 @@
 """Around a fit: one that fails leaves the model as it was; copies of a model as it stands."""
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
@@ -9,8 +11,17 @@ FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-lea
 class Undoing:
     """What every estimator does around a fit."""
 
+    @contextmanager
+    def _undo_on_failure(self) -> Iterator[None]:
+        """A fit that fails or is interrupted leaves the model as it was, unless it could save some rounds."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self._restore(before)
+            raise
+
     def _restore(self, before: dict[str, Any]) -> None:
-        """A fit that failed or was interrupted leaves the model as it was, unless it could save some rounds."""
         if self.__dict__.pop("_rescued", False):
             return
         kept = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
