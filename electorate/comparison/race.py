@@ -95,7 +95,7 @@ class Race:
         return chosen
 
     def unscreened(self, results: Results) -> list[int]:
-        """Algorithms without any result, for want of time."""
+        """Algorithms that ran out of time before their first result."""
         if not self.protocol.rungs:
             return []
         tried = {cell.algorithm for cell in results}

@@ -147,22 +147,34 @@ class Grown:
     def __init__(self, totals: NDArray[np.int64]) -> None:
         self.totals = {ROOT: totals}  # label weights of the nodes that were added one by one
         self.blocks: list[SplitBlock] = []
+        self.added: list[tuple[int, Found]] = []  # since the last block: nodes with their splits
         self.n_splits = 0
 
     def add(self, node: int, found: Found) -> Split:
         left = 2 * self.n_splits + 1
-        at, column, cut = (np.array([number]) for number in (node, found.column, found.cut))
-        self.graft(SplitBlock(at, column, cut, found.on_left[None], found.sums[None], np.array([found.gains])))
+        self.added.append((node, found))
+        self.n_splits += 1
         self.totals[left], self.totals[left + 1] = found.sums
         return Split(node, left, left + 1, found.column, found.cut, found.on_left)
 
     def graft(self, block: SplitBlock) -> None:
         """Add many splits."""
+        self._close_block()
         self.blocks.append(block)
         self.n_splits += len(block.node)
 
+    def _close_block(self) -> None:
+        """Make a block of the splits that were added one by one."""
+        if self.added:
+            found = [split for _, split in self.added]
+            numbers = np.array([(node, f.column, f.cut) for node, f in self.added]).T
+            on_left, sums = np.stack([f.on_left for f in found]), np.stack([f.sums for f in found])
+            self.blocks.append(SplitBlock(*numbers, on_left, sums, np.array([f.gains for f in found])))
+            self.added = []
+
     def voter(self) -> Voter:
         """The tree, its nodes numbered level by level, without splits that gain nothing and have none below that do."""
+        self._close_block()
         if not self.blocks:
             return Voter([], [ROOT], self.totals[ROOT][None])
         all_splits = SplitBlock(*(np.concatenate(parts) for parts in zip(*self.blocks, strict=True)))
