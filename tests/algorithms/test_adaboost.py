@@ -592,7 +592,7 @@ def test_text_of_levels(levels, y, text):
 def test_text_of_rare_levels():
     """Beyond 254 levels the lightest share a bin."""
     levels = [f"level {k:03d}" for k in range(300)]
-    frame = pd.DataFrame({"level": np.repeat(levels, [1 + (k < 254) for k in range(300)])})
+    frame = pd.DataFrame({"level": np.repeat(levels, [10 * (1 + (k < 254)) for k in range(300)])})
     y = frame["level"].isin(levels[254:]) | (frame["level"] == "level 007")
     voter = AdaBoostClassifier(n_estimators=1).fit(frame, ~y).estimators_[0]
     assert voter.to_text() == "if level in {'level 007', a rare level}: False, else True"
