@@ -176,7 +176,7 @@ def table(name: str, most_rows: int) -> Table | None:
 
 def cross_validate(models: list[Callable[[], Any]], rows: Table, seed: int, bootstrap: bool) -> RowLosses:
     """Losses by model; with bootstrap, each fit sees training rows drawn with replacement."""
-    part = folds.outer(rows.y, N_FOLDS, seed)
+    part = folds.deal(folds.strata(rows.y), N_FOLDS, np.random.default_rng([seed, 1]))
     rng = np.random.default_rng([seed, 9])
     losses = np.empty((len(models), len(rows.y)))
     for f in range(N_FOLDS):

@@ -167,9 +167,9 @@ class Grown:
         """Make a block of the splits that were added one by one."""
         if self.added:
             found = [split for _, split in self.added]
-            numbers = np.array([(node, f.column, f.cut) for node, f in self.added]).T
-            on_left, sums = np.stack([f.on_left for f in found]), np.stack([f.sums for f in found])
-            self.blocks.append(SplitBlock(*numbers, on_left, sums, np.array([f.gains for f in found])))
+            node, column, cut = np.array([(node, split.column, split.cut) for node, split in self.added]).T
+            on_left, sums = (np.stack(arrays) for arrays in zip(*((f.on_left, f.sums) for f in found), strict=True))
+            self.blocks.append(SplitBlock(node, column, cut, on_left, sums, np.array([f.gains for f in found])))
             self.added = []
 
     def voter(self) -> Voter:
