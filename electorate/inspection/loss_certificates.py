@@ -13,7 +13,7 @@ from electorate.data import inputs
 from electorate.estimators.certified import refuse_others
 from electorate.inspection.certificates import CLOPPER, IID_OUT, LabelledRows, overlap
 from electorate.theory.bounds import Terms, total
-from electorate.theory.certificate import PROVED, VACUOUS, Bound
+from electorate.theory.certificate import PROVED, VACUOUS, Bound, bound_called
 from electorate.theory.loss_bounds import class_limits, clipped_log_losses, mean_bound, misranked
 
 CHERNOFF = "Chernoff's bound, kl"
@@ -31,10 +31,7 @@ class LossCertificate:
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Bound:
-        for bound in self.bounds:
-            if bound.name == name:
-                return bound
-        raise KeyError(f"no bound is called {name!r}: there are {[bound.name for bound in self.bounds]}")
+        return bound_called(name, self.bounds)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and texts, as for JSON."""

@@ -5,7 +5,7 @@ Bounds on the risk are listed apart from bounds on training quantities, which ar
 
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,14 @@ def refused(name: str, source: str, why: str) -> Bound:
     return Bound(name, source, f"does not apply: {why}")
 
 
+def bound_called(name: str, bounds: Sequence[Bound]) -> Bound:
+    """Return the bound of that name, or raise KeyError with the names there are."""
+    for bound in bounds:
+        if bound.name == name:
+            return bound
+    raise KeyError(f"no bound is called {name!r}: there are {[bound.name for bound in bounds]}")
+
+
 @dataclass(frozen=True)
 class Certificate:
     """What is proved about a model: `risk` and `training` are lists of bounds, `best` the smallest bound on the risk.
@@ -100,10 +108,7 @@ class Certificate:
         return [bound for bound in self.risk if bound.applies and bound.offered and bound.at is not None]
 
     def __getitem__(self, name: str) -> Bound:
-        for bound in self.bounds:
-            if bound.name == name:
-                return bound
-        raise KeyError(f"no bound is called {name!r}: there are {[bound.name for bound in self.bounds]}")
+        return bound_called(name, self.bounds)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and texts, as for JSON."""
