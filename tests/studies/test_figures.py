@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from electorate.cli import main
-from electorate.studies import deepboost, vadaboost
+from electorate.studies import deepboost_figures as deepboost
+from electorate.studies import vadaboost
 
 mpl.use("Agg")
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
