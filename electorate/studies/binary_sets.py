@@ -21,13 +21,16 @@ class Source:
 
     Attributes
     ----------
-    file : the name in DATASETS.json
+    file, more_files : names in DATASETS.json; rows of more files are added
     positive : the classes that become 1; by default the last of two
     negative : the classes that become 0; by default all others. Rows of other classes are left out
     above : for targets that are numbers: those above it become 1
     most : the most rows, drawn anew in every split
     crop : of images, only the central square of this side
+    without : columns that are left out
     drop_missing : whether rows with missing values are left out
+    categories : whether categories stay such, in a pandas table, instead of codes
+    one_hot : whether every category becomes a column of 0 and 1
     doubt, confidence : what is not known of the paper's set, instead of what DATASETS.json says
     """
 
@@ -38,13 +41,17 @@ class Source:
     most: int | None = None
     crop: int | None = None
     drop_missing: bool = False
+    more_files: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    categories: bool = False
+    one_hot: bool = False
     doubt: str = ""
     confidence: str = ""
 
 
 @dataclass(frozen=True)
 class BinarySet:
-    """Rows with labels 0 and 1. X: a pandas table where `read_set` kept categories, else an array."""
+    """Rows with labels 0 and 1. X: a pandas table where categories stay such, else an array."""
 
     X: Any
     y: Labels
@@ -83,14 +90,14 @@ def doubt(source: Source, folder: Path, paper: str) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=4)
-def read_set(source: Source, folder: Path, categories: bool = False) -> BinarySet:
-    """Read a data set. categories: keep them as such, in a pandas table, instead of codes."""
+def read_set(source: Source, folder: Path) -> BinarySet:
+    """Read a data set and make it binary."""
     if source.file == "mnist":
         X, labels = _mnist(source, folder)
     else:
         table, known = _table(source, folder)
         labels = table["target"].astype(str).str.removesuffix(".0").to_numpy()
-        X = _typed(table, known) if categories else numbers(table)
+        X = _features(table, known, source)
     if source.above is not None:
         y = labels.astype(np.float64) > source.above
         used = np.ones(len(y), dtype=np.bool_)
@@ -105,13 +112,20 @@ def _table(source: Source, folder: Path) -> tuple[Any, dict[str, Any]]:
     import pandas as pd
 
     known = entry(source.file, folder)
-    table = pd.read_csv(folder / known["file"])
+    files = [known["file"], *(entry(name, folder)["file"] for name in source.more_files)]
+    table = pd.concat([pd.read_csv(folder / file) for file in files], ignore_index=True).drop(columns=[*source.without])
     return (table.dropna() if source.drop_missing else table).reset_index(drop=True), known
 
 
-def _typed(table: Any, known: dict[str, Any]) -> Any:
+def _features(table: Any, known: dict[str, Any], source: Source) -> Any:
     X = table.drop(columns="target")
-    return X.astype({column: "category" for column in known["categorical"] if column in X})
+    if source.one_hot:
+        import pandas as pd
+
+        return pd.get_dummies(X, dummy_na=True).to_numpy(dtype=np.float64)
+    if source.categories:
+        return X.astype({column: "category" for column in known["categorical"] if column in X})
+    return numbers(table)
 
 
 def _mnist(source: Source, folder: Path) -> tuple[Floats, Any]:

@@ -1,7 +1,8 @@
 """Pages of studies: our figures beside the published ones, the difference in standard errors, and what is in doubt.
 
 Figures are test errors in percent. The standard error of ours is that over the splits; the standard error of a
-difference is the root of the sum of both squared.
+difference is the root of the sum of both squared. Where a paper printed none, its figure is of one run: the spread of one
+of our splits stands for it.
 """
 
 import math
@@ -20,10 +21,18 @@ FEWEST = 2  # splits that have a standard error
 
 
 class Published(NamedTuple):
-    """A figure of a paper in percent, with its standard error: printed, or from what is printed."""
+    """A figure of a paper in percent, with its standard error.
+
+    NaN: the figure is of one run, whose spread is taken to be that of our splits.
+    """
 
     mean: float
-    error: float
+    error: float = math.nan
+
+
+def once(*figures: float) -> tuple[Published, ...]:
+    """Figures of one run."""
+    return tuple(Published(figure) for figure in figures)
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,8 @@ class Cell:
     @property
     def in_errors(self) -> float:
         """The difference in standard errors; NaN where there is none."""
-        both = math.hypot(self.error, self.published.error)
+        theirs = self.error * math.sqrt(len(self.errors)) if math.isnan(self.published.error) else self.published.error
+        both = math.hypot(self.error, theirs)
         return self.difference / both if both > 0 else math.nan
 
 
@@ -112,7 +122,8 @@ def table_lines(table: StudyTable, rows: Sequence[Row]) -> list[str]:
 
 
 def _shown(cell: Cell) -> str:
-    published = f"{cell.published.mean:.2f} ± {cell.published.error:.2f}"
+    printed = cell.published.error
+    published = f"{cell.published.mean:.2f}" + ("" if math.isnan(printed) else f" ± {printed:.2f}")
     if not cell.errors:
         return f"{NOT_RUN} / {published}"
     error = "" if math.isnan(cell.error) else f" ± {cell.error:.2f}"

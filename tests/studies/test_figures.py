@@ -9,7 +9,7 @@ import pytest
 
 from electorate.cli import main
 from electorate.studies import deepboost_figures as deepboost
-from electorate.studies import vadaboost
+from electorate.studies import vadaboost_figures as vadaboost
 
 mpl.use("Agg")
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))

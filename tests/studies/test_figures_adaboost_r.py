@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from electorate import AdaBoostRClassifier, Rules, margins
 from electorate.cli import main
 from electorate.simulate import XD6, LEDEven
-from electorate.studies.adaboost_r import (
+from electorate.studies.adaboost_r_figures import (
     ALGORITHMS,
     PAPER,
     QUICK,
