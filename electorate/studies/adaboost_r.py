@@ -1,7 +1,7 @@
-"""The AdaBoost_R paper (Nock and Nielsen, "A Real generalization of discrete AdaBoost", AIJ 2007), run again: Figure 4.
+"""The AdaBoost_R paper (Nock and Nielsen, "A Real generalization of discrete AdaBoost", AIJ 2007), run again.
 
 Protocol (section 4): rules of at most r = 2 tests grown by Matsushita's error; 10-fold stratified cross-validation;
-discrete AdaBoost (D), AdaBoost_R (U) and real AdaBoost (T) after 10 and 50 rounds; "(2C)" is the first class against the
+discrete AdaBoost (D), AdaBoost_R (U) and real AdaBoost (T) after 10 and 50 rounds; "(2C)": the first class against the
 rest. Section 4.1 adds XD6 with r = 3 after 100 rounds.
 
 Open in the paper, and chosen here: the folds, drawn anew in every repeat; thresholds, at most 255 per attribute; the
@@ -69,7 +69,9 @@ DOMAINS: dict[str, Source | Simulated] = {
     "Monks1": table("monks1", "monks1_train"),
     "Monks2": table("monks2", "monks2_train"),
     "Monks3": table("monks3", "monks3_train"),
-    "Parity": Simulated(Parity(noise=0), 270, "270 rows; which bits is not in the paper: the parity of 4 of 8 here", "low"),
+    "Parity": Simulated(
+        Parity(noise=0), 270, "270 rows; which bits is not in the paper: the parity of 4 of 8 here", "low"
+    ),
     "Pima (2C)": table("pima"),
     "Vehicle (2C)": table("vehicle", positive="saab"),
     "Votes": table("house_votes"),

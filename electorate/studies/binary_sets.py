@@ -27,6 +27,7 @@ class Source:
     above : for targets that are numbers: those above it become 1
     most : the most rows, drawn anew in every split
     crop : of images, only the central square of this side
+    head : only the first so many rows of the file
     without : columns that are left out
     drop_missing : whether rows with missing values are left out
     categories : whether categories stay such, in a pandas table, instead of codes
@@ -41,6 +42,7 @@ class Source:
     most: int | None = None
     crop: int | None = None
     drop_missing: bool = False
+    head: int | None = None
     more_files: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     categories: bool = False
@@ -114,6 +116,7 @@ def _table(source: Source, folder: Path) -> tuple[Any, dict[str, Any]]:
     known = entry(source.file, folder)
     files = [known["file"], *(entry(name, folder)["file"] for name in source.more_files)]
     table = pd.concat([pd.read_csv(folder / file) for file in files], ignore_index=True).drop(columns=[*source.without])
+    table = table.iloc[: source.head]
     return (table.dropna() if source.drop_missing else table).reset_index(drop=True), known
 
 

@@ -1,8 +1,8 @@
 """Pages of studies: our figures beside the published ones, the difference in standard errors, and what is in doubt.
 
 Figures are test errors in percent. The standard error of ours is that over the splits; the standard error of a
-difference is the root of the sum of both squared. Where a paper printed none, its figure is of one run: the spread of one
-of our splits stands for it.
+difference is the root of the sum of both squared. Where a paper prints none, its figure is of one run: the spread of
+one of our splits stands for it.
 """
 
 import math
