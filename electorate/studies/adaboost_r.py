@@ -30,6 +30,7 @@ from electorate.studies.runs import Outcome, Row, Unit, run_units
 
 OFFERS = {"figure 4": "test errors on 25 domains after 10 and 50 rounds, and XD6 with larger rules", **figures.OFFERS}
 NEEDS_DATA = ("figure 4",)
+WHOLE = ("all", *figures.OFFERS)
 MODELS = {"D": AdaBoostClassifier, "U": AdaBoostRClassifier, "T": RealAdaBoostClassifier}
 ROUNDS = (10, 50)
 AFTERWARDS = ("survival", "alive_at_1", "group", "mult")  # of Echocardio: the first two are known after the label

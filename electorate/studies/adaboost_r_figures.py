@@ -258,7 +258,7 @@ def reproduce(request: Request) -> str:
     """For `electorate reproduce adaboost_r --figure N`: the picture goes to the folder, the table is returned."""
     make = {5: figure_5, 6: figure_6}[request.number]
     study = make(QUICK if request.quick else replace(PAPER, repeats=5))
-    picture = request.save(study.figure_)
+    picture = request.save(study.figure_, "adaboost_r")
     quick = " A quick run: few rows and rounds." if request.quick else ""
     text = (
         f"Rules of at most {study.plan.max_terms} tests, {study.plan.repeats} sample(s) of {study.plan.rows} rows; "

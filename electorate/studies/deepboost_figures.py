@@ -70,12 +70,12 @@ def reproduce(request: Request) -> str:
     plan = QUICK if request.quick else PAPER
     if request.number == 3:
         sizes = figure_3(request.data, plan)
-        request.save(sizes.figure_)
+        request.save(sizes.figure_, "deepboost")
         nodes, trees = np.unique(sizes.sizes["DeepBoost"], return_counts=True)
         table = markdown_table("nodes | trees", zip(nodes, trees, strict=True), "rr")
     else:
         margins = figure_4(request.data, plan)
-        request.save(margins.figure_)
+        request.save(margins.figure_, "deepboost")
         numbers = {n: (m.minimum, m.quantile(0.1), m.quantile(0.5), m.mean) for n, m in margins.margins.items()}
         lines = [[name, *(f"{number:.4f}" for number in found)] for name, found in numbers.items()]
         table = markdown_table("algorithm | minimum | 10% | median | mean", lines, "lrrrr")

@@ -36,6 +36,7 @@ OFFERS = {
     "table 2": "the Poisson binomial test between them, from the published table 1",
 }
 NEEDS_DATA = ("table 1",)
+WHOLE = ("all",)
 PENALTY = {"QuadBoost-L1": "l1", "QuadBoost-L2": "l2", "QuadBoost-Linf": "linf", "QuadBoost": None}
 ALGORITHMS = (*PENALTY, "LPBoost", "AdaBoost")
 POWERS = dict(zip((*PENALTY, "AdaBoost"), ((5, 5), (1, 5), (0, 5), (0, 3), (2, 6)), strict=True))  # of ten, rounds

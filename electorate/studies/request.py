@@ -1,7 +1,8 @@
 """What every study needs: the request, stored results to resume from, columns as numbers, and tables in Markdown.
 
 A study is a module with `OFFERS`, the tables and figures it can make, `NEEDS_DATA`, those that read data sets, and
-`reproduce(request)`, which returns Markdown.
+`reproduce(request)`, which returns Markdown. `WHOLE` lists the requests that make all of it; "all" is the page of a
+paper, with all its tables.
 """
 
 import json
@@ -55,9 +56,9 @@ class Request:
             raise ValueError(f"the study has no data set {unknown[0]!r}: it has {', '.join(known)}")
         return [name for name in known if name in self.only] or list(names)
 
-    def save(self, figure: Any) -> str:
+    def save(self, figure: Any, study: str) -> str:
         """Writes the figure into the folder `out`, and returns the name of the file."""
-        name = f"figure-{self.number}.png"
+        name = f"{study}-figure-{self.number}.png"
         self.out.mkdir(parents=True, exist_ok=True)
         figure.savefig(self.out / name, dpi=110)
         return name

@@ -38,6 +38,7 @@ TABLES = {"1": "stumps", "2": "CART"}
 OFFERS = {f"table {number}": f"test errors with {voters}, 18 data sets" for number, voters in TABLES.items()}
 OFFERS |= figures.OFFERS
 NEEDS_DATA = tuple(OFFERS)
+WHOLE = ("all", *figures.OFFERS)
 FAMILIES = {"1": Stumps(), "2": Trees(None, min_samples_split=10)}
 BOOSTERS = {"AdaBoost": AdaBoostClassifier, "EBBoost": EBBoostClassifier, "VadaBoost": VadaBoostClassifier}
 ALGORITHMS = {

@@ -77,7 +77,7 @@ def reproduce(request: Request) -> str:
     Rounds until the cost is a share of n^2, its value without any voter; the paper: VadaBoost needs about twice.
     """
     study = figure_2(request.data, QUICK if request.quick else PAPER)
-    request.save(study.figure_)
+    request.save(study.figure_, "vadaboost")
     lines = []
     for lam, display in study.displays.items():
         for name, cost in display.costs.items():

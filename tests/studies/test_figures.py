@@ -25,7 +25,7 @@ def test_the_command_writes_a_picture_and_a_table(
     printed = capsys.readouterr().out
     assert f"Figure {figure}" in printed
     assert "|---" in printed
-    assert (tmp_path / f"figure-{figure}.png").stat().st_size > 5_000
+    assert (tmp_path / f"{paper}-figure-{figure}.png").stat().st_size > 5_000
     assert main([*command, "--data", str(tmp_path)]) == 1
     assert "no DATASETS.json" in capsys.readouterr().err
 
