@@ -36,6 +36,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--quick", action="store_true", help="few repetitions and rounds: seconds, not hours")
     add("--sets", type=split_names, default=[], metavar="NAMES", help="only these data sets, separated by commas")
     add("--repeats", type=_positive, metavar="N", help="splits of every data set; by default the paper's, or fewer")
+    add("--render", action="store_true", help="run nothing: make the pages again from the stored results")
     add("--jobs", type=_positive, default=1, metavar="N", help="processes (1)")
     folder = "the folder of the data sets and DATASETS.json; by default that in ELECTORATE_DATA"
     add("--data", default=os.environ.get("ELECTORATE_DATA", "../shared/data"), metavar="FOLDER", help=folder)
@@ -70,7 +71,8 @@ def _wanted(options: argparse.Namespace, name: str, study: Any) -> list[str]:
     if asked is not None and asked not in study.OFFERS:
         offers = "\n".join(f"--{what}: {does}" for what, does in study.OFFERS.items())
         raise ValueError(f"there is no {asked} of {name}; choose from\n{offers}")
-    return [asked] if asked is not None else list(getattr(study, "WHOLE", study.OFFERS))
+    every = [EVERY] if options.render else list(getattr(study, "WHOLE", study.OFFERS))
+    return every if asked is None else [asked]
 
 
 def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, out: Path) -> None:
@@ -81,7 +83,8 @@ def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, ou
         raise ValueError(f"no DATASETS.json in {literal(options.data)}: add --data FOLDER, or set ELECTORATE_DATA")
     page = out / (f"{name}.md" if what == EVERY else f"{name}-{what.replace(' ', '-')}.md")
     check_writable(page)
-    request = Request(what, options.quick, Path(options.data), out, tuple(options.sets), options.repeats, options.jobs)
+    more = tuple(options.sets), options.repeats, options.jobs, options.render
+    request = Request(what, options.quick, Path(options.data), out, *more)
     text = study.reproduce(request)
     write_text(page, text)
     print(text)

@@ -24,9 +24,9 @@ from electorate import AdaBoostClassifier, DeepBoostClassifier, PairedStumps, St
 from electorate.inspection.shapes import tree_sizes
 from electorate.studies import deepboost_figures as figures
 from electorate.studies.binary_sets import BinarySet, Source, doubt, read_set
-from electorate.studies.pages import Published, StudyTable, doubt_lines, provenance, table_lines
-from electorate.studies.request import Request
-from electorate.studies.runs import Outcome, Row, Unit, run_units
+from electorate.studies.pages import Published, StudyTable, doubt_lines, introduction, order_lines, table_lines
+from electorate.studies.request import Request, markdown_table
+from electorate.studies.runs import Outcome, Row, Unit, results_of
 
 TABLES = {
     "1": "stumps and paired stumps, exponential loss",
@@ -38,6 +38,7 @@ OFFERS |= figures.OFFERS
 NEEDS_DATA = tuple(OFFERS)
 WHOLE = ("all", *figures.OFFERS)
 FOLDS = 10
+LEVEL = 0.02  # of the paper's one-sided paired t-tests
 SETS = {
     "breastcancer": Source("breast_w", drop_missing=True),
     "ionosphere": Source("ionosphere"),
@@ -181,7 +182,7 @@ def reproduce(request: Request) -> str:
     if request.what.startswith("figure"):
         return figures.reproduce(request)
     make = partial(run_fold, folder=request.data, grids=QUICK if request.quick else PAPER)
-    return page(request, run_units(units(request), make, request.results("deepboost"), request.jobs))
+    return page(request, results_of(request, "deepboost", units(request), make))
 
 
 def units(request: Request) -> list[Unit]:
@@ -215,7 +216,28 @@ def published(text: str) -> tuple[Published, ...]:
 
 def page(request: Request, rows: list[Row]) -> str:
     every = tables(request.data)
-    lines = ["# DeepBoost", "", provenance(rows), ""]
+    lines = introduction("DeepBoost", __doc__, rows, request.quick)
     for table in every:
-        lines += table_lines(table, rows)
+        pairs = [("DeepBoost", other) for other in table.algorithms[:-1]]
+        lines += [*table_lines(table, rows), *order_lines(table, rows, pairs, LEVEL), *size_lines(table, rows)]
     return "\n".join([*lines, *doubt_lines(every)])
+
+
+def size_lines(table: StudyTable, rows: list[Row]) -> list[str]:
+    """Sizes and numbers of voters, ours beside the published ones, of the sets that were run."""
+    lines = []
+    for name, text in PUBLISHED[table.key].items():
+        theirs = [part.split()[2:] for part in text.split(", ")]
+        cells = []
+        for algorithm, (size, voters) in zip(table.algorithms, theirs, strict=True):
+            mine = [
+                row.outcome for row in rows if row.unit[:2] == (table.key, name) and row.outcome.algorithm == algorithm
+            ]
+            if mine:
+                ours = np.mean([one.size for one in mine]), np.mean([one.voters for one in mine])
+                cells.append(f"{ours[0]:.2f} / {size}; {ours[1]:.1f} / {voters}")
+        if cells:
+            lines.append([name, *cells])
+    counts = "Their depth" if table.key == "1" else "All their nodes"
+    text = f"Mean size of the voters and their mean number, ours / published. Size: {counts.lower()}."
+    return [text, "", *markdown_table(" | ".join(("data set", *table.algorithms)), lines), ""]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
 
 from electorate.studies.request import markdown_table
 from electorate.studies.runs import Row
@@ -18,6 +19,7 @@ from electorate.studies.runs import Row
 NOT_RUN = "not run"
 SURE = ("high", "medium")
 FEWEST = 2  # splits that have a standard error
+TIED = 0.0005  # percent
 
 
 class Published(NamedTuple):
@@ -186,3 +188,48 @@ def paired_difference(rows: Iterable[Row], table: str, data: str, one: str, othe
     if len(gaps) < FEWEST:
         return (float(np.mean(gaps)) if gaps else math.nan), math.nan, len(gaps)
     return float(np.mean(gaps)), float(np.std(gaps, ddof=1) / math.sqrt(len(gaps))), len(gaps)
+
+
+def order_lines(table: StudyTable, rows: Sequence[Row], pairs: Iterable[tuple[str, str]], level: float) -> list[str]:
+    """How often one algorithm errs less than another: in the paper, here, and here by a paired t-test at a level."""
+    lines = []
+    for one, other in pairs:
+        at = [table.algorithms.index(name) for name in (one, other)]
+        gaps = {data: paired_difference(rows, table.key, data, one, other) for data in table.published}
+        run = [data for data, (_, _, splits) in gaps.items() if splits]
+        printed = [table.published[data][at[0]].mean - table.published[data][at[1]].mean for data in run]
+        ours = [gaps[data][0] for data in run]
+        tests = [_tail(*gaps[data]) for data in run]
+        better, worse = (sum(test < level for test in side) for side in (tests, [1 - test for test in tests]))
+        mean = f"{np.mean(ours):+.2f} / {np.mean(printed):+.2f}" if run else "-"
+        lines.append([f"{one} - {other}", len(run), _record(printed), _record(ours), mean, f"{better} / {worse}"])
+    head = "difference | sets | wins, ties, losses: published | ours | mean: ours / published | better / worse"
+    text = (
+        "A win: the first algorithm's mean error is lower. The last column counts the sets where a one-sided paired "
+        f"t-test over the splits calls the first algorithm better, or worse, at {level:.0%}."
+    )
+    return [text, "", *markdown_table(head, lines, "lrlllr"), ""]
+
+
+def _record(gaps: Sequence[float]) -> str:
+    """Wins, ties and losses."""
+    counts = (sum(gap < -TIED for gap in gaps), sum(abs(gap) <= TIED for gap in gaps), sum(gap > TIED for gap in gaps))
+    return ", ".join(map(str, counts))
+
+
+def _tail(mean: float, error: float, splits: int) -> float:
+    """The probability of so low a paired difference if there were none; 1/2 without a standard error."""
+    if math.isnan(error) or error == 0:
+        return 0.5
+    return float(student.cdf(mean / error, splits - 1))
+
+
+def introduction(title: str, doc: str | None, rows: Sequence[Row], quick: bool) -> list[str]:
+    """The first lines of a page: the protocol, as the module of the study describes it, and where the rows are from."""
+    assert doc is not None
+    paragraphs = [" ".join(part.split()) for part in doc.strip().split("\n\n")]
+    small = (
+        ["**A quick run: small parts of the data and of the grids. Only to see that all runs.**", ""] if quick else []
+    )
+    protocol = [line for part in paragraphs for line in (part, "")]
+    return [f"# {title}", "", *small, *protocol, provenance(rows), ""]

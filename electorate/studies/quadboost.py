@@ -26,9 +26,9 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from electorate import AdaBoostClassifier, LPBoostClassifier, Pool, QuadBoostClassifierCV
 from electorate.studies import quadboost_table2
 from electorate.studies.binary_sets import BinarySet, Source, doubt, read_set
-from electorate.studies.pages import StudyTable, doubt_lines, once, provenance, table_lines
+from electorate.studies.pages import StudyTable, doubt_lines, introduction, once, order_lines, table_lines
 from electorate.studies.request import Floats, Request
-from electorate.studies.runs import Outcome, Row, Unit, run_units
+from electorate.studies.runs import Outcome, Row, Unit, results_of
 
 Labels = NDArray[np.int64]
 OFFERS = {
@@ -177,7 +177,7 @@ def reproduce(request: Request) -> str:
         return "\n".join(["# QuadBoost, Table 2", "", *table_2_lines(), ""])
     size = QUICK if request.quick else FULL
     make = partial(run_split, folder=request.data, size=size)
-    return page(request, run_units(units(request), make, request.results("quadboost"), request.jobs))
+    return page(request, results_of(request, "quadboost", units(request), make))
 
 
 def units(request: Request) -> list[Unit]:
@@ -191,7 +191,9 @@ def page(request: Request, rows: list[Row]) -> str:
     doubts = {name: doubt(source, request.data, "QuadBoost") for name, source in SETS.items()}
     published = {name: once(*(100 * risk for risk in risks)) for name, risks in PUBLISHED.items()}
     table = StudyTable("Table 1: six algorithms on 25 data sets", "1", ALGORITHMS, published, doubts)
-    lines = ["# QuadBoost", "", provenance(rows), "", *table_lines(table, rows), *claims(rows), ""]
+    pairs = [("QuadBoost", "AdaBoost"), ("QuadBoost-L1", "LPBoost")]
+    lines = introduction("QuadBoost", __doc__, rows, request.quick)
+    lines += [*table_lines(table, rows), *order_lines(table, rows, pairs, 0.05), *claims(rows), ""]
     return "\n".join([*lines, *doubt_lines([table]), "## Table 2", "", *table_2_lines(), ""])
 
 

@@ -30,6 +30,7 @@ class Request:
     only : data sets; all if it is empty
     repeats : splits of each data set; by default the study's
     jobs : processes
+    render : only make the page again, from the results that are stored
     """
 
     what: str
@@ -39,6 +40,7 @@ class Request:
     only: tuple[str, ...] = ()
     repeats: int | None = None
     jobs: int = 1
+    render: bool = False
 
     @property
     def number(self) -> int:

@@ -30,9 +30,9 @@ from electorate import (
 )
 from electorate.studies import vadaboost_figures as figures
 from electorate.studies.binary_sets import BinarySet, Source, doubt, read_set
-from electorate.studies.pages import Published, StudyTable, doubt_lines, provenance, table_lines
+from electorate.studies.pages import Published, StudyTable, doubt_lines, introduction, order_lines, table_lines
 from electorate.studies.request import Request
-from electorate.studies.runs import Outcome, Row, Unit, run_units
+from electorate.studies.runs import Outcome, Row, Unit, results_of
 
 TABLES = {"1": "stumps", "2": "CART"}
 OFFERS = {f"table {number}": f"test errors with {voters}, 18 data sets" for number, voters in TABLES.items()}
@@ -113,6 +113,7 @@ PUBLISHED = {  # by table and data set: error and standard error in percent, in 
         "wisc": "4.61 0.2, 4.18 0.2, 4.63 0.2, 4.37 0.2",
     },
 }
+LEVEL = 0.01  # of the paper's paired t-tests
 ROUNDED = 0.05  # the largest standard error that is printed as 0.0
 
 
@@ -239,7 +240,7 @@ def reproduce(request: Request) -> str:
     if request.what.startswith("figure"):
         return figures.reproduce(request)
     make = partial(run_split, folder=request.data, grids=QUICK if request.quick else PAPER)
-    return page(request, run_units(units(request), make, request.results("vadaboost"), request.jobs))
+    return page(request, results_of(request, "vadaboost", units(request), make))
 
 
 def units(request: Request) -> list[Unit]:
@@ -280,7 +281,8 @@ def published(text: str) -> tuple[Published, ...]:
 
 def page(request: Request, rows: list[Row]) -> str:
     every = tables(request.data)
-    lines = ["# VadaBoost", "", provenance(rows), ""]
+    lines = introduction("VadaBoost", __doc__, rows, request.quick)
     for table in every:
-        lines += table_lines(table, rows)
+        pairs = [(name, "AdaBoost") for name in table.algorithms[1:]]
+        lines += [*table_lines(table, rows), *order_lines(table, rows, pairs, LEVEL)]
     return "\n".join([*lines, *doubt_lines(every)])
