@@ -152,17 +152,17 @@ def run_algorithm(data: BinarySet, unit: Unit, algorithm: str, grids: Grids) -> 
     assert best is not None
     least = min(judged)[0]
     tied = [on_test for error, on_test in judged if error == least]
-    more = {
+    more: dict[str, float] = {
         "validation": least,
         "ties": len(tied),
-        "tied": np.mean(tied),
+        "tied": float(np.mean(tied)),
         "last": tied[-1],
         "least": min(test for _, test in judged),
     }
     seconds = time.process_time() - began
     nodes = tree_sizes(best[1])
     sizes = np.log2(nodes + 1) - 1 if unit.table == "1" else nodes  # Table 1 counts depth, the others all nodes
-    chosen = {**best[0], **{name: round(float(value), 5) for name, value in more.items()}}
+    chosen = {**best[0], **{name: round(value, 5) for name, value in more.items()}}
     return Outcome(algorithm, best[2], seconds, chosen, float(np.mean(sizes)), float(len(nodes)))
 
 
