@@ -1,6 +1,6 @@
 """The replacement for scikit-learn's callback support calls the same hooks as scikit-learn's own."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from after_round import AfterRound
@@ -49,7 +49,7 @@ def fit_of(self: Any, X: Any, y: Any = None) -> Any:
 
 
 class Counter(BaseEstimator):
-    _parameter_constraints: dict[str, Any] = {}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, n: int = 3, fail_at: int = -1) -> None:
         self.n, self.fail_at = n, fail_at

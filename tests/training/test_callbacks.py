@@ -35,7 +35,6 @@ from electorate import (
 from electorate.engines.memory import Threads
 from electorate.training import callbacks
 
-
 needs_sklearn_callbacks = pytest.mark.skipif(
     find_spec("sklearn.callback") is None, reason="scikit-learn has callbacks of its own from 1.9 on"
 )
