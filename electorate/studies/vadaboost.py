@@ -51,13 +51,14 @@ def digits(negative: str, positive: str) -> Source:
     return Source("mnist", (positive,), (negative,), most=5000)
 
 
+IMAGE = "cement, path and window against the rest: of three partitions tried the one nearest to the printed error"
 RINGNORM = (
-    "400 rows, drawn anew in every split: the printed standard errors allow no more, and with 7,400 rows the error is 3%"
+    "400 rows, drawn anew in every split: the printed standard errors allow no more; with 7,400 rows the error is 3%"
 )
 SETS = {
     "a5a": Source("a5a"),
     "abalone": Source("abalone", above=9, categories=True),
-    "image": Source("segment", ("brickface", "cement", "foliage")),
+    "image": Source("segment", ("cement", "path", "window"), doubt=IMAGE),
     "mushrooms": Source("mushroom", one_hot=True),
     "musk": Source("musk2", most=5000),
     "mnist09": digits("0", "9"),
