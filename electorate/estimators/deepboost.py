@@ -166,6 +166,7 @@ class DeepBoostClassifier(RoundsClassifier):
     )
 
     _one_vs_rest = True
+    _on_devices = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RoundsClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left")],
