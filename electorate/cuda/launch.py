@@ -69,7 +69,15 @@ class Launcher:
         return (max(1, min(self.most_blocks, -(-n_threads // THREADS))),)
 
     def advance(
-        self, codes: Codes, rows: RowArrays, tree: Tree, gains: Any, formulas: Formulas, state: Any, grids: Any, found: Any
+        self,
+        codes: Codes,
+        rows: RowArrays,
+        tree: Tree,
+        gains: Any,
+        formulas: Formulas,
+        state: Any,
+        grids: Any,
+        found: Any,
     ) -> None:
         n_channels, n_groups = len(formulas.table), (len(found) - 1) // max(1, len(formulas.table))
         counted = optional(rows.real), optional(rows.times), optional(rows.counts), np.float64(rows.scale)

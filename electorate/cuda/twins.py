@@ -6,8 +6,10 @@ import numpy as np
 
 from electorate.cuda.layouts import ALL_ROWS, Codes, Orders, Tree
 from electorate.kernels.layouts import Formulas, RowArrays
-from electorate.kernels.reference.histograms import quantise
-from electorate.kernels.reference.weights import evaluate
+from electorate.kernels.reference import histograms, weights
+
+evaluate: Any = weights.evaluate
+quantise: Any = histograms.quantise
 
 
 def codes_by_row(codes: Codes) -> Any:
@@ -38,7 +40,15 @@ class Twins:
     """The kernels as methods; arrays are NumPy's."""
 
     def advance(
-        self, codes: Codes, rows: RowArrays, tree: Tree, gains: Any, formulas: Formulas, state: Any, grids: Any, found: Any
+        self,
+        codes: Codes,
+        rows: RowArrays,
+        tree: Tree,
+        gains: Any,
+        formulas: Formulas,
+        state: Any,
+        grids: Any,
+        found: Any,
     ) -> None:
         """One round over all rows, as kernels/weights.py; without histograms.
 

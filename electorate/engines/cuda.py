@@ -51,8 +51,8 @@ class LabelShard(DeviceShard):
         """Labels and sample weights, on the device."""
         if self._rows_there is None:
             xp, rows = self.device.xp, self.rows
-            arrays = (xp.asarray(each) for each in rows[:-1])
-            self._rows_there = type(rows)(*arrays, rows.scale)
+            names = ("starts", "group", "real", "times", "counts")
+            self._rows_there = rows._replace(**{name: xp.asarray(getattr(rows, name)) for name in names})
         return self._rows_there
 
     @property
@@ -178,5 +178,3 @@ def build_label_shard(examples: Examples, bins: Bins, device: Device) -> LabelSh
     order, starts, weights = sort_by_label(examples, 0, examples.table.n_rows)
     codes, bundles = place_codes(examples, bins, order, device)
     return LabelShard(DeviceRows(device, codes, starts), starts, weights, bins.width, bundles)
-
-

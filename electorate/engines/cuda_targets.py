@@ -4,7 +4,6 @@ The device holds the bins and sums; awards, which are functions of NumPy arrays,
 this process, from where the weights on the grid go to the device once per search.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -64,7 +63,7 @@ class CudaTargets(LocalTargets):
         self.pool = pool
         self.n_kappas = 1 if targets.kappas is None else len(targets.kappas)
         kind = DeviceValidationShard if is_validation else DeviceTargetShard
-        self.shards: Sequence[Any] = [build_device_targets(targets, bins, device, kind)]
+        self.shards = [build_device_targets(targets, bins, device, kind)]
         self.share_answers()
 
 

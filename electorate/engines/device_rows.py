@@ -20,15 +20,15 @@ Ints = NDArray[np.int64]
 
 
 class DeviceNode(NamedTuple):
-    """Rows low[label]..low[label] + count[label] of a buffer."""
+    """Rows low[label]..low[label] + size[label] of a buffer."""
 
     low: Ints
-    count: Ints
+    size: Ints
     buffer: int
 
     @property
     def n_rows(self) -> int:
-        return int(self.count.sum())
+        return int(self.size.sum())
 
 
 class DeviceRows:
@@ -81,7 +81,7 @@ class DeviceRows:
         for number, node in enumerate(nodes):
             left = lefts[number * n_labels : (number + 1) * n_labels]
             other = 1 if node.buffer == 0 else 0
-            sides = DeviceNode(node.low, left, other), DeviceNode(node.low + left, node.count - left, other)
+            sides = DeviceNode(node.low, left, other), DeviceNode(node.low + left, node.size - left, other)
             found.append(sides)
         return found
 
@@ -89,7 +89,7 @@ class DeviceRows:
         """The row numbers of some nodes, node by node and label by label, on the device."""
         xp, parts = self.device.xp, []
         for node in nodes:
-            for low, count in zip(node.low.tolist(), node.count.tolist(), strict=True):
+            for low, count in zip(node.low.tolist(), node.size.tolist(), strict=True):
                 if node.buffer == ALL_ROWS:
                     parts.append(xp.arange(low, low + count, dtype=np.uint32))
                 else:
@@ -146,5 +146,3 @@ def no_codes(device: Device, n_columns: int, n_rows: int, width: int) -> Codes:
     """Bytes for this many rows, to be filled."""
     n_words = -(-n_columns // 4)
     return Codes(device.xp.empty(n_words * n_rows, dtype=np.uint32), n_rows, 4 * n_words, width)
-
-

@@ -97,7 +97,8 @@ class DeviceShard(Shard):
         return [growth.nodes[number] for number in numbers]
 
     def partition(self, tree: SplitArrays) -> NDArray[np.int64]:
-        growth, (column, on_left) = self._growth_for(tree.numbers), self._stored_columns(tree)
+        growth: Any = self._growth_for(tree.numbers)
+        column, on_left = self._stored_columns(tree)
         rows, left_over = np.empty((len(tree), 2), dtype=np.int64), list(range(len(tree)))
         while left_over:  # a split may be below another one
             now = [m for m in left_over if tree.numbers[m] in growth.nodes]
@@ -113,7 +114,7 @@ class DeviceShard(Shard):
         return self.to_driver(self.sum_nodes_of(self._nodes(numbers.tolist()), self.summed))
 
     def look(self, splits: Sequence[Split], of_rows: bool = False) -> Any:
-        growth = self._growth_for([split.node for split in splits])
+        growth: Any = self._growth_for([split.node for split in splits])
         grids = [self.row_counts] if of_rows else self.summed
         found = [self.sum_nodes_of([self._left_of_node(growth.nodes[split.node], split)], grids) for split in splits]
         return self.to_driver(self.device.xp.concatenate(found))
@@ -137,7 +138,7 @@ class DeviceShard(Shard):
         self._growth_for(nodes)
         mine = self._nodes(nodes)
         rows = self.table.rows_of(mine)
-        counts = np.stack([node.count for node in mine])
+        counts = np.stack([node.size for node in mine])
         place = np.repeat(np.arange(len(mine)), counts.sum(axis=1)).astype(np.int32)
         label = np.repeat(np.tile(self.group, len(mine)), counts.ravel()).astype(np.int32)
         codes = self.table.codes_of(rows)

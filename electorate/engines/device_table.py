@@ -21,9 +21,8 @@ def place_codes(
     examples: Examples, bins: Bins, order: NDArray[np.int64], device: Device, bundle: bool = True
 ) -> tuple[Codes, Bundles | None]:
     """The codes of the rows `order` on the device, and which columns share a byte. bundle: whether any may."""
-    table = examples.table
-    is_plain = isinstance(table, ArrayTable) and table.array.dtype in FLOATS and not bins.categories
-    if is_plain and bins.code_type is np.uint8:
+    table, in_bytes = examples.table, bins.code_type is np.uint8 and not bins.categories
+    if in_bytes and isinstance(table, ArrayTable) and table.array.dtype in FLOATS:
         codes = encode_there(table.array, bins, order, device)
         if codes is not None:
             return codes, None

@@ -98,7 +98,7 @@ class Shard:
 
     def __init__(
         self,
-        codes: NDArray[Any],
+        codes: Any,
         starts: NDArray[np.int64],
         weights: Weights,
         width: int,

@@ -78,7 +78,7 @@ def abstaining(predicted: Array) -> tuple[Array, Array | float]:
 class TargetShard(Shard):
     """state: minus the logarithm of an example's weight. award: what the voter that is judged column_awards on it."""
 
-    def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int, y: Array) -> None:
+    def __init__(self, codes: Any, starts: NDArray[np.int64], weights: Weights, width: int, y: Array) -> None:
         super().__init__(codes, starts, weights, width)
         self.y = y
         self.order = np.empty(0, dtype=np.int64)  # which rows these are

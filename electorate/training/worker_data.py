@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.cuda.device import Device
+from electorate.cuda.device import Device, refuse_too_large
 from electorate.data import inputs
 from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, SortedUnion
 from electorate.data.bins import Bins, find_bins_steps
@@ -72,9 +72,19 @@ class WorkerData:
     def bytes_needed(self, max_bins: int | str, width: int) -> int:
         raise NotImplementedError
 
+    def _device_bytes(self, max_bins: int | str, n_rows: int) -> tuple[int, int, int]:
+        """Bytes per row on a device, rows, and bytes for histograms and for numbers on their way."""
+        examples = self.examples["train"]
+        columns, n_labels, wide = examples.table.n_columns + 3, examples.n_labels, max_bins == "exact"
+        vectors = 8 * (8 + (n_labels if n_labels > 2 else 0))  # state, grids, weights, orders, leaves
+        return (2 if wide else 1) * columns + vectors, n_rows, 3 * 2**28 + 64 * 8 * n_labels * columns * 256
+
     def find_bins(self, categorical: Any, max_bins: int | str) -> ReduceSteps[Bins]:
         examples = self.examples["train"]
         inputs.refuse_too_large(self.bytes_needed(max_bins, 256))
+        if self.device is not None:
+            n_rows = sum(each.table.n_rows for each in self.examples.values())
+            refuse_too_large(self.device, *self._device_bytes(max_bins, n_rows))
         by_type = SortedUnion(np.array(examples.table.category_columns(), dtype=np.int64), "X")
         (by_type,) = yield Reduce((by_type,))
         columns = inputs.category_columns(examples.table, categorical, by_type.values.tolist())

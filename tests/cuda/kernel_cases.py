@@ -38,10 +38,10 @@ def advanced(device: Device, rng: np.random.Generator, kinds: list[int], weighte
     nothing = xp.empty(0), xp.empty(0, dtype=np.int64)
     times = xp.asarray(rng.integers(1, 5, n)) if weighted else nothing[1]
     real = xp.asarray(rng.random(n)) if weighted else nothing[0]
-    rows = RowArrays(*device.upload(STARTS, GROUP), real, times, times, 2.0**30)
+    rows = RowArrays(*device.upload(STARTS, GROUP), real, times, times, 2.0**10)
     table = np.array([[kind, 0, 0.3, 0.7, 1.1] for kind in kinds]).reshape(-1, 5)
-    gains, state = rng.normal(size=(3, 3, 4)), rng.normal(size=(3, n)) * 20
-    state[:, :3] = [-760.0, 720.0, 0.0]
+    gains, state = rng.normal(size=(3, 3, 4)), rng.normal(size=(3, n)) * 1.5
+    state[:, :2] = [760.0, 0.0]
     state_there, grids = xp.asarray(state), xp.zeros((len(kinds), n), dtype=np.int64)
     found = xp.zeros(1 + 2 * len(kinds), dtype=np.int64)
     tree, formulas = some_tree(device, rng, codes), Formulas(*device.upload(table), 0, 1 if weighted else 0)
@@ -58,7 +58,7 @@ def summed(device: Device, rng: np.random.Generator, n_columns: int, wide: bool)
     sums = device.xp.zeros((6, codes.n_columns, codes.width), dtype=np.int64)
     tasks = rows.tasks([rows.root, left, right], GROUP, 2)
     rows.add_sums(*device.upload(tasks), grid, sums)
-    return [np.array(device.download(sums)), left.count, right.low]
+    return [np.array(device.download(sums)), left.size, right.low]
 
 
 def parted(device: Device, rng: np.random.Generator) -> list[Any]:
@@ -72,7 +72,7 @@ def parted(device: Device, rng: np.random.Generator) -> list[Any]:
     found: list[Any] = []
     for node in nodes:
         each = np.array(device.download(rows.rows_of([node])))
-        found += [np.sort(part) for part in np.split(each, np.cumsum(node.count)[:-1])]
+        found += [np.sort(part) for part in np.split(each, np.cumsum(node.size)[:-1])]
     return [*found, rows.codes_of(rows.rows_of(nodes[:1])).sum(axis=0)]
 
 
@@ -110,4 +110,3 @@ CASES: dict[str, Any] = {
     "encode float32": lambda device, rng: encoded(device, rng, np.float32, "C"),
     "encode float64 by column": lambda device, rng: encoded(device, rng, np.float64, "F"),
 }
-
