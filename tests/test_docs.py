@@ -8,12 +8,19 @@ import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted((DOCS / "algorithms").glob("*.md"))
-OTHERS = [DOCS / "check_up.md", DOCS / "regression.md", DOCS / "exports.md", DOCS / "explain.md"]
+OTHERS = [
+    DOCS / "check_up.md",
+    DOCS / "regression.md",
+    DOCS / "exports.md",
+    DOCS / "explain.md",
+    DOCS / "out_of_core.md",
+]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run(page):
+def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names: dict = {}
     for number, block in enumerate(BLOCK.findall(page.read_text())):
         with warnings.catch_warnings():

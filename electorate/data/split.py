@@ -35,11 +35,30 @@ def hash_rows_steps(X: Any, seed: int) -> ReduceSteps[Hashes]:
     """Return a hash of the contents of every row. A column that holds texts in any part is hashed as texts in all."""
     if isinstance(X, np.ndarray) and (X.ndim != 2 or X.dtype.kind not in "biuf"):
         return np.array([hash_text(f"{seed} {row.tolist()!r}") for row in X], dtype=np.uint64)
+    if isinstance(X, HashedRows):
+        return X.hashes.copy()
     table = X if isinstance(X, Table) else read_table(X)
+    levels = text_levels(table)
+    (anywhere,) = yield Reduce((SortedUnion(np.array(list(levels), dtype=np.int64), "X"),))
+    return hash_table(table, seed, {j: levels.get(j, NO_LEVELS) for j in anywhere.values.tolist()})
+
+
+class HashedRows(Table):
+    """Rows of which only the hashes are in memory, with the seed of the fit."""
+
+    def __init__(self, hashes: Hashes, names: list[str], n_columns: int) -> None:
+        self.hashes, self.names = hashes, names
+        self.n_rows, self.n_columns = len(hashes), n_columns
+
+
+def text_levels(table: Table) -> dict[int, Categories]:
+    """Return the levels of the columns that hold texts."""
     found = {j: Categories(table.levels(j)) for j in table.category_columns()}
-    here = np.array([j for j, levels in found.items() if levels.is_text], dtype=np.int64)
-    (anywhere,) = yield Reduce((SortedUnion(here, "X"),))
-    texts = {j: found.get(j, NO_LEVELS) for j in anywhere.values.tolist()}
+    return {j: levels for j, levels in found.items() if levels.is_text}
+
+
+def hash_table(table: Table, seed: int, texts: dict[int, Categories]) -> Hashes:
+    """Return a hash of the contents of every row. texts: the columns that are hashed as texts, with their levels."""
     numeric = [j for j in range(table.n_columns) if j not in texts]
     hashes = np.full(table.n_rows, hash_text(str(seed)), dtype=np.uint64)
     rows = block_rows(table.n_columns)

@@ -327,17 +327,11 @@ def build_targets(
 ) -> TargetShard:
     """The shard of the rows of one part, sorted by target; without bins, for voters that are fitted elsewhere."""
     low, high = part
-    examples, weights = targets.examples, targets.examples.weights
-    kept = low + np.flatnonzero(weights.times[low:high])
-    order = kept[np.argsort(targets.y[kept], kind="stable")]
-    counts = np.bincount(examples.labels[order], minlength=examples.n_labels)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    real = weights.real[order] if weights.real is not None else None
-    mine = replace(weights, times=weights.times[order], real=real)
+    order, starts, mine = sort_by_target(targets, low, high)
     if bins is None:
         codes, width = np.zeros((1, len(order), 1), dtype=np.uint16), 1
     else:
-        codes, width = encode_rows(examples, bins, low, high, order), bins.width
+        codes, width = encode_rows(targets.examples, bins, low, high, order), bins.width
     shard = kind(codes, starts, mine, width, targets.y[order])
     shard.order = order
     if targets.kappas is not None:
@@ -345,3 +339,14 @@ def build_targets(
     if targets.predictions is not None:
         shard.predictions = np.ascontiguousarray(targets.predictions[order].T)
     return shard
+
+
+def sort_by_target(targets: Targets, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights]:
+    """Rows of positive weight in the order of their targets, where each bin of the target starts, and their weights."""
+    examples, weights = targets.examples, targets.examples.weights
+    kept = low + np.flatnonzero(weights.times[low:high])
+    order = kept[np.argsort(targets.y[kept], kind="stable")]
+    counts = np.bincount(examples.labels[order], minlength=examples.n_labels)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    real = weights.real[order] if weights.real is not None else None
+    return order, starts, replace(weights, times=weights.times[order], real=real)

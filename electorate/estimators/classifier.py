@@ -25,7 +25,7 @@ from electorate.model.links import Link
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.training.classification import fit_classifier, groups_of
-from electorate.training.dask_inputs import is_dask
+from electorate.training.lazy_inputs import is_lazy, where_rows_are
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
 
@@ -126,8 +126,8 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         self
         """
         check_is_fitted(self)
-        if is_dask(X):
-            raise TypeError("calibrate takes rows in memory, and X is a Dask collection: use a sample of its rows")
+        if is_lazy(X):
+            raise TypeError(f"calibrate takes rows in memory, and {where_rows_are(X)}")
         labels = self._read_y(y, read_table(X).n_rows)
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
