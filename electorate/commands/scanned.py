@@ -134,7 +134,7 @@ def announce(data: ScannedData, source: Source, file: TextIO) -> None:
     if opened.n_rows is None:
         print(f"{source.name}: {words}", file=file)
         return
-    needed = Needed.of(opened.n_rows, len(data.X.columns), 1, data.X.storage)
+    needed = Needed.of(opened.n_rows, len(data.X.columns), data.X.storage)
     print(f"{source.name}: {opened.n_rows:,} rows are {words}; the fit takes {needed}", file=file)
 
 

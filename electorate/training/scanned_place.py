@@ -39,7 +39,9 @@ from electorate.training.worker_data import NO_ROWS, TargetWorkerData, WorkerDat
 
 ROWS_PER_SHARD = 2**21
 MOST_SHARDS = 64  # each with a few temporary files
-STATE_BYTES = 32  # of an example of two classes, beside its bins
+STATE_BYTES = 32  # of an example of two classes, beside its bins: weight, margin, and four row numbers to grow trees
+VOTE_BYTES = 8  # more for each class, if there are several
+TARGET_BYTES = 80  # of an example with a target
 logger = logging.getLogger("electorate")
 Builder = ShardBuilder | TargetShardBuilder
 
@@ -177,8 +179,13 @@ class ScannedPlace:
     def _allocators(self, bins: Bins) -> tuple[Allocate, Allocate]:
         """Where bins and state go: to memory as far as they fit, else to temporary files."""
         storage, n_rows = self.rows[0].X.storage, sum(rows.starts[-1] for rows in self.rows)
-        needed = Needed.of(n_rows, self.n_columns, bins.code_type().itemsize, storage)
-        logger.info("%s", needed)
+        has_targets, n_labels = isinstance(self.parts[0], TargetWorkerData), self.parts[0].examples["train"].n_labels
+        state = TARGET_BYTES if has_targets else STATE_BYTES + VOTE_BYTES * (n_labels if n_labels > 2 else 0)
+        needed = Needed.of(n_rows, self.n_columns, storage, bins.code_type().itemsize, state)
+        if has_targets:
+            needed = replace(needed, state_on_disk=False)
+        logger.info("the fit takes %s", needed)
+        inputs.refuse_too_large(needed.memory)
         files = TemporaryFiles(storage.folder)
         if needed.disk > shutil.disk_usage(files.folder).free:
             raise OSError(f"{needed}; the folder {files.folder} has not enough free space: give another one to scan")
@@ -217,12 +224,13 @@ class Needed:
     state_on_disk: bool
 
     @classmethod
-    def of(cls, n_rows: int, n_columns: int, cell: int, storage: Storage) -> "Needed":
+    def of(cls, n_rows: int, n_columns: int, storage: Storage, cell: int = 1, per_row: int = STATE_BYTES) -> "Needed":
+        """cell, per_row: bytes of a cell, and of the state of an example."""
         limit = storage.memory
         if limit is None:
             free = inputs.free_memory()
             limit = 2**63 if free is None else free // 2
-        bins, state = n_rows * (4 * groups_of(n_columns) if cell == 1 else cell * n_columns), n_rows * STATE_BYTES
+        bins, state = n_rows * (4 * groups_of(n_columns) if cell == 1 else cell * n_columns), n_rows * per_row
         return cls(bins, state, bins + state > limit, state > limit)
 
     @property
