@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +28,7 @@ from electorate.messages import WorkerLostError
 from electorate.model import files
 from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
+from electorate.training.callback_support import CallbackSupport, fit_context
 from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
 from electorate.training.fit import resume_lost, validation_seed
@@ -62,7 +62,7 @@ class SavedModel(BaseEstimator):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupportMixin, ReadsRows, SavedModel):
+class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport, ReadsRows, SavedModel):
     """The fields are the parameters; subclasses are dataclasses too, and add theirs."""
 
     estimator: Any = field(default=None, kw_only=False)
@@ -137,7 +137,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
     # ------------------------------------------------------------ fitting
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,
