@@ -1,6 +1,7 @@
 """Tables that commands read batch by batch: those that take too large a share of memory, or all with --scan always."""
 
 import argparse
+import glob
 import os
 import sys
 import time
@@ -33,7 +34,7 @@ def wants_scan(options: argparse.Namespace, source: Source) -> bool:
     if options.scan != "auto":
         return bool(options.scan == "always")
     if not source.is_file:
-        return os.path.isdir(source.path)
+        return os.path.isdir(source.path) or (glob.has_magic(source.path) and bool(glob.glob(source.path)))
     free = free_memory()
     return free is not None and bytes_in_memory(source) > free // SHARE
 

@@ -61,7 +61,7 @@ def test_large_tables_are_scanned_by_themselves(
     monkeypatch.setattr(scanned, "SHARE", 10**9)
     assert fit("t.parquet", "there") == expected
     assert "400 rows are read batch by batch" in capsys.readouterr().err
-    assert fit("parts", "folder") == expected
+    assert fit("parts", "folder") == fit("parts/*.parquet", "pattern") == expected
 
 
 def test_regression_and_drops(rows: pd.DataFrame) -> None:
