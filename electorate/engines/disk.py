@@ -19,7 +19,7 @@ from electorate.data.bins import Bins
 from electorate.data.table import Table
 from electorate.data.weights import Weights
 from electorate.engines.shard import Allocate, Examples, Shard, edge_groups, encode_range, shape_of_codes, sort_by_label
-from electorate.engines.target_shard import Targets, TargetShard, sort_by_target
+from electorate.engines.target_shard import Targets, TargetShard, sorted_targets
 from electorate.engines.targets import TARGET_VERBS, TargetEngine
 from electorate.engines.verbs import Engine, LocalShards, Merge
 from electorate.threads import ThreadPool
@@ -115,7 +115,7 @@ class TargetShardBuilder:
         codes: Allocate = in_memory,
     ) -> None:
         self.kind, self.width = kind, bins.width
-        self.order, self.starts, weights = sort_by_target(targets, 0, len(targets.y))
+        self.order, self.starts, weights = sorted_targets(targets, 0, len(targets.y))
         self.weights, self.y = compact_weights(weights), targets.y[self.order]
         self.writer = CodeWriter(bins, len(targets.y), self.order, n_columns, codes)
         self.kappas: list[NDArray[np.float64]] = []

@@ -78,7 +78,7 @@ def abstaining(predicted: Array) -> tuple[Array, Array | float]:
 class TargetShard(Shard):
     """state: minus the logarithm of an example's weight. award: what the voter that is judged column_awards on it."""
 
-    def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int, y: Array) -> None:
+    def __init__(self, codes: Any, starts: NDArray[np.int64], weights: Weights, width: int, y: Array) -> None:
         super().__init__(codes, starts, weights, width)
         self.y = y
         self.order = np.empty(0, dtype=np.int64)  # which rows these are
@@ -322,27 +322,8 @@ class TargetShard(Shard):
         self.fresh = None
 
 
-def build_targets(
-    targets: Targets, bins: Bins | None, part: tuple[int, int], kind: type[TargetShard] = TargetShard
-) -> TargetShard:
-    """The shard of the rows of one part, sorted by target; without bins, for voters that are fitted elsewhere."""
-    low, high = part
-    order, starts, mine = sort_by_target(targets, low, high)
-    if bins is None:
-        codes, width = np.zeros((1, len(order), 1), dtype=np.uint16), 1
-    else:
-        codes, width = encode_rows(targets.examples, bins, low, high, order), bins.width
-    shard = kind(codes, starts, mine, width, targets.y[order])
-    shard.order = order
-    if targets.kappas is not None:
-        shard.kappas = np.ascontiguousarray(targets.kappas[:, order])
-    if targets.predictions is not None:
-        shard.predictions = np.ascontiguousarray(targets.predictions[order].T)
-    return shard
-
-
-def sort_by_target(targets: Targets, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights]:
-    """Rows of positive weight in the order of their targets, where each bin of the target starts, and their weights."""
+def sorted_targets(targets: Targets, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights]:
+    """Rows of positive weight among low..high by target, where each bin of the target starts, and their weights."""
     examples, weights = targets.examples, targets.examples.weights
     kept = low + np.flatnonzero(weights.times[low:high])
     order = kept[np.argsort(targets.y[kept], kind="stable")]
@@ -350,3 +331,22 @@ def sort_by_target(targets: Targets, low: int, high: int) -> tuple[NDArray[np.in
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     real = weights.real[order] if weights.real is not None else None
     return order, starts, replace(weights, times=weights.times[order], real=real)
+
+
+def build_targets(
+    targets: Targets, bins: Bins | None, part: tuple[int, int], kind: type[TargetShard] = TargetShard
+) -> TargetShard:
+    """The shard of the rows of one part, sorted by target; without bins, for voters that are fitted elsewhere."""
+    low, high = part
+    order, starts, weights = sorted_targets(targets, low, high)
+    if bins is None:
+        codes, width = np.zeros((1, len(order), 1), dtype=np.uint16), 1
+    else:
+        codes, width = encode_rows(targets.examples, bins, low, high, order), bins.width
+    shard = kind(codes, starts, weights, width, targets.y[order])
+    shard.order = order
+    if targets.kappas is not None:
+        shard.kappas = np.ascontiguousarray(targets.kappas[:, order])
+    if targets.predictions is not None:
+        shard.predictions = np.ascontiguousarray(targets.predictions[order].T)
+    return shard

@@ -29,6 +29,13 @@ def where_rows_are(X: Any) -> str:
     return SCANNED if is_scanned(X) else DASK
 
 
+def trained_on_cpus(X: Any) -> str | None:
+    """Return, for a message, why a lazy table is not trained on a GPU; None for rows in memory."""
+    if is_scanned(X):
+        return "X is a scanned table, which is trained on the CPU"
+    return "X is a Dask collection, whose workers train on their CPUs" if is_dask(X) else None
+
+
 def refuse_lazy(model: Any, *tables: Any) -> None:
     """Raise TypeError for an estimator that only fits rows in the memory of this process."""
     for X in tables:

@@ -281,6 +281,11 @@ def test_what_needs_every_row_says_so_before_any_work(model: Any, name: str) -> 
         model.fit(X, y)
 
 
+def test_a_gpu_is_refused() -> None:
+    with pytest.raises(TypeError, match="device='cuda': X is a scanned table"):
+        AdaBoostClassifier(device="cuda").fit(*scanned("two"))
+
+
 def test_columns_of_another_scan_are_refused() -> None:
     X, y = scanned("two")
     model = AdaBoostClassifier()
