@@ -98,18 +98,16 @@ class Shard:
 
     def __init__(
         self,
-        codes: NDArray[Any],
+        codes: Any,
         starts: NDArray[np.int64],
         weights: Weights,
         width: int,
         bundles: Bundles | None = None,
     ) -> None:
-        self.codes = codes
+        n_rows = self._hold(codes)
         self.bundles = bundles
         self.packing: Packing | None = None
         self.cells = None if bundles is None else bundles.cells
-        self.packed = (codes.view(np.uint32) if codes.shape[2] == 4 else codes)[:, :, 0]
-        self.n_columns = codes.shape[0] * codes.shape[2]
         self.starts = starts
         self.width = width
         self.real = weights.real
@@ -117,8 +115,8 @@ class Shard:
         self.times = weights.times if weights.times.max(initial=1) > 1 else ONCE
         self.counts = counts_of(weights)
         self.weights = weights
-        self.grids = np.empty((1, codes.shape[1]), dtype=np.int64)  # of every channel
-        self.state = np.empty((0, codes.shape[1]))
+        self.grids = np.empty((1, n_rows), dtype=np.int64)  # of every channel
+        self.state = np.empty((0, n_rows))
         self.buffers: dict[str, NDArray[Any]] = {}
         self.answer: Callable[[tuple[int, ...]], Answer] = new_answer
         self.growth: Growth | None = None
@@ -127,13 +125,20 @@ class Shard:
         self.no_split = Split(ROOT, ROOT, ROOT, 0, 0, np.ones(width, dtype=np.bool_))  # of a constant voter
         self.group_labels(np.arange(len(starts) - 1))
 
+    def _hold(self, codes: Any) -> int:
+        """Store the codes; return how many rows there are."""
+        self.codes = codes
+        self.packed = (codes.view(np.uint32) if codes.shape[2] == 4 else codes)[:, :, 0]
+        self.n_columns = codes.shape[0] * codes.shape[2]
+        return int(codes.shape[1])
+
     # ------------------------------------------------------------ a round
 
     def start(self, booster: Booster, group: NDArray[np.int64] | None = None) -> None:
         """Forget all voters. group[label]: labels that are one for the booster."""
         self.group_labels(np.arange(len(self.starts) - 1) if group is None else group)
-        self.votes = StoredVotes(self.codes.shape[1]) if booster.keeps_votes else None
-        self.state = np.zeros((booster.n_states, self.codes.shape[1]))
+        self.votes = StoredVotes(self.n_rows()) if booster.keeps_votes else None
+        self.state = np.zeros((booster.n_states, self.n_rows()))
 
     def group_labels(self, group: NDArray[np.int64]) -> None:
         """Set the label of the booster for every label of the rows. spans: rows low..high are of one such label."""
@@ -418,6 +423,9 @@ class Shard:
 
     def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
         """The leaf, by its place in `leaves`, of every row."""
+        return self._find_leaves(splits, leaves)
+
+    def _find_leaves(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
         leaf = np.empty(self.n_rows(), dtype=np.int32)
         kernels.find_leaves(*self._walk(splits, leaves), leaf)
         return leaf
@@ -525,13 +533,21 @@ class Examples:
 def build_shard(examples: Examples, bins: Bins, low: int, high: int) -> Shard:
     """The shard of the rows low..high; rows of weight 0 are left out."""
     order, starts, weights = sort_by_label(examples, low, high)
+    codes, bundles = encode_bundled(examples, bins, low, high, order)
+    return Shard(codes, starts, weights, bins.width, bundles)
+
+
+def encode_bundled(
+    examples: Examples, bins: Bins, low: int, high: int, order: NDArray[np.int64]
+) -> tuple[NDArray[Any], Bundles | None]:
+    """The codes of the rows `order` of low..high, several columns to a byte where that saves some."""
     for bundled in plans(bins, lambda: some_codes(examples, bins, low, high)):
         with suppress(TooManyError):
             bundles = Bundles(bins, bundled)
             codes = encode_rows(examples, bins, low, high, order, bundles)
             bundles.settle()
-            return Shard(codes, starts, weights, bins.width, bundles)
-    return Shard(encode_rows(examples, bins, low, high, order), starts, weights, bins.width)
+            return codes, bundles
+    return encode_rows(examples, bins, low, high, order), None
 
 
 def build_plain_shard(examples: Examples, bins: Bins) -> Shard:

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -29,8 +28,10 @@ from electorate.messages import WorkerLostError
 from electorate.model import files
 from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
+from electorate.training.callback_support import CallbackSupport, fit_context
 from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
+from electorate.training.devices import chosen_device, readable_errors, refuse_device
 from electorate.training.fit import resume_lost, validation_seed
 from electorate.training.rollback import Undoing
 from electorate.training.worker_data import Given
@@ -55,12 +56,13 @@ class SavedModel(BaseEstimator):
         files.save(self, path)
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """The parameters that a file holds."""
-        return dict(self.get_params(deep=False))
+        """The parameters that a file holds: those that do not depend on the machine."""
+        parameters = self.get_params(deep=False)
+        return {name: value for name, value in parameters.items() if name != "device"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupportMixin, ReadsRows, SavedModel):
+class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport, ReadsRows, SavedModel):
     """The fields are the parameters; subclasses are dataclasses too, and add theirs."""
 
     estimator: Any = field(default=None, kw_only=False)
@@ -69,6 +71,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
     categorical_features: Any = "from_dtype"
     tol: float = 0.0
     n_jobs: int | None = None
+    device: str = "cpu"
     random_state: Any = None
 
     early_stopping = False  # these two are parameters of `StopsEarly`
@@ -81,11 +84,13 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
+        "device": [StrOptions({"cpu", "cuda", "auto"})],
         "random_state": ["random_state"],
     }
     _n_shards: ClassVar[int | None] = None  # for tests: the model must not depend on it
     _worker_data: ClassVar[Any]  # the class that holds the rows of one worker
     _fitted_attribute = "ensemble_"
+    _on_devices = False  # whether it can be trained on a GPU, given a family over bins
 
     # ------------------------------------------------------------ what an estimator adds
 
@@ -118,6 +123,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         return getattr(self._family(), "sees", "bins") == "rows"
 
     @property
+    def _has_formulas(self) -> bool:
+        """Whether kernels can compute the weights of examples."""
+        return True
+
+    @property
     def _needs_validation(self) -> bool:
         """Whether some rows take no part in training."""
         return self.early_stopping
@@ -132,7 +142,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
     # ------------------------------------------------------------ fitting
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,
@@ -162,6 +172,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """
         with self._undo_on_failure():
             self._validate_family()
+            refuse_device(self, is_dask(X))
             context = self._init_callback_context(max_subtasks=None)
             self._refuse_validation_rows(X_val, y_val, sample_weight_val)
             resumes = self.warm_start and hasattr(self, self._fitted_attribute)
@@ -187,9 +198,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             if self._is_native:  # functions of X get it as it was given
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept
+            data[0].device = device = chosen_device(self, n_rows * self.n_features_in_)
             try:
                 plan = self._split_plan(resumes, validation)
-                self._prepare_and_train(Here(data.pop()), plan, rows, context, begins=True)
+                with readable_errors(device):
+                    self._prepare_and_train(Here(data.pop()), plan, rows, context, begins=True)
             finally:  # when the shards are gone, whose memory this takes; also for rounds that were rescued
                 self.seen_ = seen_of(parts, pool).after(self if resumes else None)
 

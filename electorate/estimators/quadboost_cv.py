@@ -14,8 +14,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +23,7 @@ from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
 from electorate.estimators.exported import Exported
 from electorate.estimators.quadboost import QuadBoostClassifier
+from electorate.training.callback_support import CallbackSupport, fit_context
 from electorate.training.callbacks import Callback, reason_of
 from electorate.training.dask_inputs import refuse_dask
 from electorate.training.quad_path import Point, PoolProblem, points_along
@@ -38,7 +38,7 @@ MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the fami
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Exported, ClassifierMixin, BaseEstimator):
+class QuadBoostClassifierCV(TakesInstances, CallbackSupport, Certified, Exported, ClassifierMixin, BaseEstimator):
     """QuadBoost with `lam`, `alpha_max` and the number of rounds chosen by cross-validation.
 
     On `Pool` and `Columns` a fold shares its work between all values; any other family is fitted once per value and
@@ -148,7 +148,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Exp
         "cv": ["cv_object"],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose by cross-validation, then fit to all rows."""
         refuse_dask(self, X)

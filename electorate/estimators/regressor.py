@@ -52,6 +52,7 @@ class BoostedRegressor(TargetModel):
         "estimator": [HasMethods(["fit", "predict"]), RegressionTrees, None],
     }
     _fitted_attribute = "vote_"
+    _on_devices = True
     _draws = False  # whether a third-party regressor gets drawn rows instead of weights
     _lower = False  # of two medians the upper, f_0+ of eq. 7; or the lower, as scikit-learn
 

@@ -210,7 +210,7 @@ def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
         if column.dtype.is_numeric():
             middle.append(nw.new_series(column.name, [column.median()], nw.Float64, backend=backend))
         else:
-            middle.append(column.drop_nulls().mode(keep="all").head(1))
+            middle.append(column.drop_nulls().mode().head(1))
     number = nw.new_series(name, grid, nw.Float64, backend=backend)
     rows = nw.concat([frame.head(1).select(middle)] * POINTS).with_columns(number).to_native()
     return grid, rows, values, name
