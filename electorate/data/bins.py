@@ -5,6 +5,7 @@ hashes. So edges do not depend on the order of rows, on chunks or on partitions,
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -26,12 +27,13 @@ MOST_PADDING = 1 << 20  # numbers that padding may add before columns are groupe
 EXACT_VALUES = 65_534  # "exact" mode: distinct values of a column that fit in 16 bits, with the missing bin
 SKETCH_VALUES = 2**15
 ROWS_PER_BLOCK = 1000  # a block of 50 columns stays in the second-level cache; 2048 rows cost half as much again
-ROWS_PER_SKETCH = 16_384  # eight columns of them are 1 MiB
+CELLS_PER_SKETCH = 2**17  # of a block that a thread reads: 1 MiB
 TALLIED = 1024  # distinct values counted in a small table before hashes decide
 MORE_TALLIED = 8 * TALLIED  # if most of the rows repeat values
 NO_LIMIT = 2**64 - 1
 CELLS_PER_CALL = 4_000_000  # a kernel call on this many cells stays far under 0.2 s
 COLUMNS_AT_ONCE = 8  # per thread: eight doubles are one cache line of a row
+FEWEST_AT_ONCE = 2  # where there are many threads
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -298,19 +300,22 @@ def _sketch_columns(
 
 def add_to_sketches(sketches: dict[int, Sketch], table: Table, weights: Ints, pool: ThreadPool) -> None:
     """Add the rows of a table to the sketches of its columns."""
+    columns = list(sketches)
+    share = math.ceil(len(columns) / pool.count_threads(len(columns)))
+    size = max(FEWEST_AT_ONCE, min(COLUMNS_AT_ONCE, share))
+    n_rows = CELLS_PER_SKETCH // size
 
     def add_group(group: Sequence[int]) -> None:
         reader = BlockReader(table)
-        for low in range(0, table.n_rows, ROWS_PER_SKETCH):
-            high = min(low + ROWS_PER_SKETCH, table.n_rows)
+        for low in range(0, table.n_rows, n_rows):
+            high = min(low + n_rows, table.n_rows)
             for column, values in zip(group, reader.numbers(low, high, group), strict=True):
                 sketch = sketches[column]
                 sketch.add(values, weights[low:high])
                 if sketch.info[2] >= 0:
                     refuse_infinite(table, column, low + int(sketch.info[2]))
 
-    columns = list(sketches)
-    pool.map(add_group, [columns[k : k + COLUMNS_AT_ONCE] for k in range(0, len(columns), COLUMNS_AT_ONCE)])
+    pool.map(add_group, [columns[k : k + size] for k in range(0, len(columns), size)])
 
 
 def thin_sketches(sketches: dict[int, Sketch], pool: ThreadPool) -> None:

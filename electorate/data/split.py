@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.all_reduce import Gather, Max, Min, Reduce, ReduceSteps, SortedUnion, run_locally
-from electorate.data.bins import block_rows
-from electorate.data.table import Categories, Table, read_table
+from electorate.data.bins import CELLS_PER_CALL, block_rows
+from electorate.data.table import Categories, Table, plain_array, read_table
 from electorate.data.weights import Weights
 
 NO_LEVELS = Categories(np.empty(0, dtype=object))
@@ -61,9 +61,13 @@ def hash_table(table: Table, seed: int, texts: dict[int, Categories]) -> Hashes:
     """Return a hash of the contents of every row. texts: the columns that are hashed as texts, with their levels."""
     numeric = [j for j in range(table.n_columns) if j not in texts]
     hashes = np.full(table.n_rows, hash_text(str(seed)), dtype=np.uint64)
-    rows = block_rows(table.n_columns)
+    array = plain_array(table)
+    rows = block_rows(table.n_columns) if array is None else max(1, CELLS_PER_CALL // max(1, table.n_columns))
     for low in range(0, table.n_rows if numeric else 0, rows):
         part = hashes[low : low + rows]
+        if array is not None:
+            kernels.fold_rows(array[low : low + rows], part)
+            continue
         for column in table.numbers(low, low + len(part), numeric):
             kernels.fold(column, part)
     for j, levels in texts.items():

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
-from electorate.data.bins import Bins, block_rows, pad_edges, read_block, similar_sizes
-from electorate.data.table import BlockReader, Table, refuse_infinite
+from electorate.data.bins import CELLS_PER_CALL, Bins, block_rows, pad_edges, read_block, similar_sizes
+from electorate.data.table import BlockReader, Table, plain_array, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.formulas import formulas_of
@@ -594,6 +594,10 @@ def encode_range(
 ) -> None:
     """Write the codes of the rows of one part of a table. dest: of each of them, its row in the codes, or -1."""
     low, high = part
+    array = plain_array(table)
+    in_place = array is not None and not bins.categories and bundles is None and len(groups) == 1
+    if array is not None and in_place and _encode_array(bins, groups[0], array[low:high], dest, codes):
+        return  # else the blocks below find the infinite number
     reading, rows = BlockReader(table), block_rows(table.n_columns)
     for at in range(low, high, rows):
         end = min(at + rows, high)
@@ -634,6 +638,21 @@ def _encode(
         kernels.encode(part, edges, depths, bins.missing, np.arange(len(used)), found, buffer)
         codes[columns[:, None], places[used]] = found
     return codes
+
+
+def _encode_array(
+    bins: Bins, group: EdgeGroup, array: NDArray[Any], places: NDArray[np.int64], codes: NDArray[Any]
+) -> bool:
+    """As `_encode`, for an array [row, column] that kernels read in place; False if a number is infinite."""
+    n_rows, n_columns = array.shape
+    rows, at_once = block_rows(n_columns), max(1, CELLS_PER_CALL // max(1, n_columns))
+    buffers = np.empty((n_columns, rows)), np.empty(rows, dtype=np.int32)
+    return all(
+        kernels.encode_array(
+            array[at : at + at_once], *group[:2], bins.missing, places[at : at + at_once], codes, *buffers
+        )
+        for at in range(0, n_rows, at_once)
+    )
 
 
 def edge_groups(bins: Bins) -> list[EdgeGroup]:
