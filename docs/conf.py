@@ -45,6 +45,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "electorate"
 html_show_copyright = False
+html_show_sourcelink = False
 html_static_path = ["_static", str(MATHJAX)]
 html_css_files = ["site.css"]
 html_theme_options = {
@@ -53,6 +54,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "footer_start": [],
     "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
 }
 # Pages at the top of the tree have nothing to list in the left sidebar.
 html_sidebars = {name: [] for name in ("index", "getting_started", "installation", "glossary", "search", "genindex")}

@@ -27,7 +27,7 @@ from electorate.data.weights import read_weights
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
 from electorate.estimators.exported import Exported
-from electorate.estimators.lpboost import one_of_many, refuse_dask, share_link, vote_shares
+from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
 from electorate.grid import on_grid
 from electorate.model.ensemble import Ensemble
@@ -36,6 +36,7 @@ from electorate.model.links import Link
 from electorate.model.voter_outputs import Picks, VoterOutputs, count_rows, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
+from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.rollback import Undoing
 from electorate.training.totally_corrective import (
     VoterMatrix,
@@ -163,7 +164,7 @@ def thin(
         random_state=random_state,
     )
     thinned._validate_params()
-    refuse_dask(thinned, X)
+    refuse_lazy(thinned, X)
     thinned._weigh(model, X, y, sample_weight, thinned._seed())
     return thinned
 
@@ -343,7 +344,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         sample_weight : array-like, optional
             A weight of k is the row k times; rows of weight 0 are left out.
         """
-        refuse_dask(self, X)
+        refuse_lazy(self, X)
         table = inputs.check_table(self, X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)
         weight = inputs.check_weight(sample_weight, table.n_rows)

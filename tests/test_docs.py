@@ -14,7 +14,8 @@ import electorate
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted((DOCS / "algorithms").glob("*.md"))
-OTHERS = [DOCS / f"{name}.md" for name in ("getting_started", "check_up", "regression", "exports", "explain")]
+NAMES = ("getting_started", "check_up", "regression", "exports", "explain", "out_of_core")
+OTHERS = [DOCS / f"{name}.md" for name in NAMES]
 EXAMPLES = sorted((DOCS.parent / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

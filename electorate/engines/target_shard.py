@@ -78,7 +78,7 @@ def abstaining(predicted: Array) -> tuple[Array, Array | float]:
 class TargetShard(Shard):
     """state: minus the logarithm of an example's weight. award: what the voter that is judged column_awards on it."""
 
-    def __init__(self, codes: NDArray[Any], starts: NDArray[np.int64], weights: Weights, width: int, y: Array) -> None:
+    def __init__(self, codes: Any, starts: NDArray[np.int64], weights: Weights, width: int, y: Array) -> None:
         super().__init__(codes, starts, weights, width)
         self.y = y
         self.order = np.empty(0, dtype=np.int64)  # which rows these are
@@ -322,23 +322,28 @@ class TargetShard(Shard):
         self.fresh = None
 
 
-def build_targets(
-    targets: Targets, bins: Bins | None, part: tuple[int, int], kind: type[TargetShard] = TargetShard
-) -> TargetShard:
-    """The shard of the rows of one part, sorted by target; without bins, for voters that are fitted elsewhere."""
-    low, high = part
+def sorted_targets(targets: Targets, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights]:
+    """Rows of positive weight among low..high by target, where each bin of the target starts, and their weights."""
     examples, weights = targets.examples, targets.examples.weights
     kept = low + np.flatnonzero(weights.times[low:high])
     order = kept[np.argsort(targets.y[kept], kind="stable")]
     counts = np.bincount(examples.labels[order], minlength=examples.n_labels)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     real = weights.real[order] if weights.real is not None else None
-    mine = replace(weights, times=weights.times[order], real=real)
+    return order, starts, replace(weights, times=weights.times[order], real=real)
+
+
+def build_targets(
+    targets: Targets, bins: Bins | None, part: tuple[int, int], kind: type[TargetShard] = TargetShard
+) -> TargetShard:
+    """The shard of the rows of one part, sorted by target; without bins, for voters that are fitted elsewhere."""
+    low, high = part
+    order, starts, weights = sorted_targets(targets, low, high)
     if bins is None:
         codes, width = np.zeros((1, len(order), 1), dtype=np.uint16), 1
     else:
-        codes, width = encode_rows(examples, bins, low, high, order), bins.width
-    shard = kind(codes, starts, mine, width, targets.y[order])
+        codes, width = encode_rows(targets.examples, bins, low, high, order), bins.width
+    shard = kind(codes, starts, weights, width, targets.y[order])
     shard.order = order
     if targets.kappas is not None:
         shard.kappas = np.ascontiguousarray(targets.kappas[:, order])

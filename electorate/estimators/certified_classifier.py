@@ -35,7 +35,7 @@ from electorate.modelfile import Contents, expect, require
 from electorate.theory.binomial import priced_bound
 from electorate.theory.certificate import IID
 from electorate.theory.description import Code
-from electorate.training.dask_inputs import refuse_dask
+from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.rollback import Undoing
 from electorate.voters.instances import TakesInstances
 from electorate.voters.trees import Stumps
@@ -180,7 +180,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
-        refuse_dask(self, X)
+        refuse_lazy(self, X)
         fractions = self._fractions()
         table = inputs.check_table(self, X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)

@@ -25,7 +25,8 @@ from electorate.model.links import Link
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.training.classification import fit_classifier, groups_of
-from electorate.training.dask_inputs import is_dask
+from electorate.training.devices import has_formulas
+from electorate.training.lazy_inputs import is_lazy, where_rows_are
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
 
@@ -53,6 +54,10 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     def _chosen_booster(self, bench: Any, group: Any, n_labels: int) -> Booster:
         """The booster of a run, where it takes other runs to choose it."""
         return self._booster(n_labels)
+
+    @property
+    def _has_formulas(self) -> bool:
+        return has_formulas(self._booster(2))
 
     def _searching(self, bench: Any, booster: Any, past: Any) -> Any:
         """The family as this algorithm searches it."""
@@ -126,8 +131,8 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         self
         """
         check_is_fitted(self)
-        if is_dask(X):
-            raise TypeError("calibrate takes rows in memory, and X is a Dask collection: use a sample of its rows")
+        if is_lazy(X):
+            raise TypeError(f"calibrate takes rows in memory, and {where_rows_are(X)}")
         labels = self._read_y(y, read_table(X).n_rows)
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
@@ -190,6 +195,8 @@ class StagewiseClassifier(RoundsClassifier):
 
     n_estimators: int = 50
     learning_rate: float = 1.0
+
+    _on_devices = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RoundsClassifier._parameter_constraints,

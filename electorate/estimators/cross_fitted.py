@@ -24,7 +24,7 @@ from electorate.estimators.certified import Certified
 from electorate.theory.bounds import total
 from electorate.theory.certificate import IID
 from electorate.theory.cross_fit import heavy_share, routed_bound
-from electorate.training.dask_inputs import refuse_dask
+from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.rollback import Undoing
 from electorate.voters.instances import TakesInstances
 
@@ -143,7 +143,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
-        refuse_dask(self, X)
+        refuse_lazy(self, X)
         table = self._check_rows(X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)
         self.classes_, given = np.unique(labels), inputs.indexable(X)

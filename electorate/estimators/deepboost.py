@@ -85,6 +85,9 @@ class DeepBoostClassifier(RoundsClassifier):
     n_jobs : int or None, default=None
         The number of threads. None means all CPUs that this process may use, or one where there is little work.
         The model does not depend on it.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where the model is trained: by threads of this process, or on an NVIDIA GPU. "auto" uses a GPU for large
+        tables where there is one. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         The seed of the validation split and of third-party estimators. The families of electorate use no
         randomness.
@@ -166,6 +169,7 @@ class DeepBoostClassifier(RoundsClassifier):
     )
 
     _one_vs_rest = True
+    _on_devices = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RoundsClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left")],

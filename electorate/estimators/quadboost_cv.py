@@ -25,7 +25,7 @@ from electorate.estimators.exported import Exported
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.training.callback_support import CallbackSupport, fit_context
 from electorate.training.callbacks import Callback, reason_of
-from electorate.training.dask_inputs import refuse_dask
+from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.quad_path import Point, PoolProblem, points_along
 from electorate.training.worker_data import NO_WEIGHT
 from electorate.voters.columns import Columns
@@ -151,7 +151,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupport, Certified, Exported
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose by cross-validation, then fit to all rows."""
-        refuse_dask(self, X)
+        refuse_lazy(self, X)
         whole = self._model()
         given = whole._given(X, y, sample_weight, reset=True)  # so that error messages refer to all rows
         labels, weight = given.labels, given.weight

@@ -145,6 +145,8 @@ class RLPBoostClassifier(ReweighedClassifier):
     n_jobs : int or None, default=None
         The number of threads. None means all CPUs that this process may use, or one where there is little work.
         The model does not depend on it.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where the model is trained. This algorithm is trained on the CPU: "cuda" raises, "auto" is the same as "cpu".
     random_state : int, RandomState instance or None, default=None
         The seed of the validation split and of third-party estimators. The families of electorate use no
         randomness.
@@ -256,6 +258,8 @@ class RQPBoostClassifier(ReweighedClassifier):
     n_jobs : int or None, default=None
         The number of threads. None means all CPUs that this process may use, or one where there is little work.
         The model does not depend on it.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where the model is trained. This algorithm is trained on the CPU: "cuda" raises, "auto" is the same as "cpu".
     random_state : int, RandomState instance or None, default=None
         The seed of the validation split and of third-party estimators. The families of electorate use no
         randomness.

@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.cuda.device import Device, refuse_too_large
 from electorate.data import inputs
 from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, SortedUnion
 from electorate.data.bins import Bins, find_bins_steps
 from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
 from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps, spread_steps
 from electorate.data.weights import Weights, read_weights_steps
+from electorate.engines.cuda import CudaEngine
+from electorate.engines.cuda_targets import CudaTargets
 from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples
 from electorate.engines.target_shard import Targets
@@ -51,8 +54,10 @@ class WorkerData:
     """What classification and regression share.
 
     number: of this worker. examples, engines: by name, "train" and, if there are validation rows, "validation".
-    X: as it was given, for functions of the user's; empty on a cluster.
+    X: as it was given, for functions of the user's; empty on a cluster. device: a GPU that holds the shards, or None.
     """
+
+    device: Device | None = None
 
     def __init__(self, given: list[Given], pool: ThreadPool, n_shards: int, number: int = 0) -> None:
         self.given: Given | None = given[0]
@@ -64,12 +69,26 @@ class WorkerData:
         self.examples: dict[str, Examples] = {}
         self.engines: dict[str, Any] = {}
 
+    def prepare(self, plan: Any) -> ReduceSteps[Any]:
+        """Read labels or targets, weights, and the validation rows; return an outline for the driver."""
+        raise NotImplementedError
+
     def bytes_needed(self, max_bins: int | str, width: int) -> int:
         raise NotImplementedError
+
+    def _device_bytes(self, max_bins: int | str, n_rows: int) -> tuple[int, int, int]:
+        """Bytes per row on a device, rows, and bytes for histograms and for numbers on their way."""
+        examples = self.examples["train"]
+        columns, n_labels, wide = examples.table.n_columns + 3, examples.n_labels, max_bins == "exact"
+        vectors = 8 * (8 + (n_labels if n_labels > 2 else 0))  # state, grids, weights, orders, leaves
+        return (2 if wide else 1) * columns + vectors, n_rows, 3 * 2**28 + 64 * 8 * n_labels * columns * 256
 
     def find_bins(self, categorical: Any, max_bins: int | str) -> ReduceSteps[Bins]:
         examples = self.examples["train"]
         inputs.refuse_too_large(self.bytes_needed(max_bins, 256))
+        if self.device is not None:
+            n_rows = sum(each.table.n_rows for each in self.examples.values())
+            refuse_too_large(self.device, *self._device_bytes(max_bins, n_rows))
         by_type = SortedUnion(np.array(examples.table.category_columns(), dtype=np.int64), "X")
         (by_type,) = yield Reduce((by_type,))
         columns = inputs.category_columns(examples.table, categorical, by_type.values.tolist())
@@ -177,13 +196,18 @@ class ClassWorkerData(WorkerData):
         self.refuse_wide_bins(bins, max_bins)
         numbers = {}
         for name, examples in self.examples.items():
-            self.engines[name] = engine = Threads(examples, bins, self.pool, self.n_shards)
+            self.engines[name] = engine = self._engine_of(examples, bins)
             count, n_counted = yield Reduce((engine.count, engine.n_counted))
             full = count << examples.weights.bits
             numbers[name] = {"count": count, "n_counted": n_counted, "full": full, "unit": engine.unit}
             numbers[name]["given"] = engine.given
         self.forget_rows()
         return numbers
+
+    def _engine_of(self, examples: Examples, bins: Bins) -> Threads | CudaEngine:
+        if self.device is None:
+            return Threads(examples, bins, self.pool, self.n_shards)
+        return CudaEngine(examples, bins, self.pool, self.device)
 
     def bytes_needed(self, max_bins: int | str, width: int) -> int:
         """Binned copy, state and working vectors of the shards, and their histograms; in Python integers."""
@@ -320,6 +344,9 @@ class TargetWorkerData(WorkerData):
                 kappas = values_of(confidences, X, examples.table, len(y))(0, len(y))
             predictions: Any = examples.table if columns and name == "train" else None
             targets = Targets(examples, y, kappas, predictions)
+            if self.device is not None and bins is not None:
+                self.engines[name] = CudaTargets(targets, bins, self.pool, self.device, name == "validation")
+                continue
             kind = {"kind": ValidationShard} if name == "validation" else {}
             n_shards = self.n_shards if bins is not None or columns else 1
             self.engines[name] = LocalTargets(targets, bins, self.pool, n_shards, **kind)

@@ -1,0 +1,117 @@
+"""The CUDA kernels, compiled at run time and launched through CuPy; the signatures are those of `twins.py`."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from electorate.cuda.layouts import Codes, Orders, Tree
+from electorate.kernels.layouts import Formulas, RowArrays
+
+FILES = ("codes", "weights", "histograms", "partition", "encode")
+OPTIONS = ("--fmad=false", "--std=c++17")  # every product and every sum is rounded by itself, as on the CPU
+CELL_BYTES = 8
+CELLS_PER_WORD = 1024
+THREADS = 256
+BLOCKS_PER_PROCESSOR = 8
+NULL = np.intp(0)
+KERNELS = (
+    "advance",
+    "sum_rows",
+    "sum_wide_rows",
+    "partition",
+    "find_leaves",
+    "encode_float",
+    "encode_double",
+)
+
+
+def source() -> str:
+    """The text of all kernels, as one program."""
+    here = Path(__file__).parent
+    return "\n".join((here / f"{name}.cu").read_text(encoding="utf-8") for name in FILES)
+
+
+def optional(array: Any) -> Any:
+    """An array, or a null pointer for an empty one."""
+    return array if array.size else NULL
+
+
+def codes_arguments(codes: Codes) -> tuple[Any, ...]:
+    numbers = np.int64(codes.n_rows), np.int32(codes.n_columns), np.int32(codes.width), np.int32(codes.wide)
+    return codes.data, *numbers
+
+
+def tree_arguments(tree: Tree) -> tuple[Any, ...]:
+    return optional(tree.column), optional(tree.on_left), optional(tree.children), np.int32(tree.begin)
+
+
+class Launcher:
+    """The kernels as methods; arrays are CuPy's. cupy: the module."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.cupy = cupy
+        self.module = cupy.RawModule(code=source(), options=OPTIONS)
+
+    @cached_property
+    def functions(self) -> dict[str, Any]:
+        found = {name: self.module.get_function(name) for name in KERNELS}
+        found["sum_rows"].max_dynamic_shared_size_bytes = 13 * CELLS_PER_WORD * CELL_BYTES
+        return found
+
+    @cached_property
+    def most_blocks(self) -> int:
+        """Blocks of THREADS threads that keep the device busy."""
+        return BLOCKS_PER_PROCESSOR * int(self.cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+    def blocks(self, n_threads: int) -> tuple[int]:
+        return (max(1, min(self.most_blocks, -(-n_threads // THREADS))),)
+
+    def advance(
+        self,
+        codes: Codes,
+        rows: RowArrays,
+        tree: Tree,
+        gains: Any,
+        formulas: Formulas,
+        state: Any,
+        grids: Any,
+        found: Any,
+    ) -> None:
+        n_channels, n_groups = len(formulas.table), (len(found) - 1) // max(1, len(formulas.table))
+        counted = optional(rows.real), optional(rows.times), optional(rows.counts), np.float64(rows.scale)
+        labels = rows.starts, rows.group, np.int32(len(rows.group)), np.int32(n_groups)
+        added = optional(gains), np.int32(gains.shape[2] if gains.size else 0)
+        sizes = np.int32(n_channels), np.int32(formulas.margin_row), np.int32(formulas.votes_row), np.int32(len(state))
+        arguments = (*codes_arguments(codes), *labels, *counted, *tree_arguments(tree), *added)
+        arguments += (optional(formulas.table), *sizes, state, grids, found)
+        self.functions["advance"](self.blocks(codes.n_rows), (THREADS,), arguments)
+
+    def sum_rows(self, codes: Codes, orders: Orders, grid: Any, tasks: Any, sums: Any) -> None:
+        arguments = (*codes_arguments(codes), *map(optional, orders), grid, tasks, sums)
+        if codes.wide:
+            self.functions["sum_wide_rows"]((len(tasks),), (THREADS,), arguments)
+            return
+        n_words = codes.n_columns // 4
+        shared = min(13, n_words) * CELLS_PER_WORD * CELL_BYTES
+        self.functions["sum_rows"]((len(tasks), -(-n_words // 13)), (1024,), arguments, shared_mem=shared)
+
+    def partition(
+        self, codes: Codes, orders: Orders, tasks: Any, segments: Any, column: Any, on_left: Any, cursors: Any
+    ) -> None:
+        arguments = (*codes_arguments(codes), *orders, tasks, segments, column, on_left, cursors)
+        self.functions["partition"]((len(tasks),), (THREADS,), arguments)
+
+    def find_leaves(self, codes: Codes, tree: Tree, leaf: Any) -> None:
+        arguments = (*codes_arguments(codes), *tree_arguments(tree), leaf)
+        self.functions["find_leaves"]((-(-codes.n_rows // THREADS),), (THREADS,), arguments)
+
+    def encode(self, block: Any, edges: Any, depths: Any, missing: int, dest: Any, codes: Codes) -> None:
+        name = "encode_float" if block.dtype == np.float32 else "encode_double"
+        strides = [np.int64(stride // block.itemsize) for stride in block.strides]
+        sizes = np.int64(len(block)), np.int32(block.shape[1])
+        cut = edges, np.int32(edges.shape[1]), depths, np.int32(missing)
+        out = dest, codes.data, np.int64(codes.n_rows), np.int32(codes.n_columns)
+        n_threads = len(block) * (codes.n_columns // 4)
+        self.functions[name](self.blocks(n_threads), (THREADS,), (block, *strides, *sizes, *cut, *out))

@@ -1,0 +1,48 @@
+"""Groups of arrays that the kernels of both kinds take."""
+
+from typing import Any, NamedTuple
+
+PANEL = 13  # words of four columns side by side: two blocks of sums over them fit in the shared memory of a Hopper GPU
+ROWS_PER_PART = 2048  # of a task of `partition`
+ALL_ROWS = -1  # the buffer of the root: all rows in their own order
+
+
+class Codes(NamedTuple):
+    """The bins of all cells: bytes in panels of words, [panel][row][word], or 16 bits as [row][column]."""
+
+    data: Any  # flat, uint32 or uint16
+    n_rows: int
+    n_columns: int  # a multiple of four for bytes
+    width: int  # bins of a column
+
+    @property
+    def wide(self) -> bool:
+        return self.data.dtype.itemsize == 2
+
+    def panels(self) -> list[Any]:
+        """[row, word] of every panel."""
+        n_words, found = self.n_columns // 4, []
+        for first in range(0, n_words, PANEL):
+            words = min(PANEL, n_words - first)
+            at = first * self.n_rows
+            found.append(self.data[at : at + words * self.n_rows].reshape(self.n_rows, words))
+        return found
+
+
+class Tree(NamedTuple):
+    """Splits of a voter: split s sends a row to children[s, 0] if on_left[s, code], else to children[s, 1].
+
+    A child is another split, or ~ the number of a leaf; begin: the same of the root.
+    """
+
+    column: Any
+    on_left: Any
+    children: Any
+    begin: int
+
+
+class Orders(NamedTuple):
+    """Row numbers of the nodes of a growing tree; the children of a node are in the other buffer than the node."""
+
+    first: Any
+    second: Any

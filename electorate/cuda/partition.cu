@@ -1,0 +1,66 @@
+// The rows of the nodes of a growing tree: parting them, and the leaf of every row.
+
+#define PART_THREADS 256
+#define PART_ITEMS 8  // rows of a thread
+#define PART_WARPS (PART_THREADS / 32)
+
+// Part segments of rows: those that go left to the front of the same range of the other buffer, the others to its end.
+// A task (low, high, segment) is at most PART_THREADS * PART_ITEMS rows; a segment is (low, high, split, buffer).
+// cursors[segment][side]: how many rows there are so far.
+extern "C" __global__ void __launch_bounds__(PART_THREADS)
+    partition(CODES_ARGUMENTS, ORDERS_ARGUMENTS, const i64* tasks, const i64* segments, const int* column, const u8* on_left,
+              u32* cursors) {
+    CODES;
+    ORDERS;
+    __shared__ u32 counts[PART_ITEMS * PART_WARPS];
+    __shared__ u32 bases[2];
+    const i64* task = tasks + 3 * blockIdx.x;
+    const i64* segment = segments + 4 * task[2];
+    i64 low = task[0], buffer = segment[3];
+    int count = (int)(task[1] - low), split = (int)segment[2];
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    u32 rows[PART_ITEMS], before[PART_ITEMS], goes = 0;
+#pragma unroll
+    for (int i = 0; i < PART_ITEMS; i++) {
+        int at = i * PART_THREADS + threadIdx.x;
+        bool left = false;
+        if (at < count) {
+            rows[i] = row_at(orders, buffer, low + at);
+            left = on_left[(i64)split * codes.width + code_of(codes, rows[i], column[split])];
+        }
+        u32 lanes = __ballot_sync(EVERY_LANE, left);
+        before[i] = __popc(lanes & ((1u << lane) - 1));
+        goes |= (left ? 1u : 0u) << i;
+        if (lane == 0) counts[i * PART_WARPS + warp] = __popc(lanes);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        u32 total = 0;
+        for (int k = 0; k < PART_ITEMS * PART_WARPS; k++) {
+            u32 mine = counts[k];
+            counts[k] = total;
+            total += mine;
+        }
+        bases[0] = atomicAdd(&cursors[2 * task[2]], total);
+        bases[1] = atomicAdd(&cursors[2 * task[2] + 1], (u32)count - total);
+    }
+    __syncthreads();
+    u32* out = buffer == 0 ? orders.second : orders.first;
+#pragma unroll
+    for (int i = 0; i < PART_ITEMS; i++) {
+        int at = i * PART_THREADS + threadIdx.x;
+        if (at >= count) continue;
+        u32 lefts = counts[i * PART_WARPS + warp] + before[i];
+        if (goes >> i & 1u)
+            out[segment[0] + bases[0] + lefts] = rows[i];
+        else
+            out[segment[1] - 1 - bases[1] - (at - lefts)] = rows[i];
+    }
+}
+
+extern "C" __global__ void find_leaves(CODES_ARGUMENTS, TREE_ARGUMENTS, int* leaf) {
+    CODES;
+    TREE;
+    i64 row = blockIdx.x * (i64)blockDim.x + threadIdx.x;
+    if (row < codes.n_rows) leaf[row] = leaf_of(codes, tree, row);
+}

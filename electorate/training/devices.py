@@ -1,0 +1,54 @@
+"""Where a fit is made: in the memory of this process, or on a GPU."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from electorate.algorithms.protocol import Floors
+from electorate.cuda.device import Device, open_device
+
+MANY_CELLS = 2**24  # of X: below, device="auto" stays on the CPU
+ANY_FLOORS = Floors((0.0, 0.0))
+
+
+def reason_against(model: Any) -> str | None:
+    """Why a model cannot be trained on a GPU, by its parameters; None where it can."""
+    name, family = type(model).__name__, type(model._family()).__name__
+    if not model._on_devices:
+        return f"{name} cannot be trained on a GPU"
+    if not model._is_native:
+        return f"voters of {family} are not searched over bins, and only such voters can be trained on a GPU"
+    if not model._has_formulas:
+        return f"the loss of {name} is a function in Python, which a GPU cannot compute"
+    return None
+
+
+def refuse_device(model: Any, away: str | None) -> None:
+    """Raise what stands against device="cuda", before any work. away: why the rows are not in memory, or None."""
+    if model.device != "cuda":
+        return
+    reason = away or reason_against(model)
+    if reason is not None:
+        raise TypeError(f"device='cuda': {reason}; use device='cpu'")
+    open_device()
+
+
+def chosen_device(model: Any, n_cells: int) -> Device | None:
+    """The device of a fit, or None: this process. n_cells: of X."""
+    if model.device == "cuda":
+        return open_device()
+    if model.device != "auto" or n_cells < MANY_CELLS or reason_against(model) is not None:
+        return None
+    try:
+        return open_device()
+    except (ImportError, RuntimeError):
+        return None
+
+
+def readable_errors(device: Device | None) -> AbstractContextManager[None]:
+    """Raise what goes wrong on a device as errors of ours."""
+    return nullcontext() if device is None else device.errors()
+
+
+def has_formulas(booster: Any) -> bool:
+    """Whether kernels can compute all channels of a booster."""
+    return all(channel.formula(ANY_FLOORS) is not None for channel in booster.channels)

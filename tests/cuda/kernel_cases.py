@@ -1,0 +1,112 @@
+"""Random arguments for the kernels, to compare those of a GPU with their twins."""
+
+from typing import Any
+
+import numpy as np
+
+from electorate.cuda.device import Device
+from electorate.cuda.layouts import Codes, Tree
+from electorate.engines.device_rows import DeviceRows, no_codes, pack_codes
+from electorate.kernels.layouts import Formulas, RowArrays
+
+STARTS = np.array([0, 2000, 2000, 5003])
+GROUP = np.array([0, 1, 1])
+
+
+def some_codes(device: Device, rng: np.random.Generator, n_columns: int, wide: bool = False) -> Codes:
+    n = int(STARTS[-1])
+    if wide:
+        return pack_codes(device, rng.integers(0, 700, (n_columns, n, 1)).astype(np.uint16), 700)
+    return pack_codes(device, rng.integers(0, 256, (-(-n_columns // 4), n, 4)).astype(np.uint8), 256)
+
+
+def some_tree(device: Device, rng: np.random.Generator, codes: Codes) -> Tree:
+    """Three splits, four leaves."""
+    column = rng.integers(0, codes.n_columns, 3).astype(np.int32)
+    on_left = rng.random((3, codes.width)) < 0.5
+    children = np.array([[1, 2], [~0, ~1], [~2, ~3]], dtype=np.int32)
+    return Tree(*device.upload(column, on_left, children), 0)
+
+
+def numbers(device: Device, rng: np.random.Generator) -> Any:
+    return device.xp.asarray(rng.integers(-(2**45), 2**45, int(STARTS[-1])))
+
+
+def advanced(device: Device, rng: np.random.Generator, kinds: list[int], weighted: bool) -> list[Any]:
+    """State, grids and sums after a round with these formulas."""
+    xp, n, codes = device.xp, int(STARTS[-1]), some_codes(device, rng, 9)
+    nothing = xp.empty(0), xp.empty(0, dtype=np.int64)
+    times = xp.asarray(rng.integers(1, 5, n)) if weighted else nothing[1]
+    real = xp.asarray(rng.random(n)) if weighted else nothing[0]
+    rows = RowArrays(*device.upload(STARTS, GROUP), real, times, times, 2.0**10)
+    table = np.array([[kind, 0, 0.3, 0.7, 1.1] for kind in kinds]).reshape(-1, 5)
+    gains, state = rng.normal(size=(3, 3, 4)), rng.normal(size=(3, n)) * 1.5
+    state[:, :2] = [760.0, 0.0]
+    state_there, grids = xp.asarray(state), xp.zeros((len(kinds), n), dtype=np.int64)
+    found = xp.zeros(1 + 2 * len(kinds), dtype=np.int64)
+    tree, formulas = some_tree(device, rng, codes), Formulas(*device.upload(table), 0, 1 if weighted else 0)
+    device.kernels.advance(codes, rows, tree, *device.upload(gains), formulas, state_there, grids, found)
+    return [np.array(device.download(each)) for each in (state_there, grids, found)]
+
+
+def summed(device: Device, rng: np.random.Generator, n_columns: int, wide: bool) -> list[Any]:
+    """Histograms of all rows, and of the sides of a split."""
+    codes = some_codes(device, rng, n_columns, wide)
+    rows, grid = DeviceRows(device, codes, STARTS), numbers(device, rng)
+    on_left = rng.random((1, codes.width)) < 0.3
+    (left, right), *_ = rows.part([rows.root], np.array([n_columns - 1]), on_left)
+    sums = device.xp.zeros((6, codes.n_columns, codes.width), dtype=np.int64)
+    tasks = rows.tasks([rows.root, left, right], GROUP, 2)
+    rows.add_sums(*device.upload(tasks), grid, sums)
+    return [np.array(device.download(sums)), left.size, right.low]
+
+
+def parted(device: Device, rng: np.random.Generator) -> list[Any]:
+    """The rows of the grandchildren of the root, each in order: blocks of a GPU write them in any order."""
+    codes = some_codes(device, rng, 60)
+    rows = DeviceRows(device, codes, STARTS)
+    nodes = [rows.root]
+    for _ in range(3):
+        column, on_left = rng.integers(0, 60, len(nodes)), rng.random((len(nodes), 256)) < 0.4
+        nodes = [side for sides in rows.part(nodes, column, on_left) for side in sides]
+    found: list[Any] = []
+    for node in nodes:
+        each = np.array(device.download(rows.rows_of([node])))
+        found += [np.sort(part) for part in np.split(each, np.cumsum(node.size)[:-1])]
+    return [*found, rows.codes_of(rows.rows_of(nodes[:1])).sum(axis=0)]
+
+
+def leaves(device: Device, rng: np.random.Generator) -> list[Any]:
+    codes = some_codes(device, rng, 70)
+    return [np.array(device.download(DeviceRows(device, codes, STARTS).find_leaves(some_tree(device, rng, codes))))]
+
+
+def encoded(device: Device, rng: np.random.Generator, dtype: Any, order: str) -> list[Any]:
+    """The codes of numbers, edges among them."""
+    block = np.asarray(rng.normal(size=(3000, 55)), dtype=dtype, order=order)
+    block[rng.random(block.shape) < 0.1] = np.nan
+    edges = np.full((55, 256), np.inf)
+    depths = rng.integers(0, 9, 55).astype(np.int32)
+    for row, depth, column in zip(edges, depths.tolist(), block.T, strict=True):
+        if depth:
+            row[: (1 << depth) - 1] = np.sort(column[~np.isnan(column)][: (1 << depth) - 1])
+    dest = np.full(3000, -1)
+    dest[rng.permutation(3000)[:2500]] = np.arange(2500)
+    codes = no_codes(device, 55, 2500, 256)
+    there = device.upload(edges, depths, dest)
+    device.kernels.encode(device.xp.asarray(block), there[0], there[1], 255, there[2], codes)
+    return [np.array(device.download(codes.data))]
+
+
+CASES: dict[str, Any] = {
+    "advance by every formula": lambda device, rng: advanced(device, rng, [0, 2, 3, 4], False),
+    "advance with weights": lambda device, rng: advanced(device, rng, [1, 2, 5], True),
+    "advance without channels": lambda device, rng: advanced(device, rng, [], False),
+    "sum_rows": lambda device, rng: summed(device, rng, 20, False),
+    "sum_rows of several panels": lambda device, rng: summed(device, rng, 131, False),
+    "sum_rows of wide codes": lambda device, rng: summed(device, rng, 5, True),
+    "partition": parted,
+    "find_leaves": leaves,
+    "encode float32": lambda device, rng: encoded(device, rng, np.float32, "C"),
+    "encode float64 by column": lambda device, rng: encoded(device, rng, np.float64, "F"),
+}

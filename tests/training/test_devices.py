@@ -1,0 +1,83 @@
+"""Where a fit is made: what cannot be trained on a GPU is refused by name, before any work."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import electorate as el
+from electorate.algorithms.losses import SquaredHinge
+from electorate.cuda import device as devices
+from electorate.cuda.device import Reference
+from electorate.training.devices import MANY_CELLS, chosen_device
+
+X = np.random.default_rng(0).normal(size=(60, 3))
+y = (X[:, 0] > 0).astype(int)
+
+
+@pytest.fixture
+def reference(monkeypatch):
+    monkeypatch.setenv("ELECTORATE_CUDA", "reference")
+
+
+@pytest.mark.usefixtures("reference")
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (el.LPBoostClassifier(), "LPBoostClassifier cannot be trained on a GPU"),
+        (el.QuadBoostClassifier(), "QuadBoostClassifier cannot"),
+        (el.RLPBoostClassifier(), "RLPBoostClassifier cannot"),
+        (el.QuadBoostRegressor(), "QuadBoostRegressor cannot"),
+        (el.AdaBoostClassifier(DecisionTreeClassifier(max_depth=1)), "voters of DecisionTreeClassifier"),
+        (el.DeepBoostClassifier(loss=SquaredHinge()), "the loss of DeepBoostClassifier is a function in Python"),
+    ],
+)
+def test_what_a_gpu_cannot_do_is_refused_by_name(model, words):
+    with pytest.raises(TypeError, match=f"device='cuda': {words}.*; use device='cpu'"):
+        model.set_params(device="cuda").fit(X, y)
+    assert not hasattr(model, "history_")
+
+
+def test_without_cupy_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    devices._open_gpu.cache_clear()
+    model = el.AdaBoostClassifier(device="cuda")
+    with pytest.raises(ImportError, match=r"electorate\[cuda\]"):
+        model.fit(X, y)
+    assert not hasattr(model, "ensemble_")
+    assert el.AdaBoostClassifier(device="auto").fit(X, y).digest_ == el.AdaBoostClassifier().fit(X, y).digest_
+
+
+@pytest.mark.usefixtures("reference")
+def test_auto_takes_a_gpu_for_large_tables_only():
+    model = el.AdaBoostClassifier(device="auto")
+    assert chosen_device(model, MANY_CELLS - 1) is None
+    assert isinstance(chosen_device(model, MANY_CELLS), Reference)
+    assert chosen_device(el.LPBoostClassifier(device="auto"), MANY_CELLS) is None
+    assert chosen_device(el.AdaBoostClassifier(), MANY_CELLS) is None
+
+
+@pytest.mark.usefixtures("reference")
+def test_files_and_digests_do_not_depend_on_the_device(tmp_path):
+    cpu, gpu = (el.AdaBoostClassifier(device=device, n_estimators=5).fit(X, y) for device in ("cpu", "cuda"))
+    assert cpu.digest_ == gpu.digest_
+    gpu.save(tmp_path / "model")
+    assert el.load(tmp_path / "model").device == "cpu"
+    assert el.load(tmp_path / "model").digest_ == cpu.digest_
+
+
+@pytest.mark.usefixtures("reference")
+def test_a_warm_start_may_change_the_device():
+    model = el.AdaBoostClassifier(el.Trees(2), n_estimators=3, warm_start=True, device="cuda").fit(X, y)
+    model.set_params(n_estimators=6, device="cpu").fit(X, y)
+    assert model.digest_ == el.AdaBoostClassifier(el.Trees(2), n_estimators=6).fit(X, y).digest_
+
+
+@pytest.mark.usefixtures("reference")
+def test_too_little_memory_is_an_error_before_the_work(monkeypatch):
+    monkeypatch.setattr(Reference, "free_bytes", lambda self: 1000)
+    model = el.AdaBoostClassifier(device="cuda")
+    with pytest.raises(MemoryError, match=r"GiB on the GPU, and .* GiB are free.*rows would fit"):
+        model.fit(X, y)
+    assert not hasattr(model, "ensemble_")
