@@ -33,7 +33,9 @@ from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
 from electorate.training.devices import chosen_device, readable_errors, refuse_device
 from electorate.training.fit import resume_lost, validation_seed
+from electorate.training.lazy_inputs import is_scanned, trained_on_cpus, where_rows_are
 from electorate.training.rollback import Undoing
+from electorate.training.scanned_place import open_scan
 from electorate.training.worker_data import Given
 from electorate.voters.instances import TakesInstances
 
@@ -137,8 +139,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """Of the fitted model."""
         return int(self.ensemble_.rounds.max(initial=0))
 
-    def _refuse_dask(self) -> None:
-        """Raise TypeError where options need all rows in this process."""
+    def _refuse_lazy(self, X: Any) -> None:
+        """Raise TypeError where voters or options need every row in the memory of this process."""
+        if not self._is_native:
+            needs = f"{type(self._family()).__name__} needs every row in one place: use Stumps or Trees"
+            raise TypeError(f"{needs}; {where_rows_are(X)}")
 
     # ------------------------------------------------------------ fitting
 
@@ -157,7 +162,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
         Parameters
         ----------
-        X : array-like, sparse matrix, dataframe or Dask collection
+        X : array-like, sparse matrix, dataframe, Dask collection or scanned table
             Rows and columns.
         y : array-like
             Labels of a classifier, numbers of a regressor.
@@ -172,7 +177,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """
         with self._undo_on_failure():
             self._validate_family()
-            refuse_device(self, is_dask(X))
+            refuse_device(self, trained_on_cpus(X))
             context = self._init_callback_context(max_subtasks=None)
             self._refuse_validation_rows(X_val, y_val, sample_weight_val)
             resumes = self.warm_start and hasattr(self, self._fitted_attribute)
@@ -180,7 +185,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
                 self.__dict__.pop("cleaning_", None)
             rows = (X, y, sample_weight)
             validation = None if X_val is None else (X_val, y_val, sample_weight_val)
-            fit = self._fit_on_cluster if is_dask(X) else self._fit_here
+            fit = self._fit_on_cluster if is_dask(X) else self._fit_scanned if is_scanned(X) else self._fit_here
             fit(rows, validation, resumes, context)
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -208,7 +213,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
     def _fit_on_cluster(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
-        self._refuse_dask()
+        self._refuse_lazy(rows[0])
         plan = self._split_plan(resumes, validation)
         self.seen_ = Seen(None, rows[2] is not None)
         for attempt in count(1):
@@ -220,6 +225,14 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
                 if attempt == MOST_ATTEMPTS or not resume_lost(self, context):
                     raise
                 logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
+
+    def _fit_scanned(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
+        """Fit to a table that is read batch by batch."""
+        self._refuse_lazy(rows[0])
+        plan = self._split_plan(resumes, validation)
+        self.seen_ = Seen(None, rows[2] is not None)
+        with open_scan(self, rows, validation, plan.seed if plan.part is not None else None, not resumes) as place:
+            self._prepare_and_train(place, plan, rows, context, begins=True)
 
     def _split_plan(self, resumes: bool, validation: Rows | None) -> Any:
         """The plan, with the rows to set aside unless validation rows were given."""
