@@ -61,7 +61,8 @@ def make_csv(path: Path, parquet: Path) -> None:
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(parquet, pre_buffer=False)
-    with pyarrow.csv.CSVWriter(path, file.schema_arrow) as writer:
+    options = pyarrow.csv.WriteOptions(include_header=False)  # LightGBM refuses quotes in names
+    with pyarrow.csv.CSVWriter(path, file.schema_arrow, write_options=options) as writer:
         for batch in file.iter_batches(131_072):
             writer.write_batch(batch)
 
@@ -121,7 +122,7 @@ def xgboost_external(path: Path, rounds: int, depth: int, began: Callable[[], No
 def lightgbm_two_rounds(path: Path, rounds: int, depth: int, began: Callable[[], None]) -> str:
     import lightgbm as lgb
 
-    options = {"two_round": True, "header": True, "label_column": f"{N_COLUMNS}", "max_bin": 255, "num_threads": 2}
+    options = {"two_round": True, "header": False, "label_column": f"{N_COLUMNS}", "max_bin": 255, "num_threads": 2}
     options |= {"verbosity": -1, "objective": "binary", "max_depth": depth, "num_leaves": 2**depth}
     data = lgb.Dataset(str(path.with_suffix(".csv")), params=options).construct()
     began()
