@@ -197,7 +197,14 @@ class Sums:
 
 
 class WorkerLostError(RuntimeError):
-    """A worker that held examples is gone, or does not answer. address: which one."""
+    """A worker that held examples is gone, or does not answer. address: which one.
+
+    Examples
+    --------
+    >>> from electorate import WorkerLostError
+    >>> WorkerLostError("tcp://10.0.0.7:8786", "does not answer").address
+    'tcp://10.0.0.7:8786'
+    """
 
     def __init__(self, address: str, what: str) -> None:
         super().__init__(address, what)

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from electorate import kernels
 from electorate.algorithms.lpboost import in_nu
 from electorate.data import inputs
+from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.data.split import DrawCandidates, draw, hash_rows
 from electorate.data.weights import read_weights
@@ -355,7 +356,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         frozen = isinstance(self.estimator, FrozenEstimator)
         fitting = weighing = used
         if not frozen:
-            aside = _set_aside(_safe_indexing(given, used), codes, self.weighing_fraction, seed)
+            aside = _set_aside(take_rows(given, used), codes, self.weighing_fraction, seed)
             if len(np.unique(codes[aside])) == len(classes):
                 fitting, weighing = used[~aside], used[aside]
         weights = [None if sample_weight is None else weight[rows] for rows in (fitting, weighing)]
@@ -364,8 +365,8 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
             check_is_fitted(model)
         else:
             weighted = {} if weights[0] is None else {"sample_weight": weights[0]}
-            model = clone(self._ensemble()).fit(_safe_indexing(given, fitting), labels[fitting], **weighted)
-        self._weigh(model, _safe_indexing(given, weighing), labels[weighing], weights[1], seed + 1)
+            model = clone(self._ensemble()).fit(take_rows(given, fitting), labels[fitting], **weighted)
+        self._weigh(model, take_rows(given, weighing), labels[weighing], weights[1], seed + 1)
         if not frozen:
             self.seen_ = seen_of([(rows_of(model, X), labels, weight)])
         return self

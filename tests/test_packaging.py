@@ -26,10 +26,19 @@ def hook(monkeypatch):
 
 
 def test_the_readme_of_an_index_has_no_link_to_a_file(hook):
-    text = hook.without_local_links((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert re.findall(r"\]\((?!https?://|#)", text) == []
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"\]\((?!https?://|#)", hook.readme_for_index(text)) == []
+    assert re.findall(r"\]\((?!https?://|#)", hook.readme_for_index(text, "https://example.org/electorate")) == []
     kept = "[a](https://example.org/x) and [b](#part)"
-    assert hook.without_local_links(kept + " [c](docs/c.md)") == kept + " c"
+    assert hook.readme_for_index(kept + " [c](docs/c.md)") == kept + " c"
+    assert hook.readme_for_index("![d](docs/d.svg)\n[c](docs/c.md)", "https://e.org/r") == (
+        "![d](https://e.org/r/raw/main/docs/d.svg)\n[c](https://e.org/r/blob/main/docs/c.md)"
+    )
+
+
+def test_addresses_are_those_of_the_repository(hook):
+    assert hook.addresses("") == {}
+    assert all(address.startswith("https://e.org/r") for address in hook.addresses("https://e.org/r").values())
 
 
 def test_other_pythons_are_refused_by_name(hook):

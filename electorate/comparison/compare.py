@@ -16,7 +16,6 @@ from typing import Any
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from electorate.checkup.check_up import CheckUp
 from electorate.checkup.columns import read_columns
@@ -34,6 +33,7 @@ from electorate.comparison.refits import Refits
 from electorate.comparison.rows import Floats, Rows, read_rows
 from electorate.comparison.workers import Limits, run_cells
 from electorate.data.inputs import check_weight
+from electorate.data.row_subset import take_rows
 from electorate.escape import literal
 from electorate.safe_write import write_text
 
@@ -131,7 +131,8 @@ def compare(
     >>> from sklearn.datasets import load_iris
     >>> import electorate
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = electorate.compare(X, y, algorithms=["AdaBoost, stumps", "SAMME.R, trees"], n_jobs=1)
+    >>> names = ["AdaBoost, stumps", "SAMME.R, trees"]
+    >>> found = electorate.compare(X, y, algorithms=names, folds=2, quick=True, n_jobs=1)
     >>> found.columns["algorithm"][-1]
     'majority class'
     """
@@ -145,7 +146,7 @@ def compare(
         if not len(used):
             raise ValueError("all weights are 0")
         if len(used) < len(weight):
-            X, y, weight, n_rows = _safe_indexing(X, used), _safe_indexing(y, used), weight[used], len(used)
+            X, y, weight, n_rows = take_rows(X, used), take_rows(y, used), weight[used], len(used)
             beside = {name: None if values is None else values[used] for name, values in beside.items()}
     check = CheckUp([], None)
     if check_up and n_rows >= FEWEST_ROWS:

@@ -12,12 +12,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
 from electorate.data.bins import Bins
+from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.data.table import Table
 from electorate.estimators.adaboost import AdaBoostClassifier
@@ -209,7 +210,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
             order = np.random.default_rng([seed, place]).permutation(table.n_rows)
             parts = []
             for rows in (np.sort(order[:size]), np.sort(order[size:])):
-                some = _safe_indexing(X, rows)
+                some = take_rows(X, rows)
                 parts.append(Part(some, inputs.check_table(self, some, reset=False), codes[rows]))
             found.append(search_prior(parts[0], parts[1], options, self.delta / len(fractions)))
         best = min(found, key=lambda one: one.described.bound)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.protocol import Booster
 from electorate.data import inputs
+from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
@@ -212,11 +212,11 @@ def cross_fitted(
     decision = np.empty(len(labels) if model.n_classes_ == 2 else (len(labels), model.n_classes_))
     for learn, test in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(np.zeros(len(labels)), labels):
         weighted = {} if weight is None else {"sample_weight": weight[learn]}
-        other = clone(model).fit(_safe_indexing(X, learn), labels[learn], **weighted)
+        other = clone(model).fit(take_rows(X, learn), labels[learn], **weighted)
         if len(other.classes_) < model.n_classes_:
             rare = np.setdiff1d(model.classes_, other.classes_).tolist()[0]
             raise ValueError(f"calibrate: the class {rare!r} has too few rows for cv={n_folds}")
-        decision[test] = other.decision_function(_safe_indexing(X, test))
+        decision[test] = other.decision_function(take_rows(X, test))
     return decision
 
 

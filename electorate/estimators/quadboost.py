@@ -229,7 +229,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from electorate import QuadBoostClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> QuadBoostClassifier(penalty="l1", lam=0.1, reweight="cyclic").fit(X, y).stop_reason_
+    >>> QuadBoostClassifier(penalty="l1", lam=0.1, reweight="cyclic", n_estimators=10_000).fit(X, y).stop_reason_
     'converged'
     """
 

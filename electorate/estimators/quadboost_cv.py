@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data.row_subset import take_rows
 from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
 from electorate.estimators.exported import Exported
@@ -215,7 +215,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupport, Certified, Exported
     def _fold(self, X: Any, labels: Any, weight: Any, split: Any, points: list[Point]) -> Any:
         """The weighted error of every point on the rows of one fold."""
         train, test = split
-        parts = [(_safe_indexing(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
+        parts = [(take_rows(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
         predict = self._on_pool if self._is_finite else self._searched
         wrong = predict(parts[0], parts[1][0], points) != parts[1][1]
         total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)

@@ -80,6 +80,15 @@ def staged_margins(
     -------
     iterator of Margins
         One per round; see :func:`margins`.
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, staged_margins
+    >>> from electorate.simulate import XD6
+    >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
+    >>> model = AdaBoostClassifier(n_estimators=5).fit(X, y)
+    >>> len([found.minimum for found in staged_margins(model, X, y)])
+    5
     """
     return _case(model, X, y, kind, sample_weight).stages()
 

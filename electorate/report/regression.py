@@ -36,6 +36,15 @@ class QuantilesDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : after ``plot``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from electorate import MedBoostRegressor, QuantilesDisplay
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = MedBoostRegressor(n_estimators=10).fit(X, np.sin(X[:, 0]))
+    >>> QuantilesDisplay.from_estimator(model, X, 0, rho=0.2).rho
+    0.2
     """
 
     x: Any

@@ -261,6 +261,16 @@ class Checkpoint(Callback):
         digest, as one that was never interrupted. Delete it to start anew.
     every : int, default=10
         Rounds between two saves.
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, Checkpoint
+    >>> from electorate.simulate import XD6
+    >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
+    >>> model = AdaBoostClassifier(n_estimators=20).set_callbacks(Checkpoint("fit.ckpt")).fit(X, y)
+    >>> resumed = AdaBoostClassifier(n_estimators=20).set_callbacks(Checkpoint("fit.ckpt")).fit(X, y)
+    >>> resumed.digest_ == model.digest_
+    True
     """
 
     def __init__(self, path: str | os.PathLike[str], every: int = 10) -> None:
