@@ -124,7 +124,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """Whether voters are of a family of ours that uses whole rows."""
         return getattr(self._family(), "sees", "bins") == "rows"
 
-    @property
     def _has_formulas(self) -> bool:
         """Whether kernels can compute the weights of examples."""
         return True
