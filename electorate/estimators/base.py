@@ -230,9 +230,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """Fit to a table that is read batch by batch."""
         self._refuse_lazy(rows[0])
         plan = self._split_plan(resumes, validation)
-        self.seen_ = Seen(None, rows[2] is not None)
         with open_scan(self, rows, validation, plan.seed if plan.part is not None else None, not resumes) as place:
-            self._prepare_and_train(place, plan, rows, context, begins=True)
+            try:
+                self._prepare_and_train(place, plan, rows, context, begins=True)
+            finally:  # also for rounds that were rescued
+                self.seen_ = place.seen.after(self if resumes else None)
 
     def _split_plan(self, resumes: bool, validation: Rows | None) -> Any:
         """The plan, with the rows to set aside unless validation rows were given."""
