@@ -61,7 +61,8 @@ def make_csv(path: Path, parquet: Path) -> None:
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(parquet, pre_buffer=False)
-    with pyarrow.csv.CSVWriter(path, file.schema_arrow) as writer:
+    options = pyarrow.csv.WriteOptions(include_header=False)  # LightGBM refuses quotes in names
+    with pyarrow.csv.CSVWriter(path, file.schema_arrow, write_options=options) as writer:
         for batch in file.iter_batches(131_072):
             writer.write_batch(batch)
 
@@ -121,7 +122,7 @@ def xgboost_external(path: Path, rounds: int, depth: int, began: Callable[[], No
 def lightgbm_two_rounds(path: Path, rounds: int, depth: int, began: Callable[[], None]) -> str:
     import lightgbm as lgb
 
-    options = {"two_round": True, "header": True, "label_column": f"{N_COLUMNS}", "max_bin": 255, "num_threads": 2}
+    options = {"two_round": True, "header": False, "label_column": f"{N_COLUMNS}", "max_bin": 255, "num_threads": 2}
     options |= {"verbosity": -1, "objective": "binary", "max_depth": depth, "num_leaves": 2**depth}
     data = lgb.Dataset(str(path.with_suffix(".csv")), params=options).construct()
     began()
@@ -179,7 +180,7 @@ def run_one(name: str, path: Path, task: str) -> dict[str, Any]:
 # ---------------------------------------------------------------- the report
 
 
-def report(results: list[dict[str, Any]], out: Path) -> None:
+def report(results: list[dict[str, Any]], out: Path, note: str) -> None:
     lines = [HEAD, "|---|---|---|---|---|---|---|"]
     for task in TASKS:
         for one in sorted((r for r in results if r["task"] == task), key=lambda r: (r["rows"], r["name"])):
@@ -192,7 +193,7 @@ def report(results: list[dict[str, Any]], out: Path) -> None:
 {ROWS_PER_GROUP:,} rows; {rounds}; two threads. Anonymous memory is RssAnon of the process, sampled every 50 ms: it is
 what cannot be dropped from memory without swapping. Bins of ours go to a temporary file where bins and state take more
 than {MEMORY >> 30} GiB. XGBoost: ExtMemQuantileDMatrix over the same file. LightGBM: two_round over the same rows as
-CSV. Times are of one run each, at idle priority on a machine that others used: they are rough, and their ratios too.
+CSV. Times are of one run each. {note}
 
 {os.linesep.join(lines)}
 
@@ -236,6 +237,7 @@ def main() -> None:
     parser.add_argument("--task", nargs="*", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
+    parser.add_argument("--note", default="", help="about the circumstances of the run, for the report")
     parser.add_argument("--one", nargs=3, metavar=("NAME", "FILE", "TASK"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -263,7 +265,7 @@ def main() -> None:
                 results = [r for r in results if any(r[key] != one[key] for key in ("name", "task", "rows"))] + [one]
                 stored.write_text(json.dumps(results, indent=1))
                 print(one, flush=True)
-                report(results, options.out)
+                report(results, options.out, options.note)
 
 
 if __name__ == "__main__":

@@ -124,7 +124,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """Whether voters are of a family of ours that uses whole rows."""
         return getattr(self._family(), "sees", "bins") == "rows"
 
-    @property
     def _has_formulas(self) -> bool:
         """Whether kernels can compute the weights of examples."""
         return True
@@ -224,15 +223,17 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             except WorkerLostError as lost:
                 if attempt == MOST_ATTEMPTS or not resume_lost(self, context):
                     raise
-                logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
+                logging.getLogger("electorate").warning("%s; continuing without it", lost.args[0])
 
     def _fit_scanned(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit to a table that is read batch by batch."""
         self._refuse_lazy(rows[0])
         plan = self._split_plan(resumes, validation)
-        self.seen_ = Seen(None, rows[2] is not None)
         with open_scan(self, rows, validation, plan.seed if plan.part is not None else None, not resumes) as place:
-            self._prepare_and_train(place, plan, rows, context, begins=True)
+            try:
+                self._prepare_and_train(place, plan, rows, context, begins=True)
+            finally:  # also for rounds that were rescued
+                self.seen_ = place.seen.after(self if resumes else None)
 
     def _split_plan(self, resumes: bool, validation: Rows | None) -> Any:
         """The plan, with the rows to set aside unless validation rows were given."""

@@ -16,6 +16,7 @@ import numpy as np
 from electorate.data import inputs
 from electorate.data.all_reduce import run_together
 from electorate.data.bins import Bins, Ints
+from electorate.data.seen_rows import Seen, SeenSample
 from electorate.data.streamed_bins import StreamedBins
 from electorate.data.table import Table
 from electorate.data.weights import Weights
@@ -65,6 +66,7 @@ class ScannedPlace:
         given = [[each.parts[k] if k < len(each.parts) else each.nothing() for each in rows] for k in range(n_parts)]
         self.parts = [kind(part, pool, 1, number) for number, part in enumerate(given)]
         self.shards: dict[str, list[Any]] = {}
+        self.seen = Seen(None, any(each.weight is not None for each in rows))
 
     @property
     def n_columns(self) -> int:
@@ -120,9 +122,12 @@ class ScannedPlace:
         codes, state = self._allocators(bins)
         numbers = {name: self._numbers(name) for name in names}
         apart = len(self.rows) > 1  # validation rows have a table of their own
+        sample = SeenSample()
         for number, rows in enumerate(self.rows):
             here = [name for name in names if not apart or (name == "validation") == bool(number)]
-            self._write(rows, here, bins, confidences, (codes, state))
+            self._write(rows, here, bins, confidences, (codes, state), sample)
+            sample.weighted |= rows.weights_differ()
+        self.seen = sample.result()
         for part in self.parts:
             part.forget_rows()
         for rows in self.rows:
@@ -142,9 +147,16 @@ class ScannedPlace:
         }
 
     def _write(
-        self, rows: ScannedRows, names: list[str], bins: Bins, confidences: Any, allocators: tuple[Allocate, Allocate]
+        self,
+        rows: ScannedRows,
+        names: list[str],
+        bins: Bins,
+        confidences: Any,
+        allocators: tuple[Allocate, Allocate],
+        sample: SeenSample,
     ) -> None:
-        """One pass over a table, which writes the shards of these names."""
+        """One pass over a table, which writes the shards of these names, and a sample of the marks of the rows."""
+        texts = [j for j, levels in bins.categories.items() if levels.is_text]
         builders: dict[str, Builder] = {}
         shards: dict[str, list[Any]] = {name: [] for name in names}
         now = -1
@@ -155,6 +167,7 @@ class ScannedPlace:
             builders.clear()
 
         for batch, pieces in rows.pieces("bins"):
+            sample.add(rows.marks(pieces, texts))
             for piece in pieces:
                 if piece.part != now:
                     finish()

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from electorate.data import inputs
 from electorate.data.column_views import parts_of
+from electorate.data.seen_rows import SEED, with_labels
 from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
 from electorate.data.table import Table, read_table
 from electorate.scans.batches import Batch
@@ -129,6 +130,26 @@ class ScannedRows:
             start = stop
         if start < end:
             raise ValueError(f"{self.X.source.name}: there are {start} rows, {end} in the first pass: {CHANGED}")
+
+    def marks(self, pieces: list[Piece], texts: Sequence[int]) -> NDArray[np.uint64]:
+        """Marks of the rows of one batch that have a weight. texts: the columns that hold texts in any batch."""
+        table, parts = pieces[0].table, [self.parts[piece.part] for piece in pieces]
+        places = [slice(piece.at, piece.at + piece.high - piece.low) for piece in pieces]
+        y = np.concatenate([part.labels[place] for part, place in zip(parts, places, strict=True)])
+        levels = text_levels(table) if texts else {}
+        hashes = hash_table(table, SEED, {j: levels.get(j, NO_LEVELS) for j in texts})
+        marks = with_labels(hashes, y)
+        if self.weight is None:
+            return marks
+        weight = np.concatenate([part.weight[place] for part, place in zip(parts, places, strict=True)])
+        return marks[weight > 0]
+
+    def weights_differ(self) -> bool:
+        """Whether rows that have a weight have different ones."""
+        if self.weight is None:
+            return False
+        ends = [(part.weight[part.weight > 0].min(), part.weight.max()) for part in self.parts if part.weight.any()]
+        return bool(ends) and min(low for low, _ in ends) < max(high for _, high in ends)
 
     def _batches(self, columns: Sequence[int], what: str) -> Iterator[Batch]:
         """Some columns of X, with the target and the weights. what: is read, for the progress."""

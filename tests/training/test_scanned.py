@@ -3,6 +3,9 @@
 import errno
 import io
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -41,8 +44,11 @@ from electorate import (
     Union,
     VadaBoostClassifier,
     certificate,
+    load,
     scan,
 )
+from electorate.data import seen_rows
+from electorate.data.seen_rows import SeenSample
 from electorate.engines import disk
 from electorate.training import scanned_place
 
@@ -256,6 +262,41 @@ def test_a_fit_resumes_from_its_checkpoint(tmp_path: Path) -> None:
     assert third.digest_ == in_memory(model, "two").digest_
 
 
+KILLED = """
+import io, os, signal, sys
+import numpy as np
+from electorate import AdaBoostClassifier, Checkpoint, ProgressBar, scan
+
+class Kills(io.StringIO):
+    def write(self, text):
+        if "round 4/" in text:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+folder = sys.argv[1]
+rows = np.load(os.path.join(folder, "rows.npy"))
+X, y = scan(rows, target=-1, memory=1, folder=os.path.join(folder, "files"))
+callbacks = Checkpoint(os.path.join(folder, "checkpoint"), every=1), ProgressBar(Kills(), every=0)
+AdaBoostClassifier(n_estimators=8).set_callbacks(*callbacks).fit(X, y)
+"""
+
+
+def test_a_killed_process_leaves_no_files_and_resumes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 4))
+    rows[:, 3] = rows[:, 0] + rows[:, 1] > rng.normal(size=500)
+    np.save(tmp_path / "rows.npy", rows)
+    (tmp_path / "files").mkdir()
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], env=os.environ, check=False, timeout=300)
+    assert done.returncode == -signal.SIGKILL
+    assert list((tmp_path / "files").iterdir()) == []
+    model = AdaBoostClassifier(n_estimators=8)
+    resumed = clone(model).set_callbacks(Checkpoint(tmp_path / "checkpoint"))
+    assert load(tmp_path / "checkpoint").history_["step"].shape == (4,)
+    resumed.fit(*scan(rows, target=-1))
+    assert resumed.digest_ == model.fit(rows[:, :3], rows[:, 3]).digest_
+
+
 # ---------------------------------------------------------------- what is refused
 
 
@@ -395,6 +436,31 @@ def test_state_of_an_example() -> None:
     assert 20 * n <= sum(array.nbytes for array in arrays) <= 32 * n
 
 
+@pytest.mark.parametrize("weights", [None, "whole"])
+def test_the_file_is_that_of_a_fit_in_memory(weights: str | None, tmp_path: Path) -> None:
+    """With the marks of its rows, except the seconds of its rounds."""
+    model = AdaBoostClassifier(n_estimators=3, early_stopping=True, random_state=0)
+    here, there = in_memory(model, "two", weights), clone(model).fit(*scanned("two", weights))
+    np.testing.assert_array_equal(np.sort(there.seen_.marks), np.sort(here.seen_.marks))
+    assert there.seen_.weighted == here.seen_.weighted
+    assert (there.seen_.rows, there.seen_.limit) == (here.seen_.rows, here.seen_.limit)
+
+
+def test_a_sample_of_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The smallest ones, whatever comes first; how many rows are repeated is estimated."""
+    monkeypatch.setattr(seen_rows, "MOST_MARKS", 1000)
+    rng = np.random.default_rng(0)
+    marks = rng.integers(0, 2**63, 20_000, dtype=np.uint64) * np.uint64(2)
+    marks[:4000] = marks[4000:8000]
+    sample = SeenSample()
+    for part in np.array_split(rng.permutation(marks), 7):
+        sample.add(part)
+    seen = sample.result()
+    np.testing.assert_array_equal(seen.distinct[0], np.unique(marks)[:1000])
+    assert seen.rows == 20_000
+    assert abs(seen.repeated - 8000) < 1500
+
+
 def test_certificates_of_scanned_rows() -> None:
     """Held-out rows may be scanned; rows that took part in the fit are found among them."""
     more = frame(200, 7)
@@ -406,4 +472,6 @@ def test_certificates_of_scanned_rows() -> None:
     with pytest.raises(ValueError, match="train: a certificate needs its rows in memory, and X is a scanned table"):
         certificate(model, train=scanned("two"))
     there = AdaBoostClassifier(n_estimators=5).fit(*scanned("two"))
+    with pytest.raises(ValueError, match="row 0 of heldout took part in fitting"):
+        certificate(there, heldout=(ROWS[FEATURES], ROWS["two"]))
     assert certificate(there, heldout=scanned("two", rows=more)).best.value == here.best.value
