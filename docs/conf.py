@@ -40,6 +40,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "doc_module": ("electorate",),
     "backreferences_dir": None,
+    "capture_repr": (),
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -18,7 +18,7 @@ PANELS = {
 
 def main() -> None:
     mpl.use("Agg")
-    mpl.rcParams.update({"font.size": 9, "svg.hashsalt": "speeds", "svg.fonttype": "none", "font.family": "sans-serif"})
+    mpl.rcParams.update({"font.size": 9, "svg.hashsalt": "speeds", "svg.fonttype": "path"})
     rows: dict[str, Any] = json.loads((HERE.parent / "benchmarks" / "results.json").read_text())["rows"]
     figure, axes = plt.subplots(1, 3, figsize=(9.6, 2.3), layout="constrained")
     for ax, (name, title) in zip(axes, PANELS.items(), strict=True):

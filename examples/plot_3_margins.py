@@ -3,7 +3,7 @@ Margins: how clearly a vote was decided
 =======================================
 
 The margin of a row is the share of the vote for its label minus the share against it: 1 if all voters are right, 0
-for a tie, negative for an error. Boosting goes on raising margins after the training error has reached zero.
+for a tie, negative for an error. Boosting keeps raising margins after the training error has reached zero.
 """
 
 import matplotlib.pyplot as plt

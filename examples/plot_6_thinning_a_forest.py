@@ -2,8 +2,8 @@
 Thinning a random forest
 ========================
 
-:func:`electorate.thin` keeps a few trees of a fitted ensemble and weights them anew, by a Lasso over their votes on
-rows that the ensemble was not fitted to. The small ensemble predicts faster and is often as accurate.
+:func:`electorate.thin` keeps a few trees of a fitted ensemble and computes new weights for them by a Lasso over
+their votes on rows that the ensemble was not fitted to. The small ensemble predicts faster and is often as accurate.
 """
 
 import matplotlib.pyplot as plt

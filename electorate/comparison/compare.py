@@ -40,8 +40,8 @@ from electorate.safe_write import write_text
 HUGE = 200_000  # rows times classes from which three folds are enough
 QUICK_FOLDS = 3
 FEWEST_ROWS = 20  # fewer rows are too few for folds and test rows
-RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-locked-rows.model", "winner.model"
-OUR_BOUNDED, OUR_FINAL = "best-of-electorate-without-locked-rows.model", "best-of-electorate.model"
+RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-test-rows.model", "winner.model"
+OUR_BOUNDED, OUR_FINAL = "best-of-electorate-without-test-rows.model", "best-of-electorate.model"
 
 
 def compare(

@@ -124,7 +124,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """Whether voters are of a family of ours that uses whole rows."""
         return getattr(self._family(), "sees", "bins") == "rows"
 
-    @property
     def _has_formulas(self) -> bool:
         """Whether kernels can compute the weights of examples."""
         return True
@@ -224,7 +223,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             except WorkerLostError as lost:
                 if attempt == MOST_ATTEMPTS or not resume_lost(self, context):
                     raise
-                logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
+                logging.getLogger("electorate").warning("%s; continuing without it", lost.args[0])
 
     def _fit_scanned(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit to a table that is read batch by batch."""

@@ -55,7 +55,6 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         """The booster of a run, where it takes other runs to choose it."""
         return self._booster(n_labels)
 
-    @property
     def _has_formulas(self) -> bool:
         return has_formulas(self._booster(2))
 

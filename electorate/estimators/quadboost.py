@@ -290,10 +290,10 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
             )
 
     def path(self, X: Any, y: Any, sample_weight: Any = None, *, values: Any = None, n_values: int = 50) -> Path:
-        """The whole regularisation path on a pool, in one fit: every point goes on from the one before it.
+        """The whole regularisation path on a pool, in one fit: every point continues from the one before it.
 
         For two classes, with this model's penalty and way of re-weighting. Without re-weighting an L1, L2 or Linf path
-        begins anew at every value; with it, that is never needed.
+        starts again at every value; with it, that is never needed.
 
         Parameters
         ----------

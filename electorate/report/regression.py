@@ -166,7 +166,7 @@ class IntervalDisplay(Display):
         Parameters
         ----------
         X : array-like or dataframe
-            Rows that show where the features lie: numbers stand at their median, others at their commonest value.
+            Rows that show where the features lie: numbers are at their median, others at their most common value.
         feature : position or name of a column of numbers
         y : array-like, optional
             Targets of X, drawn as points; these rows differ in the other features too.

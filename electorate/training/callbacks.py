@@ -252,13 +252,13 @@ class ProgressBar(Callback):
 
 
 class Checkpoint(Callback):
-    """Save the model every so many rounds and when fit ends early; a later fit with the same data goes on from it.
+    """Save the model every few rounds and when fit ends early; a later fit with the same data continues from it.
 
     Parameters
     ----------
     path : str or path
         The file. If it exists when fit starts, training resumes from it and ends with the same model, digest for
-        digest, as one that was never interrupted. Delete it to start anew.
+        digest, as one that was never interrupted. Delete it to start again.
     every : int, default=10
         Rounds between two saves.
 

@@ -17,7 +17,7 @@ def reason_against(model: Any) -> str | None:
         return f"{name} cannot be trained on a GPU"
     if not model._is_native:
         return f"voters of {family} are not searched over bins, and only such voters can be trained on a GPU"
-    if not model._has_formulas:
+    if not model._has_formulas():
         return f"the loss of {name} is a function in Python, which a GPU cannot compute"
     return None
 
