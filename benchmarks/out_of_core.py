@@ -225,7 +225,7 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
                     axis.plot(*zip(*found, strict=True), style, color=colour, label=f"{name}, {task}")
         axis.set(xlabel="rows", ylabel=label, xlim=(0, None), ylim=(0, None))
     axes[1].axhline(BAR / 1e9, color="grey", linewidth=0.8)
-    axes[0].legend(fontsize=8)
+    axes[1].legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=120)
 
