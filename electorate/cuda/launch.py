@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from electorate.cuda.layouts import Codes, Orders, Tree
+from electorate.cuda.layouts import Codes, ColumnArrays, Orders, Tree
 from electorate.kernels.layouts import Formulas, RowArrays
 
-FILES = ("codes", "weights", "histograms", "partition", "encode")
+FILES = ("codes", "weights", "histograms", "partition", "encode", "search")
 OPTIONS = ("--fmad=false", "--std=c++17")  # every product and every sum is rounded by itself, as on the CPU
 CELL_BYTES = 8
 CELLS_PER_WORD = 1024
@@ -24,6 +24,8 @@ KERNELS = (
     "find_leaves",
     "encode_float",
     "encode_double",
+    "search",
+    "subtract",
 )
 
 
@@ -106,6 +108,17 @@ class Launcher:
     def find_leaves(self, codes: Codes, tree: Tree, leaf: Any) -> None:
         arguments = (*codes_arguments(codes), *tree_arguments(tree), leaf)
         self.functions["find_leaves"]((-(-codes.n_rows // THREADS),), (THREADS,), arguments)
+
+    def search(self, pool: Any, slots: Any, layout: ColumnArrays, criterion: int, found: Any) -> None:
+        _, n_labels, n_columns, _ = pool.shape
+        n_searched = len(layout.n_bins)
+        columns = layout.n_bins, layout.has_missing, layout.ordered, np.int32(n_searched), np.int32(criterion)
+        arguments = (pool, slots, np.int32(n_columns), np.int32(n_labels), *columns, found)
+        self.functions["search"]((n_searched, len(slots)), (THREADS,), arguments)
+
+    def subtract(self, pool: Any, pairs: Any) -> None:
+        cells = pool[0].size
+        self.functions["subtract"]((-(-cells // (4 * THREADS)), len(pairs)), (THREADS,), (pool, pairs, np.int64(cells)))
 
     def encode(self, block: Any, edges: Any, depths: Any, missing: int, dest: Any, codes: Codes) -> None:
         name = "encode_float" if block.dtype == np.float32 else "encode_double"
