@@ -6,10 +6,11 @@ import numpy as np
 
 from electorate.cuda.layouts import ALL_ROWS, NO_SCORE, Codes, ColumnArrays, Orders, Tree
 from electorate.kernels.layouts import Formulas, RowArrays
-from electorate.kernels.reference import histograms, weights
+from electorate.kernels.reference import histograms, values, weights
 
 evaluate: Any = weights.evaluate
 quantise: Any = histograms.quantise
+fold: Any = values.fold
 
 
 def codes_by_row(codes: Codes) -> Any:
@@ -104,30 +105,40 @@ class Twins:
             missed = np.where(group == 0, margin < 0, margin <= 0)
         found[0] += rows.counts[missed].sum() if len(rows.counts) else np.count_nonzero(missed)
 
-    def sum_rows(self, codes: Codes, orders: Orders, grid: Any, tasks: Any, sums: Any) -> None:
-        """sums[histogram, column, bin] += the grid over tasks (low, high, histogram, buffer) of row numbers."""
+    def sum_rows(
+        self, codes: Codes, orders: Orders, grid: Any, tasks: Any, sums: Any, in_own_order: bool = False
+    ) -> None:
+        """sums[histogram, column, bin] += the grid over tasks (low, high, histogram, buffer) of row numbers.
+
+        in_own_order: all tasks are of all rows.
+        """
         table, columns = codes_by_row(codes), np.arange(codes.n_columns)
         for low, high, histogram, buffer in tasks.tolist():
             rows = rows_of(orders, buffer, low, high)
             np.add.at(sums[histogram], (columns[None, :], table[rows]), grid[rows, None])
 
     def partition(
-        self, codes: Codes, orders: Orders, tasks: Any, segments: Any, column: Any, on_left: Any, cursors: Any
+        self,
+        codes: Codes,
+        orders: Orders,
+        blocks: Any,
+        segments: Any,
+        column: Any,
+        on_left: Any,
+        cursors: Any,
+        n_blocks: int,
     ) -> None:
         """Part the rows of segments (low, high, split, buffer): lefts to the front of the range in the other buffer.
 
-        tasks: (low, high, segment), at most ROWS_PER_PART rows each. cursors[segment, side]: rows so far.
+        blocks[segment]: the first of its blocks, of ROWS_PER_PART rows each. cursors[segment, side]: how many rows.
         """
         table = codes_by_row(codes)
-        for low, high, number in tasks.tolist():
-            first, end, split, buffer = segments[number].tolist()
+        for number, (low, high, split, buffer) in enumerate(segments.tolist()):
             rows = rows_of(orders, buffer, low, high)
             left = on_left[split, table[rows, column[split]]]
-            out, (lefts, rights) = orders[1 if buffer == 0 else 0], cursors[number].tolist()
-            mine, others = rows[left], rows[~left]
-            out[first + lefts : first + lefts + len(mine)] = mine
-            out[end - rights - len(others) : end - rights] = others[::-1]
-            cursors[number] += np.array([len(mine), len(others)], dtype=np.uint32)
+            out, n_left = orders[1 if buffer == 0 else 0], np.count_nonzero(left)
+            out[low : low + n_left], out[low + n_left : high] = rows[left], rows[~left][::-1]
+            cursors[number] = n_left, high - low - n_left
 
     def find_leaves(self, codes: Codes, tree: Tree, leaf: Any) -> None:
         """leaf[row]: its number."""
@@ -156,6 +167,11 @@ class Twins:
         """pool[into] = pool[whole] - pool[part] for pairs (whole, part, into)."""
         for whole, part, into in pairs.tolist():
             pool[into] = pool[whole] - pool[part]
+
+    def hash_rows(self, block: Any, hashes: Any) -> None:
+        """Fold the numbers of rows [row, column] into a hash per row, as kernels/values.py."""
+        for column in block.T:
+            fold(np.ascontiguousarray(column, dtype=np.float64), hashes)
 
     def encode(self, block: Any, edges: Any, depths: Any, missing: int, dest: Any, codes: Codes) -> None:
         """Write the bins of rows [row, column] at the rows `dest` of the codes; -1: a row that is left out."""

@@ -173,7 +173,7 @@ class LabelShard(DeviceShard):
             self.pool = Pool(self.device, shape)
         self.pool.n_used = 0
         (slot,) = self.pool.take(1)
-        self.table.add_sums(self.root_tasks(), self.grids[0], self.pool.cells[slot])
+        self.table.add_sums(self.root_tasks(), self.grids[0], self.pool.cells[slot], True)
         return SlotHistogram(self.pool, slot)
 
     def split_stored(

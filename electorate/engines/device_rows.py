@@ -51,10 +51,10 @@ class DeviceRows:
         size = max(FEWEST_ROWS, -(-int(count.sum()) // MOST_TASKS))
         return _cut(low, count, size, histogram, buffer)
 
-    def add_sums(self, tasks: Any, grid: Any, sums: Any) -> None:
-        """sums[histogram, column, bin] += the grid, by tasks that are on the device."""
+    def add_sums(self, tasks: Any, grid: Any, sums: Any, in_own_order: bool = False) -> None:
+        """sums[histogram, column, bin] += the grid, by tasks that are on the device. in_own_order: of all rows."""
         if len(tasks):
-            self.device.kernels.sum_rows(self.codes, self.orders, grid, tasks, sums)
+            self.device.kernels.sum_rows(self.codes, self.orders, grid, tasks, sums, in_own_order)
 
     # ------------------------------------------------------------ splits
 
@@ -72,10 +72,10 @@ class DeviceRows:
         lefts = np.zeros(len(count), dtype=np.int64)
         if len(used):
             segments = np.stack([low, low + count, split, buffer], axis=1)[used]
-            tasks = _cut(low[used], count[used], ROWS_PER_PART, np.arange(len(used)))
-            cursors = xp.zeros((len(used), 2), dtype=np.uint32)
-            sent = self.device.upload(tasks, segments, column.astype(np.int32), on_left)
-            self.device.kernels.partition(self.codes, self.orders, *sent, cursors)
+            n_blocks = -(-count[used] // ROWS_PER_PART)
+            blocks, cursors = np.cumsum(n_blocks) - n_blocks, xp.zeros((len(used), 2), dtype=np.uint32)
+            sent = self.device.upload(blocks, segments, column.astype(np.int32), on_left)
+            self.device.kernels.partition(self.codes, self.orders, *sent, cursors, int(n_blocks.sum()))
             lefts[used] = self.device.download(cursors)[:, 0]
         found = []
         for number, node in enumerate(nodes):

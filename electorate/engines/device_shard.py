@@ -71,7 +71,7 @@ class DeviceShard(Shard):
     def histogram(self, grid: Any) -> NDArray[np.int64]:
         """[label, stored column, code]."""
         sums = self.device.xp.zeros((self.n_groups, self.n_columns, self.width), dtype=np.int64)
-        self.table.add_sums(self.root_tasks(), self.device.xp.asarray(grid), sums)
+        self.table.add_sums(self.root_tasks(), self.device.xp.asarray(grid), sums, True)
         return np.array(self.device.download(sums))
 
     def count(self) -> Any:

@@ -204,7 +204,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
                 with readable_errors(device):
                     self._prepare_and_train(Here(data.pop()), plan, rows, context, begins=True)
             finally:  # when the shards are gone, whose memory this takes; also for rounds that were rescued
-                self.seen_ = seen_of(parts, pool).after(self if resumes else None)
+                self.seen_ = seen_of(parts, pool, device).after(self if resumes else None)
 
     def _fit_on_cluster(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""

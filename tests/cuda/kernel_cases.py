@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from electorate.cuda.device import Device
+from electorate.cuda.device import Device, hash_there
 from electorate.cuda.layouts import Codes, Tree
+from electorate.engines.device_histograms import Pool, SlotHistogram
 from electorate.engines.device_rows import DeviceRows, no_codes, pack_codes
 from electorate.kernels.layouts import Formulas, RowArrays
 
@@ -98,6 +99,30 @@ def encoded(device: Device, rng: np.random.Generator, dtype: Any, order: str) ->
     return [np.array(device.download(codes.data))]
 
 
+def hashed(device: Device, rng: np.random.Generator, dtype: Any) -> list[Any]:
+    block = rng.normal(size=(900, 7)).astype(dtype)
+    block[rng.random(block.shape) < 0.1], block[0, 0] = np.nan, -0.0
+    return [hash_there(block, 12345678901234567890, device)]
+
+
+def searched(device: Device, rng: np.random.Generator, criterion: int, n_labels: int) -> list[Any]:
+    """The best thresholds of two histograms, with empty bins and missing values, and a difference of two."""
+    pool = Pool(device, (n_labels, 12, 256))
+    pool.take(3)
+    sums = rng.integers(0, 2**40, (3, n_labels, 12, 256)) * (rng.random((3, 1, 12, 256)) < 0.4)
+    n_bins = np.array([255, 1, 0, 3, 255, 100, 254, 30, 255, 2])
+    has_missing = rng.random(10) < 0.5
+    for column, size in enumerate(n_bins.tolist()):
+        sums[:, :, column, size : 255 if has_missing[column] else 256] = 0
+    sums[0, :, 4] = sums[0, :, 8]
+    pool.cells[:3] = device.xp.asarray(sums)
+    pool.take(1)
+    device.kernels.subtract(pool.cells, *device.upload(np.array([[0, 1, 3]])))
+    layout = (n_bins, has_missing, np.arange(10) != 6)
+    best = pool.search([0, 2], criterion, layout)
+    return [best.scores, best.column, best.cut, best.missing_left, best.left, SlotHistogram(pool, 3).here()]
+
+
 CASES: dict[str, Any] = {
     "advance by every formula": lambda device, rng: advanced(device, rng, [0, 2, 3, 4], False),
     "advance with weights": lambda device, rng: advanced(device, rng, [1, 2, 5], True),
@@ -106,6 +131,14 @@ CASES: dict[str, Any] = {
     "sum_rows of several panels": lambda device, rng: summed(device, rng, 131, False),
     "sum_rows of wide codes": lambda device, rng: summed(device, rng, 5, True),
     "partition": parted,
+    "hash_rows of float32": lambda device, rng: hashed(device, rng, np.float32),
+    "hash_rows of float64": lambda device, rng: hashed(device, rng, np.float64),
+    "search by the edge": lambda device, rng: searched(device, rng, 0, 2),
+    "search by Gini": lambda device, rng: searched(device, rng, 1, 2),
+    "search by Matsushita": lambda device, rng: searched(device, rng, 2, 2),
+    "search by the edge, 3 labels": lambda device, rng: searched(device, rng, 0, 3),
+    "search by Gini, 8 labels": lambda device, rng: searched(device, rng, 1, 8),
+    "search by Matsushita, 3 labels": lambda device, rng: searched(device, rng, 2, 3),
     "find_leaves": leaves,
     "encode float32": lambda device, rng: encoded(device, rng, np.float32, "C"),
     "encode float64 by column": lambda device, rng: encoded(device, rng, np.float64, "F"),
