@@ -122,7 +122,7 @@ def refuse_too_large(device: Device, per_row: int, n_rows: int, fixed: int) -> N
         raise MemoryError(f"this fit needs about {sizes}: about {fit} rows would fit; or use device='cpu'")
 
 
-def hash_there(array: NDArray[Any], start: int, device: Device) -> NDArray[np.uint64]:
+def hash_there(array: Any, start: int, device: Device) -> NDArray[np.uint64]:
     """A hash of every row of numbers, computed on the device."""
     hashes = np.empty(len(array), dtype=np.uint64)
     at_once = rows_at_once(array)
@@ -134,7 +134,7 @@ def hash_there(array: NDArray[Any], start: int, device: Device) -> NDArray[np.ui
     return hashes
 
 
-def rows_at_once(array: NDArray[Any]) -> int:
+def rows_at_once(array: Any) -> int:
     """How many rows of an array to send to a device at a time."""
     return max(1, BYTES_AT_ONCE // max(1, array.shape[1] * array.dtype.itemsize))
 

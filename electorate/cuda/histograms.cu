@@ -35,11 +35,11 @@ __device__ void flush_cells(const u32* lower, const u32* upper, int n_cells, int
     }
 }
 
-#define AT_ONCE 4
+#define AT_ONCE 2
 
 // sums[histogram][column][bin] += grid. A task (low, high, histogram, buffer) is a range of row numbers; a block sums
 // one task over one panel of columns.
-extern "C" __global__ void __launch_bounds__(1024) sum_rows(CODES_ARGUMENTS, ORDERS_ARGUMENTS,
+extern "C" __global__ void __launch_bounds__(1024, 2) sum_rows(CODES_ARGUMENTS, ORDERS_ARGUMENTS,
                                                             const i64* grid, const i64* tasks, u64* sums) {
     CODES;
     ORDERS;
@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(1024) sum_rows(CODES_ARGUMENTS, ORD
 #define STAGED 512  // rows of which numbers and places are in shared memory at a time
 
 // As `sum_rows`, for rows in the order of a node: their places and numbers are read once for all words.
-extern "C" __global__ void __launch_bounds__(1024) sum_node_rows(CODES_ARGUMENTS, ORDERS_ARGUMENTS, const i64* grid,
+extern "C" __global__ void __launch_bounds__(1024, 2) sum_node_rows(CODES_ARGUMENTS, ORDERS_ARGUMENTS, const i64* grid,
                                                                  const i64* tasks, u64* sums) {
     CODES;
     ORDERS;

@@ -41,15 +41,18 @@ extern "C" __global__ void __launch_bounds__(PART_THREADS)
         if (lane == 0) counts[i * PART_WARPS + warp] = __popc(lanes);
     }
     __syncthreads();
-    if (threadIdx.x == 0) {
-        u32 total = 0;
-        for (int k = 0; k < PART_ITEMS * PART_WARPS; k++) {
-            u32 mine = counts[k];
-            counts[k] = total;
-            total += mine;
+    if (warp == 0) {  // lane k has the counts 2 k and 2 k + 1
+        u32 one = counts[2 * lane], both = one + counts[2 * lane + 1], upto = both;
+        for (int offset = 1; offset < 32; offset <<= 1) {
+            u32 other = __shfl_up_sync(EVERY_LANE, upto, offset);
+            if (lane >= offset) upto += other;
         }
-        bases[0] = atomicAdd(&cursors[2 * number], total);
-        bases[1] = atomicAdd(&cursors[2 * number + 1], (u32)count - total);
+        counts[2 * lane] = upto - both;
+        counts[2 * lane + 1] = upto - both + one;
+        if (lane == 31) {
+            bases[0] = atomicAdd(&cursors[2 * number], upto);
+            bases[1] = atomicAdd(&cursors[2 * number + 1], (u32)count - upto);
+        }
     }
     __syncthreads();
     u32* out = buffer == 0 ? orders.second : orders.first;

@@ -64,7 +64,7 @@ __device__ i64 sum_of_warp(i64 part) {
 }
 
 // found: the counts of rows that the ensemble gets wrong, then totals[channel][group].
-extern "C" __global__ void advance(CODES_ARGUMENTS, ROWS_ARGUMENTS, TREE_ARGUMENTS, const double* gains, int n_leaves,
+extern "C" __global__ void __launch_bounds__(256, 5) advance(CODES_ARGUMENTS, ROWS_ARGUMENTS, TREE_ARGUMENTS, const double* gains, int n_leaves,
                                    const double* formulas, int n_channels, int margin_row, int votes_row, int n_states,
                                    double* state, i64* grids, i64* found) {
     CODES;

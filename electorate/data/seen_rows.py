@@ -98,7 +98,7 @@ def seen_of(
 def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None, device: Device | None = None) -> Marks:
     """Return a mark per row; numbers are hashed on the device, if there is one."""
     if device is not None and isinstance(table, ArrayTable) and table.array.dtype in FLOATS:
-        marks = hash_there(table.array, hash_text(str(SEED)), device)
+        marks = hash_there(table.array if table.there is None else table.there, hash_text(str(SEED)), device)
     elif pool is not None and pool.n_jobs > 1 and isinstance(getattr(table, "array", None), np.ndarray):
         ends = [table.n_rows * k // pool.n_jobs for k in range(pool.n_jobs + 1)]
         marks = np.concatenate(pool.map(lambda ends: hash_rows(table.array[slice(*ends)], SEED), pairwise(ends)))

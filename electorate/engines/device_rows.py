@@ -60,8 +60,11 @@ class DeviceRows:
 
     def part(
         self, nodes: Sequence[DeviceNode], column: Ints, on_left: NDArray[np.bool_]
-    ) -> list[tuple[DeviceNode, DeviceNode]]:
-        """The children of nodes that have no rows in common; split m of node m: on_left[m, code of column[m]]."""
+    ) -> tuple[list[tuple[DeviceNode, DeviceNode]], Ints]:
+        """The children of nodes that have no rows in common, and [node, side]: how many rows.
+
+        Split m is of node m: on_left[m, code of column[m]].
+        """
         xp, n_labels = self.device.xp, len(self.root.low)
         if not self.orders.first.size:
             self.orders = Orders(*(xp.empty(self.codes.n_rows, dtype=np.uint32) for _ in range(2)))
@@ -77,13 +80,14 @@ class DeviceRows:
             sent = self.device.upload(blocks, segments, column.astype(np.int32), on_left)
             self.device.kernels.partition(self.codes, self.orders, *sent, cursors, int(n_blocks.sum()))
             lefts[used] = self.device.download(cursors)[:, 0]
+        left_low, left_size = low.reshape(-1, n_labels), lefts.reshape(-1, n_labels)
+        right_low, right_size = left_low + left_size, count.reshape(-1, n_labels) - left_size
         found = []
         for number, node in enumerate(nodes):
-            left = lefts[number * n_labels : (number + 1) * n_labels]
             other = 1 if node.buffer == 0 else 0
-            sides = DeviceNode(node.low, left, other), DeviceNode(node.low + left, node.size - left, other)
-            found.append(sides)
-        return found
+            left = DeviceNode(left_low[number], left_size[number], other)
+            found.append((left, DeviceNode(right_low[number], right_size[number], other)))
+        return found, np.stack([left_size.sum(axis=1), right_size.sum(axis=1)], axis=1)
 
     def rows_of(self, nodes: Sequence[DeviceNode]) -> Any:
         """The row numbers of some nodes, node by node and label by label, on the device."""
@@ -126,6 +130,10 @@ def _cut(low: Ints, count: Ints, size: int, *numbers: Ints) -> Ints:
 
 def tree_of(tree: SplitArrays, leaves: list[int], column: Ints, on_left: NDArray[np.bool_]) -> Tree:
     """The splits of a voter as kernels walk them, in this process; column, on_left: as they are stored."""
+    if len(tree) < 2:
+        sides = [~leaves.index(int(child[0])) for child in (tree.left, tree.right) if len(tree)]
+        few = np.array(sides, dtype=np.int32).reshape(-1, 2)
+        return Tree(column.astype(np.int32), on_left, few, 0 if len(tree) else ~0)
     known, children = tree.walk(leaves, [])
     return Tree(column.astype(np.int32), on_left, children.astype(np.int32), int(known[1][0]))
 

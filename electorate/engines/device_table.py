@@ -20,7 +20,7 @@ def place_codes(
     """The codes of the rows `order` on the device, and which columns share a byte. bundle: whether any may."""
     table, in_bytes = examples.table, bins.code_type is np.uint8 and not bins.categories
     if in_bytes and isinstance(table, ArrayTable) and table.array.dtype in FLOATS:
-        codes = encode_there(table.array, bins, order, device)
+        codes = encode_there(table.array if table.there is None else table.there, bins, order, device)
         if codes is not None:
             return codes, None
     if not bundle:
@@ -29,7 +29,7 @@ def place_codes(
     return pack_codes(device, codes_here, bins.width), bundles
 
 
-def encode_there(array: NDArray[Any], bins: Bins, order: NDArray[np.int64], device: Device) -> Codes | None:
+def encode_there(array: Any, bins: Bins, order: NDArray[np.int64], device: Device) -> Codes | None:
     """Bin numbers on the device; None where a number is infinite, which the caller has to name."""
     xp, (n_rows, n_columns) = device.xp, array.shape
     dest = np.full(n_rows, -1, dtype=np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
+from electorate.cuda.arrays import is_there, to_gpu, to_host
 from electorate.data import inputs
 from electorate.data.sparse_format import check_sparse
 from electorate.data.table import Stack, Table, read_table
@@ -147,10 +148,15 @@ def _weight(weight: Any, n_rows: int) -> NDArray[np.float64]:
 
 
 def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of X that, given a Dask collection, returns a Dask array of its results for each partition."""
+    """A method of X that, given a Dask collection, returns a Dask array of its results for each partition.
+
+    Given an array of a GPU, it returns one too.
+    """
 
     @wraps(method)
     def asked(self: Any, X: Any) -> Any:
+        if is_there(X):
+            return to_gpu(method(self, to_host(X)))
         return _mapped(self, method.__name__, X) if is_dask(X) else method(self, X)
 
     return asked

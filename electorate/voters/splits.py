@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.kernels.layouts import TargetRule
-from electorate.messages import BestThresholds, StoredHistogram
+from electorate.messages import StoredHistogram
 
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
 TARGET, SQUARES = 3, 4  # the others of kernels/subtrees.py
@@ -151,24 +151,24 @@ class Finder(SplitFinder):
         best = histograms[0].best_thresholds(histograms, number, layout)
         if best is None:
             return None
-        return [self._stored(best, place, mine) for place, mine in enumerate(totals)]
-
-    def _stored(self, best: BestThresholds, place: int, totals: Ints) -> Found | None:
-        """The threshold of one of several nodes, if it gains."""
-        if np.count_nonzero(totals) < 2 or not best.scores[place] > self._to_beat(totals):
-            return None
-        column, cut, side = (int(each[place]) for each in (best.column, best.cut, best.missing_left))
-        on_left = np.arange(self.bins.width) <= cut
-        if not self.bins.has_missing[column]:
-            seen = self.counts[column]
-            side = int(seen[: cut + 1].sum() >= seen[cut + 1 : -1].sum())
-        on_left[-1] = side == 1
-        return Found(column, cut, on_left, np.stack([best.left[place], totals - best.left[place]]))
+        sides = np.stack([best.left, np.stack(totals) - best.left], axis=1)
+        on_left = np.arange(bins.width) <= best.cut[:, None]
+        seen = np.cumsum(self.counts[best.column, :-1], axis=1)
+        seen_left = seen[np.arange(len(seen)), best.cut]
+        heavier = seen_left >= seen[:, -1] - seen_left
+        on_left[:, -1] = np.where(bins.has_missing[best.column], best.missing_left == 1, heavier)
+        found = zip(best.column.tolist(), best.cut.tolist(), on_left, sides, strict=True)
+        return [
+            Found(*split) if score > self._to_beat(mine) else None
+            for split, score, mine in zip(found, best.scores.tolist(), totals, strict=True)
+        ]
 
     def _to_beat(self, totals: Ints) -> Any:
-        """What a leaf without a split scores."""
+        """What a leaf without a split scores; infinite where it has one label only."""
+        if np.count_nonzero(totals) < 2:
+            return np.inf
         if self.criterion == "edge":
-            return totals.max()
+            return int(totals.max())
         most = kernels.purity(CRITERIA[self.criterion], np.zeros_like(totals), totals)
         return most + abs(most) * 1e-12  # rounding alone is no gain
 

@@ -55,7 +55,7 @@ def summed(device: Device, rng: np.random.Generator, n_columns: int, wide: bool)
     codes = some_codes(device, rng, n_columns, wide)
     rows, grid = DeviceRows(device, codes, STARTS), numbers(device, rng)
     on_left = rng.random((1, codes.width)) < 0.3
-    (left, right), *_ = rows.part([rows.root], np.array([n_columns - 1]), on_left)
+    ((left, right),), _ = rows.part([rows.root], np.array([n_columns - 1]), on_left)
     sums = device.xp.zeros((6, codes.n_columns, codes.width), dtype=np.int64)
     tasks = rows.tasks([rows.root, left, right], GROUP, 2)
     rows.add_sums(*device.upload(tasks), grid, sums)
@@ -69,7 +69,7 @@ def parted(device: Device, rng: np.random.Generator) -> list[Any]:
     nodes = [rows.root]
     for _ in range(3):
         column, on_left = rng.integers(0, 60, len(nodes)), rng.random((len(nodes), 256)) < 0.4
-        nodes = [side for sides in rows.part(nodes, column, on_left) for side in sides]
+        nodes = [side for sides in rows.part(nodes, column, on_left)[0] for side in sides]
     found: list[Any] = []
     for node in nodes:
         each = np.array(device.download(rows.rows_of([node])))
