@@ -93,7 +93,6 @@ def kernels() -> None:
     device, n = open_device(), MANY
     one, other = cupy.zeros(2**30, dtype=np.uint8), cupy.empty(2**30, dtype=np.uint8)
     copied = 2 * 2**30 / timed(lambda: cupy.copyto(other, one))
-    del one, other
     codes = Codes(cupy.random.randint(0, 2**32, n * COLUMNS // 4, dtype=np.uint32), n, COLUMNS, 256)
     rows, group = DeviceRows(device, codes, np.array([0, n * 6 // 10, n])), np.array([0, 1])
     grid = cupy.random.randint(2**36, 2**39, n, dtype=np.int64)
@@ -142,14 +141,8 @@ def threads() -> None:
         rows = made_rows(n_rows, 50)
         for depth in (1, 4):
             for n_jobs in THREADS:
-                lines.append(
-                    [
-                        f"{n_rows:,}",
-                        str(depth),
-                        f"CPU, {n_jobs} threads",
-                        *medians([fit(rows, depth, "cpu", n_jobs) for _ in range(repeats)]),
-                    ]
-                )
+                runs = [fit(rows, depth, "cpu", n_jobs) for _ in range(repeats)]
+                lines.append([f"{n_rows:,}", str(depth), f"CPU, {n_jobs} threads", *medians(runs)])
             fit((rows[0][:100_000], rows[1][:100_000]), depth, "cuda")
             runs = [fit(rows, depth, "cuda") for _ in range(repeats)]
             lines.append([f"{n_rows:,}", str(depth), "GPU", *medians(runs)])
