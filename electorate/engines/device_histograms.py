@@ -22,6 +22,7 @@ class Pool:
         self.device = device
         self.shape = shape  # label, column, bin
         self.cells = device.xp.empty((AT_FIRST, *shape), dtype=np.int64)
+        self.nbytes = 8 * shape[0] * shape[1] * shape[2]  # of one
         self.n_used = 0
         self.layout: tuple[NDArray[Any], ColumnArrays] | None = None
 
@@ -60,7 +61,7 @@ class SlotHistogram(StoredHistogram):
         self.pool = pool
         self.slot = slot
         self.shape = pool.shape
-        self.nbytes = int(np.prod(pool.shape)) * 8
+        self.nbytes = pool.nbytes
 
     def here(self) -> NDArray[np.int64]:
         return np.array(self.pool.device.download(self.pool.cells[self.slot]))

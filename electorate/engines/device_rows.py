@@ -15,7 +15,7 @@ from electorate.cuda.layouts import ALL_ROWS, PANEL, ROWS_PER_PART, Codes, Order
 from electorate.messages import SplitArrays
 
 FEWEST_ROWS = 1024  # of a task: fewer cost more in zeros than in sums
-MOST_TASKS = 1056  # eight per processor of the largest GPU
+MOST_TASKS = 528  # four per processor of the largest GPU
 Ints = NDArray[np.int64]
 
 
@@ -76,10 +76,10 @@ class DeviceRows:
         if len(used):
             segments = np.stack([low, low + count, split, buffer], axis=1)[used]
             n_blocks = -(-count[used] // ROWS_PER_PART)
-            blocks, cursors = np.cumsum(n_blocks) - n_blocks, xp.zeros((len(used), 2), dtype=np.uint32)
-            sent = self.device.upload(blocks, segments, column.astype(np.int32), on_left)
-            self.device.kernels.partition(self.codes, self.orders, *sent, cursors, int(n_blocks.sum()))
-            lefts[used] = self.device.download(cursors)[:, 0]
+            blocks, cursors = np.cumsum(n_blocks) - n_blocks, np.zeros((len(used), 2), dtype=np.uint32)
+            sent = self.device.upload(blocks, segments, column.astype(np.int32), on_left, cursors)
+            self.device.kernels.partition(self.codes, self.orders, *sent, int(n_blocks.sum()))
+            lefts[used] = self.device.download(sent[-1])[:, 0]
         left_low, left_size = low.reshape(-1, n_labels), lefts.reshape(-1, n_labels)
         right_low, right_size = left_low + left_size, count.reshape(-1, n_labels) - left_size
         found = []
