@@ -9,7 +9,8 @@ Every command prints a table in Markdown. GPU.md holds the tables of one machine
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from statistics import median
 from typing import Any
 
@@ -61,8 +62,9 @@ def medians(runs: list[tuple[float, float, float]]) -> list[str]:
     return [f"{median(seconds):.2f}", f"{median(rounds):.2f} ({low:.2f} to {high:.2f})", f"{median(errors):.4f}"]
 
 
-def table(head: list[str], lines: list[list[str]]) -> None:
-    for line in (head, ["---"] * len(head), *lines):
+def table(head: list[str], lines: Iterable[list[str]]) -> None:
+    """Print every line as soon as it is measured."""
+    for line in chain((head, ["---"] * len(head)), lines):
         print("| " + " | ".join(line) + " |", flush=True)
     print()
 
@@ -124,30 +126,34 @@ def kernels() -> None:
 
 
 def fits() -> None:
-    lines = []
+    table(["float32 rows on", "depth", "whole fit, s", "round, ms (least to most)", "training error"], _fits())
+
+
+def _fits() -> Iterator[list[str]]:
     for on_gpu in (False, True):
         rows = made_rows(MANY, COLUMNS, on_gpu)
         for depth in DEPTHS:
             fit((rows[0][:100_000], rows[1][:100_000]), depth, "cuda")  # compile
             runs = [fit(rows, depth, "cuda") for _ in range(REPEATS)]
-            lines.append(["GPU" if on_gpu else "host", str(depth), *medians(runs)])
+            yield ["GPU" if on_gpu else "host", str(depth), *medians(runs)]
         del rows
-    table(["float32 rows on", "depth", "whole fit, s", "round, ms (least to most)", "training error"], lines)
 
 
 def threads() -> None:
-    lines = []
+    table(["rows x 50", "depth", "engine", "whole fit, s", "round, ms (least to most)", "training error"], _threads())
+
+
+def _threads() -> Iterator[list[str]]:
     for n_rows, repeats in ((200_000, REPEATS), (2_000_000, 1)):
         rows = made_rows(n_rows, 50)
         for depth in (1, 4):
             for n_jobs in THREADS:
                 runs = [fit(rows, depth, "cpu", n_jobs) for _ in range(repeats)]
-                lines.append([f"{n_rows:,}", str(depth), f"CPU, {n_jobs} threads", *medians(runs)])
+                yield [f"{n_rows:,}", str(depth), f"CPU, {n_jobs} threads", *medians(runs)]
             fit((rows[0][:100_000], rows[1][:100_000]), depth, "cuda")
             runs = [fit(rows, depth, "cuda") for _ in range(repeats)]
-            lines.append([f"{n_rows:,}", str(depth), "GPU", *medians(runs)])
-            lines.append([f"{n_rows:,}", str(depth), "HistGradientBoosting, all threads", *_peer(rows, depth, repeats)])
-    table(["rows x 50", "depth", "engine", "whole fit, s", "round, ms (least to most)", "training error"], lines)
+            yield [f"{n_rows:,}", str(depth), "GPU", *medians(runs)]
+            yield [f"{n_rows:,}", str(depth), "HistGradientBoosting, all threads", *_peer(rows, depth, repeats)]
 
 
 def _peer(rows: Rows, depth: int, repeats: int) -> list[str]:
