@@ -18,12 +18,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-dask lint bench bench-quick fuzz docs dist clean build-venv
+.PHONY: help demo test test-fast test-oldest test-dask lint bench bench-quick fuzz docs dist clean build-venv
 
 help:
 	@echo "make demo         a short tour, after installing the package into $(VENV)"
 	@echo "make test         the tests, without the slow ones"
 	@echo "make test-fast    the tests without the modules that start processes or repeat fits many times"
+	@echo "make test-oldest  test-fast with the oldest supported releases, on Python 3.11 in .venv-oldest"
 	@echo "make test-dask    every fault of a Dask cluster 20 times; writes benchmarks/DASK_FAULTS.log"
 	@echo "make lint         ruff (rules and format) and mypy"
 	@echo "make bench        speed and memory beside the peers; writes benchmarks/"
@@ -41,6 +42,10 @@ test: $(VENV)/.installed-test
 
 test-fast: $(VENV)/.installed-test
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu" --fast
+
+# requirements-oldest.txt has the lower bounds of pyproject.toml.
+test-oldest:
+	$(MAKE) --no-print-directory VENV=.venv-oldest CONSTRAINTS=requirements-oldest.txt CANDIDATES=python3.11 test-fast
 
 test-dask: $(VENV)/.installed-test
 	$(RUN) tools/dask_faults.py 20
@@ -72,12 +77,12 @@ dist: $(VENV)/.installed-dist
 	@ls dist
 
 clean:
-	rm -rf $(VENV) .venv.lock build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv.lock build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp per extra, so that a second run starts at once. The lock, and the second look at the
 # stamp under it, keep two makes from installing into one environment at the same time.
-$(VENV)/.installed-%: pyproject.toml
+$(VENV)/.installed-%: pyproject.toml $(CONSTRAINTS)
 	@python=""; for p in $(or $(PYTHON),$(CANDIDATES)); do \
 	  if "$$p" -c '$(USABLE)' >/dev/null 2>&1; then python=$$p; break; fi; done; \
 	if [ -z "$$python" ]; then \
@@ -94,5 +99,5 @@ build-venv:
 	  $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/.created; fi
 	@if [ ! $(VENV)/.installed-$(EXTRA) -nt pyproject.toml ]; then \
 	  echo "installing electorate ($(EXTRA)) into $(VENV)"; \
-	  $(RUN) -m pip install -qq --editable '.$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' \
+	  $(RUN) -m pip install -qq $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) --editable '.$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' \
 	    && touch $(VENV)/.installed-$(EXTRA); fi

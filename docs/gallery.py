@@ -38,7 +38,7 @@ from electorate import (
 )
 from electorate.report.regression import figure_2
 from electorate.simulate import XD6, TwoNorm
-from electorate.studies.adaboost_r import figure_5, figure_6
+from electorate.studies.adaboost_r_figures import figure_5, figure_6
 
 MOST_BYTES = 80_000
 

@@ -50,6 +50,7 @@ from electorate.report.round_displays import CostDisplay as CostDisplay
 from electorate.report.shape_display import ShapeDisplay as ShapeDisplay
 from electorate.report.voter_displays import PathDisplay as PathDisplay
 from electorate.report.voter_displays import TreeSizesDisplay as TreeSizesDisplay
+from electorate.scans.scan import scan as scan
 from electorate.skops_types import trusted_types as trusted_types
 from electorate.thinning import ThinnedClassifier as ThinnedClassifier
 from electorate.thinning import thin as thin

@@ -84,6 +84,13 @@ class SplitArrays(Sequence[Split]):
 
     def _find_known(self, levels: list["SplitArrays"], goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the rows of the nodes of the growing tree go next here."""
+        grown = [np.concatenate(parts) for parts in zip(*(level._ways() for level in levels), strict=True)]
+        if levels and all(
+            np.array_equal(some, every[: len(some)]) for some, every in zip(grown, self._ways(), strict=True)
+        ):
+            is_end = np.ones(2 * len(grown[0]) + 1, dtype=np.bool_)
+            is_end[grown[0]] = False
+            return np.stack([ends := np.flatnonzero(is_end), goes_to[ends]])
         splits = {node: (level, place) for level in levels for place, node in enumerate(level.numbers)}
         found, waiting = [], [(ROOT, int(goes_to[ROOT]))]
         while waiting:
@@ -120,10 +127,13 @@ class SplitArrays(Sequence[Split]):
     def _numbers(self) -> tuple[NDArray[np.int64], ...]:
         return self.node, self.left, self.right, self.column, self.cut
 
+    def _ways(self) -> tuple[NDArray[Any], ...]:
+        """What decides where rows go."""
+        return self.node, self.left, self.right, self.column, self.on_left
+
     def same_as(self, other: "SplitArrays") -> bool:
         """Whether all rows go the same ways."""
-        mine, others = ((each.node, each.left, each.right, each.column, each.on_left) for each in (self, other))
-        return self is other or all(np.array_equal(*pair) for pair in zip(mine, others, strict=True))
+        return self is other or all(np.array_equal(*pair) for pair in zip(self._ways(), other._ways(), strict=True))
 
 
 _last_walk: tuple[SplitArrays, list[int], list[SplitArrays], Any, Any] | None = None
@@ -231,7 +241,14 @@ class Sums:
 
 
 class WorkerLostError(RuntimeError):
-    """A worker that held examples is gone, or does not answer. address: which one."""
+    """A worker that held examples is gone, or does not answer. address: which one.
+
+    Examples
+    --------
+    >>> from electorate import WorkerLostError
+    >>> WorkerLostError("tcp://10.0.0.7:8786", "does not answer").address
+    'tcp://10.0.0.7:8786'
+    """
 
     def __init__(self, address: str, what: str) -> None:
         super().__init__(address, what)

@@ -50,7 +50,19 @@ _T = TypeVar("_T")
 
 
 class ModelFormatError(ValueError):
-    """The file is damaged, hostile, too new, or not a model file at all; see the message."""
+    """The file is damaged, hostile, too new, or not a model file at all; see the message.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from electorate import ModelFormatError, load
+    >>> _ = Path("not.model").write_text("not a model")
+    >>> try:
+    ...     load("not.model")
+    ... except ModelFormatError:
+    ...     print("refused")
+    refused
+    """
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,7 @@ _OTHERS = {
     "report.round_displays": "BoundDisplay CostDisplay",
     "report.shape_display": "ShapeDisplay",
     "report.voter_displays": "PathDisplay TreeSizesDisplay",
+    "scans.scan": "scan",
     "skops_types": "trusted_types",
     "thinning": "ThinnedClassifier thin",
     "training.callbacks": "Checkpoint ProgressBar TimeLimit",

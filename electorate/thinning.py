@@ -13,20 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from electorate import kernels
 from electorate.algorithms.lpboost import in_nu
 from electorate.data import inputs
+from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.data.split import DrawCandidates, draw, hash_rows
 from electorate.data.weights import read_weights
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
 from electorate.estimators.exported import Exported
-from electorate.estimators.lpboost import one_of_many, refuse_dask, share_link, vote_shares
+from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
 from electorate.grid import on_grid
 from electorate.model.ensemble import Ensemble
@@ -35,6 +36,7 @@ from electorate.model.links import Link
 from electorate.model.voter_outputs import Picks, VoterOutputs, count_rows, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
+from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.rollback import Undoing
 from electorate.training.totally_corrective import (
     VoterMatrix,
@@ -162,7 +164,7 @@ def thin(
         random_state=random_state,
     )
     thinned._validate_params()
-    refuse_dask(thinned, X)
+    refuse_lazy(thinned, X)
     thinned._weigh(model, X, y, sample_weight, thinned._seed())
     return thinned
 
@@ -342,7 +344,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         sample_weight : array-like, optional
             A weight of k is the row k times; rows of weight 0 are left out.
         """
-        refuse_dask(self, X)
+        refuse_lazy(self, X)
         table = inputs.check_table(self, X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)
         weight = inputs.check_weight(sample_weight, table.n_rows)
@@ -354,7 +356,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         frozen = isinstance(self.estimator, FrozenEstimator)
         fitting = weighing = used
         if not frozen:
-            aside = _set_aside(_safe_indexing(given, used), codes, self.weighing_fraction, seed)
+            aside = _set_aside(take_rows(given, used), codes, self.weighing_fraction, seed)
             if len(np.unique(codes[aside])) == len(classes):
                 fitting, weighing = used[~aside], used[aside]
         weights = [None if sample_weight is None else weight[rows] for rows in (fitting, weighing)]
@@ -363,8 +365,8 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
             check_is_fitted(model)
         else:
             weighted = {} if weights[0] is None else {"sample_weight": weights[0]}
-            model = clone(self._ensemble()).fit(_safe_indexing(given, fitting), labels[fitting], **weighted)
-        self._weigh(model, _safe_indexing(given, weighing), labels[weighing], weights[1], seed + 1)
+            model = clone(self._ensemble()).fit(take_rows(given, fitting), labels[fitting], **weighted)
+        self._weigh(model, take_rows(given, weighing), labels[weighing], weights[1], seed + 1)
         if not frozen:
             self.seen_ = seen_of([(rows_of(model, X), labels, weight)])
         return self

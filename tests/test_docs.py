@@ -1,19 +1,28 @@
-"""The examples of the site run: every block of Python on the pages of the algorithms, and on some others."""
+"""The examples of the site run: every block of Python on the pages of the algorithms, and on some others.
 
+The gallery, examples/plot_*.py, is run by `make docs`, which fails if an example fails.
+"""
+
+import ast
 import re
 import warnings
 from pathlib import Path
 
 import pytest
 
+import electorate
+
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted((DOCS / "algorithms").glob("*.md"))
-OTHERS = [DOCS / "check_up.md", DOCS / "regression.md", DOCS / "exports.md", DOCS / "explain.md"]
+NAMES = ("getting_started", "check_up", "regression", "exports", "explain", "out_of_core")
+OTHERS = [DOCS / f"{name}.md" for name in NAMES]
+EXAMPLES = sorted((DOCS.parent / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run(page):
+def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names: dict = {}
     for number, block in enumerate(BLOCK.findall(page.read_text())):
         with warnings.catch_warnings():
@@ -27,3 +36,23 @@ def test_every_algorithm_has_a_page_with_an_example():
         assert page.stem == "index" or len(BLOCK.findall(text)) == 1
     linked = (DOCS / "algorithms" / "index.md").read_text()
     assert all(f"{page.stem}.md" in linked for page in PAGES if page.stem != "index")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_examples_of_the_gallery_have_a_title_a_text_and_a_picture(example):
+    tree = ast.parse(example.read_text())
+    title, line, text = (ast.get_docstring(tree) or "").split("\n", 2)
+    assert set(line) == {"="}
+    assert len(line) == len(title)
+    assert len(text.split()) > 20
+    assert "plt.show()" in example.read_text()
+
+
+def test_the_gallery_is_complete():
+    topics = ["adaboost", "samme_r", "margins", "certificates", "intervals", "thinning", "own", "rules", "dask"]
+    assert [topic for topic in topics if not any(topic in example.stem for example in EXAMPLES)] == []
+
+
+def test_every_public_name_has_a_page():
+    listed = set(re.findall(r"^   ([\w.]+)$", (DOCS / "api.rst").read_text(), re.MULTILINE))
+    assert set(electorate.__all__) - {"__version__"} <= listed

@@ -1,5 +1,6 @@
 """Every public class and function documents all of its parameters in numpydoc's format, positional ones in order."""
 
+import doctest
 import inspect
 import re
 
@@ -67,3 +68,12 @@ def test_estimators_have_all_sections(name):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_families_have_examples(name):
     assert {"Parameters", "Examples"} <= set(sections(OBJECTS[name].__doc__)) or not parameters(OBJECTS[name])
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_every_name_has_an_example_that_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [case] = doctest.DocTestFinder(recurse=False).find(OBJECTS[name], name, globs={})
+    assert case.examples
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert runner.run(case).failed == 0

@@ -1,8 +1,11 @@
-"""What hatchling asks when it builds the package: the readme for the index, and a word to unsupported Pythons.
+"""A hook of hatchling for builds: the readme and the addresses of the package on an index; refuses unsupported Pythons.
 
-Links of README.md that lead to files of the repository lead nowhere on an index: there only their text is kept.
+Links and pictures of README.md that are files of the repository do not exist on an index. If the environment variable
+ELECTORATE_REPOSITORY holds the address of the repository (https://HOST/OWNER/electorate), they become links to it, and
+the project gets its addresses. Without it, only the texts of links are kept, and pictures are left out.
 """
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,14 +14,18 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 OLDEST, TOO_NEW = (3, 11), (3, 15)
-LOCAL_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?://|mailto:|#)[^)\s]+\)")
+LOCAL = r"\((?!https?://|mailto:|#)([^)\s]+)\)"
+PICTURE = re.compile(r"!\[([^\]]*)\]" + LOCAL)
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]" + LOCAL)
 
 
 class PackageMetadata(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         refuse_python(sys.version_info[:2])
+        repository = os.environ.get("ELECTORATE_REPOSITORY", "").rstrip("/")
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": without_local_links(text)}
+        metadata["readme"] = {"content-type": "text/markdown", "text": readme_for_index(text, repository)}
+        metadata["urls"] = addresses(repository)
 
 
 def refuse_python(version: tuple[int, int]) -> None:
@@ -27,5 +34,20 @@ def refuse_python(version: tuple[int, int]) -> None:
         raise SystemExit(f"electorate needs Python 3.11 to 3.14; this is Python {version[0]}.{version[1]}")
 
 
-def without_local_links(text: str) -> str:
-    return LOCAL_LINK.sub(r"\1", text)
+def readme_for_index(text: str, repository: str = "") -> str:
+    """Return the readme with absolute links, or without links to files where there is no address."""
+    if not repository:
+        return LINK.sub(r"\1", PICTURE.sub("", text))
+    text = PICTURE.sub(rf"![\1]({repository}/raw/main/\2)", text)
+    return LINK.sub(rf"[\1]({repository}/blob/main/\2)", text)
+
+
+def addresses(repository: str) -> dict[str, str]:
+    if not repository:
+        return {}
+    return {
+        "Source": repository,
+        "Documentation": f"{repository}/tree/main/docs",
+        "Changelog": f"{repository}/blob/main/CHANGELOG.md",
+        "Issues": f"{repository}/issues",
+    }

@@ -36,6 +36,13 @@ class CheckUp:
         What was found: `kind`, `column`, `seen`, `done`.
     cleaning : Cleaning or None
         What is done to the columns and the target; None if there is nothing to do.
+
+    Examples
+    --------
+    >>> import electorate, pandas
+    >>> X = pandas.DataFrame({"price": ["$1,200", "$900", "?"] * 10, "size": range(0, 300, 10)})
+    >>> electorate.check_up(X, [0, 1, 1] * 10).clean(X)["price"].tolist()[:3]
+    [1200.0, 900.0, nan]
     """
 
     findings: list[Finding]

@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 from electorate.commands.model_rows import read_labelled
-from electorate.commands.options import add_skip_option, add_table_options
+from electorate.commands.options import add_skip_option, add_table_options, source_of
+from electorate.commands.scanned import add_scan_option, scan_labelled, wants_scan
 from electorate.escape import literal
 
 EXAMPLES = """examples:
@@ -26,6 +27,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--allow-equal-rows", action="store_true", help="held-out rows may equal training rows, by coincidence")
     add("--json", action="store_true", help="print JSON")
     add_skip_option(one)
+    add_scan_option(one)
     add_table_options(one)
 
 
@@ -45,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.heldout is None and options.train is None:
         raise ValueError("add --heldout TABLE, --train TABLE or both: a bound needs rows")
     model = load(options.model)
-    rows: Any = {name: _rows(model, getattr(options, name), options) for name in ("train", "heldout")}
+    rows: Any = {name: _rows(model, name, options) for name in ("train", "heldout")}
     equal = "allow" if options.allow_equal_rows else "refuse"
     found = certificate(model, **rows, delta=options.delta, eps=options.eps, equal_rows=equal)
     print(json.dumps(found.to_dict(), indent=1) if options.json else str(found))
@@ -53,6 +55,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(model: Any, path: str | None, options: argparse.Namespace) -> tuple[Any, Any] | None:
-    """The columns of the model, and the target."""
-    return None if path is None else read_labelled(model, path, options)[:2]
+def _rows(model: Any, name: str, options: argparse.Namespace) -> tuple[Any, Any] | None:
+    """The columns of the model, and the target; large held-out tables are scanned."""
+    path = getattr(options, name)
+    if path is None:
+        return None
+    source = source_of(options, path)
+    if name == "heldout" and model.cleaning_ is None and wants_scan(options, source):
+        return scan_labelled(model, source, options)
+    return read_labelled(model, path, options)[:2]

@@ -56,7 +56,14 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--peers", "--with", dest="peers", type=split_names, metavar="NAMES", help=peers)
     add("--algorithm", action="append", dest="algorithms", metavar="NAME", help="only this one; may be repeated")
     add("--folds", type=int, help="of the cross-validation")
-    add("--locked", type=float, default=0.2, help="share of test rows, held out for the bound (0.2)")
+    add(
+        "--test-fraction",
+        "--locked",
+        dest="locked",
+        type=float,
+        default=0.2,
+        help="share of rows held out for the bound (0.2)",
+    )
     add("--seed", type=int, default=0, help="the same seed gives the same table (0)")
     add("--n-jobs", "--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs)")
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import electorate
-from electorate.commands.options import TABLE, add_training_options, read
+from electorate.commands.options import TABLE, add_training_options, read, source_of
+from electorate.commands.scanned import add_scan_option, announce, read_scanned, wants_scan
 from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_supported
 from electorate.escape import literal
 from electorate.registry import ALGORITHMS, FAMILIES
@@ -53,6 +54,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--voters", help="Stumps, Trees, ... (default: those of the algorithm)")
     add("--set", action="append", default=[], type=_pair, metavar="OPTION=VALUE", help="any option of the algorithm")
     add("--list", action="store_true", help="show algorithms and options, and exit")
+    add_scan_option(one)
 
 
 def _pair(text: str) -> tuple[str, Any]:
@@ -77,9 +79,15 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.out)
     found = _find(options.algorithm)
     _check_options(found, options)
-    data = read(options)
-    check = _check_up(data, options, "regression" if list(found) == ["regression"] else options.task)
-    y = check.clean_target(data.y)
+    source = source_of(options)
+    is_scanned = wants_scan(options, source)
+    data: Any = read_scanned(options, source) if is_scanned else read(options, source)
+    if is_scanned:
+        check, y = electorate.CheckUp([], None), data.labels
+        announce(data, source, sys.stderr)
+    else:
+        check = _check_up(data, options, "regression" if list(found) == ["regression"] else options.task)
+        y = check.clean_target(data.y)
     task = _needed_task(options.algorithm, found, options.task, y)
     model = _build(found[task], task, options)
     _check_target(model, y, options.target)
@@ -90,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     if check.findings and not options.quiet:
         print(check, file=sys.stderr)
     model.save(options.out)
-    error = _training_error(model, data, y)
+    error = _training_error(model, data, data.y if is_scanned else y)
     trained = "" if error is None else f", training error {error:.4f}"
     summary = f"{type(model).__name__}: {len(model.steps_)} voters, stopped by {model.stop_reason_}{trained}"
     print(f"{summary}; {literal(options.out)}", file=sys.stderr)

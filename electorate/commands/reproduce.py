@@ -1,69 +1,91 @@
-"""`electorate reproduce`: a table or figure of a paper. Markdown to standard output, results to a folder."""
+"""`electorate reproduce`: tables, figures and theorems of the papers, as Markdown; results go to a folder."""
 
 import argparse
 import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from electorate.commands.options import split_names
 from electorate.escape import literal
 from electorate.safe_write import check_writable, write_text
 
 EXAMPLES = """examples:
-  electorate reproduce quadboost                      list what can be reproduced
-  electorate reproduce quadboost --table 1 --quick
-  electorate reproduce adaboost_r --figure 5 --out figures    a picture; pip install 'electorate[plot]'
+  electorate reproduce all --quick                    a small version of the five papers: a minute
+  electorate reproduce quadboost --list               what can be reproduced
+  electorate reproduce quadboost --table 1 --repeats 3 --jobs 4
   electorate reproduce quadboost --table 1 --sets wine,zoo --data /srv/data
-  electorate reproduce adaboost_r --figure 6 --quick
+  electorate reproduce adaboost_r --figure 5 --out figures    a picture; pip install 'electorate[plot]'
   electorate reproduce locmedboost --theorem 2
 After Ctrl-C or a crash the same command resumes."""
 
-STUDIES = (
-    "adaboost_r",
-    "certificates",
-    "deepboost",
-    "locmedboost",
-    "peers",
-    "quadboost",
-    "vadaboost",
-)  # modules of electorate.studies
+PAPERS = ("quadboost", "vadaboost", "deepboost", "adaboost_r", "locmedboost")  # modules of electorate.studies
+STUDIES = (*PAPERS, "certificates", "peers")
+EVERY = "all"
 NUMBERED = {"table": "", "figure": "", "theorem": " (runs an experiment that checks it)"}
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
-    add("paper", choices=STUDIES, help="the paper")
+    add("paper", choices=(EVERY, *STUDIES), help=f"the study; {EVERY}: the five papers")
     what = one.add_mutually_exclusive_group()
     for kind, more in NUMBERED.items():
         what.add_argument(f"--{kind}", type=int, metavar="N", help=f"the number of the {kind} in the paper{more}")
-    add("--quick", action="store_true", help="few repetitions and rounds: minutes, not hours")
+    what.add_argument("--list", action="store_true", help="list what can be reproduced")
+    add("--quick", action="store_true", help="few repetitions and rounds: seconds, not hours")
     add("--sets", type=split_names, default=[], metavar="NAMES", help="only these data sets, separated by commas")
+    add("--repeats", type=_positive, metavar="N", help="splits of every data set; by default the paper's, or fewer")
+    add("--render", action="store_true", help="run nothing: make the pages again from the stored results")
+    add("--jobs", type=_positive, default=1, metavar="N", help="processes (1)")
     folder = "the folder of the data sets and DATASETS.json; by default that in ELECTORATE_DATA"
     add("--data", default=os.environ.get("ELECTORATE_DATA", "../shared/data"), metavar="FOLDER", help=folder)
     add("--out", metavar="FOLDER", help="for results and intermediate results (PAPER.reproduce)")
 
 
-def run(options: argparse.Namespace) -> int:
-    from electorate.studies.request import Request
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
+    return int(text)
 
-    study = import_module(f"electorate.studies.{options.paper}")
-    offers = "\n".join(f"--{what}: {does}" for what, does in study.OFFERS.items())
-    numbers = {kind: getattr(options, kind) for kind in NUMBERED}
-    what = next((f"{kind} {number}" for kind, number in numbers.items() if number is not None), None)
-    if what is None:
-        print(offers)
+
+def run(options: argparse.Namespace) -> int:
+    names = PAPERS if options.paper == EVERY else (options.paper,)
+    studies = {name: import_module(f"electorate.studies.{name}") for name in names}
+    if options.list:
+        for name, study in studies.items():
+            print("\n".join(f"{name} --{what}: {does}" for what, does in study.OFFERS.items()))
         return 0
-    if what not in study.OFFERS:
-        raise ValueError(f"there is no {what} of {options.paper}; choose from\n{offers}")
-    if what in study.NEEDS_DATA and not (Path(options.data) / "DATASETS.json").exists():
-        raise ValueError(f"no DATASETS.json in {literal(options.data)}: add --data FOLDER, or set ELECTORATE_DATA")
     out = Path(options.out or f"{options.paper}.reproduce")
     out.mkdir(parents=True, exist_ok=True)
-    page = out / f"{what.replace(' ', '-')}.md"
+    for name, study in studies.items():
+        for what in _wanted(options, name, study):
+            _reproduce(options, name, study, what, out)
+    return 0
+
+
+def _wanted(options: argparse.Namespace, name: str, study: Any) -> list[str]:
+    """The page of a paper and its figures, or what was asked for by its number."""
+    numbers = {kind: getattr(options, kind) for kind in NUMBERED}
+    asked = next((f"{kind} {number}" for kind, number in numbers.items() if number is not None), None)
+    if asked is not None and asked not in study.OFFERS:
+        offers = "\n".join(f"--{what}: {does}" for what, does in study.OFFERS.items())
+        raise ValueError(f"there is no {asked} of {name}; choose from\n{offers}")
+    every = [EVERY] if options.render else list(getattr(study, "WHOLE", study.OFFERS))
+    return every if asked is None else [asked]
+
+
+def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, out: Path) -> None:
+    from electorate.studies.request import Request
+
+    needed = study.NEEDS_DATA if what == EVERY else [one for one in study.NEEDS_DATA if one == what]
+    if needed and not (Path(options.data) / "DATASETS.json").exists():
+        raise ValueError(f"no DATASETS.json in {literal(options.data)}: add --data FOLDER, or set ELECTORATE_DATA")
+    page = out / (f"{name}.md" if what == EVERY else f"{name}-{what.replace(' ', '-')}.md")
     check_writable(page)
-    text = study.reproduce(Request(what, options.quick, Path(options.data), out, tuple(options.sets)))
+    more = tuple(options.sets), options.repeats, options.jobs, options.render
+    request = Request(what, options.quick, Path(options.data), out, *more)
+    text = study.reproduce(request)
     write_text(page, text)
     print(text)
     print(f"{literal(page)}: the same", file=sys.stderr)
-    return 0

@@ -22,6 +22,7 @@ VERY_MANY_ROWS = 20_000  # from which there are fewer rounds
 DEEPEST = 12
 QUICK_ROUNDS = 100
 Setting = dict[str, Any]  # parameters, as set_params takes them
+BALANCED: Setting = {"class_weight": "balanced"}
 
 
 @dataclass(frozen=True)
@@ -306,6 +307,13 @@ def applicable(
     if len({a.name for a in found}) < len(found):
         raise ValueError("two algorithms have the same name: rename one of them")
     return [_shortened(a) for a in found] if quick else found
+
+
+def balanced(algorithm: Algorithm) -> Algorithm:
+    """Every setting twice: with the weights of the rows as they are, and with the same weight for every class."""
+    if algorithm.baseline or (not algorithm.peer and "class_weight" not in algorithm.make(Facts([], 0)).get_params()):
+        return algorithm
+    return replace(algorithm, grid=tuple(one | more for one in algorithm.grid for more in ({}, BALANCED)))
 
 
 def _shortened(algorithm: Algorithm) -> Algorithm:

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
 from electorate.comparison import folds
@@ -272,9 +273,12 @@ class Coded:
         table = as_table(X)
         self.categories_ = read_categories(table, self.categorical_features)
         facts = Facts(list(self.categories_), self.seed, widest_of(self.categories_))
-        model = self.algorithm.build(self.setting, facts)
         if self.is_classifier:
             self.classes_, y = np.unique(y, return_inverse=True)
+        setting = dict(self.setting)
+        if self.algorithm.peer and setting.pop("class_weight", None) is not None:  # not all of them have the parameter
+            sample_weight = compute_sample_weight("balanced", y) * (1.0 if sample_weight is None else sample_weight)
+        model = self.algorithm.build(setting, facts)
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         is_constant = self.is_classifier and len(self.classes_) == 1
         self.model_: Any = None if is_constant else model.fit(read_matrix(X, table, self.categories_), y, **weighted)

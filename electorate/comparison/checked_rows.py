@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from electorate.checkup.check_up import CheckUp, check_up
 from electorate.checkup.columns import read_columns
@@ -13,6 +12,7 @@ from electorate.checkup.target import find_target_step
 from electorate.comparison.rows import Parts, Rows, read_target
 from electorate.data.cleaning import Cleaning
 from electorate.data.inputs import to_array
+from electorate.data.row_subset import take_rows
 
 
 def check_open_rows(X: Any, y: Any, task: str, keep: Collection[str], lock: Callable[[Rows], Parts]) -> CheckUp:
@@ -29,7 +29,7 @@ def check_open_rows(X: Any, y: Any, task: str, keep: Collection[str], lock: Call
     cleaned = whole.clean_target(labels)
     target, _ = read_target(cleaned, n_rows, task)
     opened = lock(Rows(np.empty((n_rows, 0)), target, [], 0))[0]
-    check = check_up(_safe_indexing(X, opened), cleaned[opened], keep=keep, task=task)
+    check = check_up(take_rows(X, opened), cleaned[opened], keep=keep, task=task)
     if found is None or step is None:
         return check
     steps = {} if check.cleaning is None else check.cleaning.steps

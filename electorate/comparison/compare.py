@@ -16,13 +16,12 @@ from typing import Any
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from electorate.checkup.check_up import CheckUp
 from electorate.checkup.columns import read_columns
 from electorate.comparison import folds as splits
 from electorate.comparison import report
-from electorate.comparison.algorithms import Algorithm, Size, applicable, every_algorithm, task_of
+from electorate.comparison.algorithms import BALANCED, Algorithm, Size, applicable, balanced, every_algorithm, task_of
 from electorate.comparison.cells import Protocol
 from electorate.comparison.checked_rows import check_open_rows
 from electorate.comparison.journal import Journal, Store
@@ -34,14 +33,15 @@ from electorate.comparison.refits import Refits
 from electorate.comparison.rows import Floats, Rows, read_rows
 from electorate.comparison.workers import Limits, run_cells
 from electorate.data.inputs import check_weight
+from electorate.data.row_subset import take_rows
 from electorate.escape import literal
 from electorate.safe_write import write_text
 
 HUGE = 200_000  # rows times classes from which three folds are enough
 QUICK_FOLDS = 3
 FEWEST_ROWS = 20  # fewer rows are too few for folds and test rows
-RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-locked-rows.model", "winner.model"
-OUR_BOUNDED, OUR_FINAL = "best-of-electorate-without-locked-rows.model", "best-of-electorate.model"
+RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-test-rows.model", "winner.model"
+OUR_BOUNDED, OUR_FINAL = "best-of-electorate-without-test-rows.model", "best-of-electorate.model"
 
 
 def compare(
@@ -86,7 +86,7 @@ def compare(
     metric : {"error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse"}, optional
         What settings are chosen by and algorithms are ranked by: "error" by default, "mae" for regression. The others
         are columns of the table. F1 is that of the second class; for more than two classes, F1 and AUC are means over
-        the classes.
+        the classes. For "balanced_error" and "f1" every setting is tried with and without `class_weight="balanced"`.
     group : array-like, optional
         A value per row. Rows with the same value are never divided between training and testing.
     time_column : array-like of numbers or dates, optional
@@ -131,7 +131,8 @@ def compare(
     >>> from sklearn.datasets import load_iris
     >>> import electorate
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = electorate.compare(X, y, algorithms=["AdaBoost, stumps", "SAMME.R, trees"], n_jobs=1)
+    >>> names = ["AdaBoost, stumps", "SAMME.R, trees"]
+    >>> found = electorate.compare(X, y, algorithms=names, folds=2, quick=True, n_jobs=1)
     >>> found.columns["algorithm"][-1]
     'majority class'
     """
@@ -145,7 +146,7 @@ def compare(
         if not len(used):
             raise ValueError("all weights are 0")
         if len(used) < len(weight):
-            X, y, weight, n_rows = _safe_indexing(X, used), _safe_indexing(y, used), weight[used], len(used)
+            X, y, weight, n_rows = take_rows(X, used), take_rows(y, used), weight[used], len(used)
             beside = {name: None if values is None else values[used] for name, values in beside.items()}
     check = CheckUp([], None)
     if check_up and n_rows >= FEWEST_ROWS:
@@ -158,14 +159,15 @@ def compare(
     parts = splits.lock(rows, locked, seed)
     n_open, n_classes = len(parts[0]), len(classes)
     chosen = applicable(task_of(n_classes), algorithms, peers, Size(n_open, n_classes), quick)
+    ranked_by = metric_for(metric, n_classes)
+    if ranked_by.balances:
+        chosen = [balanced(one) for one in chosen]
     few = quick or n_open * max(1, n_classes) > HUGE
     n_folds = folds or (QUICK_FOLDS if few else 5)
     if n_folds > n_open // 2:
         raise ValueError(f"{n_folds} folds are too many for {n_open} rows")
     training = rows.take(parts[0])
-    protocol = Protocol(
-        chosen, n_folds, seed, n_classes, metric_for(metric, n_classes), _rungs(training, n_folds, seed)
-    )
+    protocol = Protocol(chosen, n_folds, seed, n_classes, ranked_by, _rungs(training, n_folds, seed))
     race = Race(protocol, frozenset(a for a, one in enumerate(chosen) if algorithms is not None or one.peer))
     labels = classes[rows.target] if n_classes else rows.target
     refits = Refits(X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
@@ -354,8 +356,15 @@ class Comparison:
     @property
     def code(self) -> str:
         if self._first.algorithm.peer:
-            return str(self.model_without_locked.model_.code)
+            return self._peer_code()
         return report.as_code(self.refits.build(self._first), self.check_up.cleaning is not None)
+
+    def _peer_code(self) -> str:
+        code = str(self.model_without_locked.model_.code)
+        if not BALANCED.items() <= self._first.setting.items():
+            return code
+        weight = "compute_sample_weight('balanced', y)"
+        return "from sklearn.utils import compute_sample_weight; " + code.replace("y)", f"y, sample_weight={weight})")
 
     @property
     def model(self) -> Any:

@@ -57,13 +57,17 @@ class Scored:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric that algorithms can be ranked by. head: of its column. is_gain: shown as 1 - loss."""
+    """A metric that algorithms can be ranked by. head: of its column. is_gain: shown as 1 - loss.
+
+    balances: rare classes count more than their rows, so that models with weights of the classes are tried too.
+    """
 
     name: str
     for_classes: bool
     head: str
     losses: Callable[[Scored], Floats] = field(repr=False)
     is_gain: bool = False
+    balances: bool = False
 
     def value(self, scored: Scored) -> float:
         """The loss, whatever is shown."""
@@ -161,9 +165,9 @@ METRICS = {
     metric.name: metric
     for metric in (
         Metric("error", True, "error", _errors),
-        Metric("balanced_error", True, "balanced error", _balanced_errors),
+        Metric("balanced_error", True, "balanced error", _balanced_errors, balances=True),
         Metric("auc", True, "AUC", _ranking_errors, is_gain=True),
-        Metric("f1", True, "F1", _f1_losses, is_gain=True),
+        Metric("f1", True, "F1", _f1_losses, is_gain=True, balances=True),
         Metric("log_loss", True, "log loss", _log_losses),
         Metric("mae", False, "mean abs. error", _distances),
         Metric("rmse", False, "RMSE", _squares),

@@ -49,7 +49,7 @@ def compare_over(results: Any, rows: Any = None, *, seed: int = 0) -> "OverTable
     >>> import electorate
     >>> errors = {"data": ["adult", "letter", "wine"], "A": [0.13, 0.04, 0.05], "B": [0.14, 0.06, 0.05]}
     >>> found = electorate.compare_over(errors, rows=[9768, 4000, 89])
-    >>> round(found.chance("A", "B"), 2)
+    >>> round(found.chance("A", "B"), 1)
     1.0
     """
     if isinstance(results, Mapping) and all(map(_has_outcomes, results.values())):

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
 from electorate.checkup.check_up import CheckUp
@@ -14,6 +13,7 @@ from electorate.comparison.algorithms import Facts, set_supported
 from electorate.comparison.cells import Coded
 from electorate.comparison.ranking import Line
 from electorate.comparison.rows import Parts, Places, Rows
+from electorate.data.row_subset import take_rows
 from electorate.theory.binomial import binomial_bound
 
 CONFIDENCE = 0.95
@@ -62,7 +62,7 @@ class Refits:
 
     def _fit(self, line: Line, which: Places | None) -> Any:
         """The estimator of a line, fitted to some rows, or to all."""
-        X = self.X if which is None else _safe_indexing(self.X, which)
+        X = self.X if which is None else take_rows(self.X, which)
         rows = slice(None) if which is None else which
         weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
         # threads of other libraries may wait for each other on a busy machine, and a time limit counts on the cells
@@ -72,7 +72,7 @@ class Refits:
     def test(self, model: Any) -> dict[str, Any]:
         """The error of a model on the test rows, and the exact bound that follows, or why there is none."""
         weight, test = self.rows.weight, self.parts[1]
-        predicted, target = model.predict(_safe_indexing(self.X, test)), self.y[test]
+        predicted, target = model.predict(take_rows(self.X, test)), self.y[test]
         losses = (predicted != target if self.is_classifier else np.abs(predicted - target)).astype(np.float64)
         error = float(np.average(losses, weights=None if weight is None else weight[test]))
         result = {"rows": len(test), "error": error}

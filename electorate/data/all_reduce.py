@@ -42,6 +42,21 @@ def reduce_all(requests: list[Reduce]) -> Any:
     return requests[0].finish(tuple(reduce(add, values) for values in zip(*(r.values for r in requests), strict=True)))
 
 
+def run_together(parts: list[ReduceSteps[Result]]) -> Result:
+    """Run the steps of all parts of data that are in this process; return their result, which is the same in all."""
+    answer = None
+    while True:
+        requests, results = [], []
+        for steps in parts:
+            try:
+                requests.append(steps.send(answer))
+            except StopIteration as end:
+                results.append(end.value)
+        if results:
+            return results[0]
+        answer = reduce_all(requests)
+
+
 @dataclass(frozen=True)
 class Max:
     """A number or an array that is reduced by the (elementwise) maximum."""

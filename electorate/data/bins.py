@@ -5,6 +5,7 @@ hashes. So edges do not depend on the order of rows, on chunks or on partitions,
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -26,12 +27,13 @@ MOST_PADDING = 1 << 20  # numbers that padding may add before columns are groupe
 EXACT_VALUES = 65_534  # "exact" mode: distinct values of a column that fit in 16 bits, with the missing bin
 SKETCH_VALUES = 2**15
 ROWS_PER_BLOCK = 1000  # a block of 50 columns stays in the second-level cache; 2048 rows cost half as much again
-ROWS_PER_SKETCH = 16_384  # eight columns of them are 1 MiB
+CELLS_PER_SKETCH = 2**17  # of a block that a thread reads: 1 MiB
 TALLIED = 1024  # distinct values counted in a small table before hashes decide
 MORE_TALLIED = 8 * TALLIED  # if most of the rows repeat values
 NO_LIMIT = 2**64 - 1
 CELLS_PER_CALL = 4_000_000  # a kernel call on this many cells stays far under 0.2 s
 COLUMNS_AT_ONCE = 8  # per thread: eight doubles are one cache line of a row
+FEWEST_AT_ONCE = 2  # where there are many threads
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -240,7 +242,7 @@ def find_bins_steps(
 
     times: how often each row counts where a category is judged rare; by default, its weight.
     """
-    most, capacity = (EXACT_VALUES, EXACT_VALUES) if max_bins == "exact" else (int(max_bins), SKETCH_VALUES)
+    most, capacity = sketch_sizes(max_bins)
     edges: list[Floats] = [np.empty(0)] * table.n_columns
     has_missing = np.zeros(table.n_columns, dtype=np.bool_)
     n_bins = np.zeros(table.n_columns, dtype=np.int64)
@@ -260,6 +262,11 @@ def find_bins_steps(
     return Bins(edges, categories, has_missing, n_bins)
 
 
+def sketch_sizes(max_bins: int | str) -> tuple[int, int]:
+    """Return the most bins of a column, and the values that its sketch holds."""
+    return (EXACT_VALUES, EXACT_VALUES) if max_bins == "exact" else (int(max_bins), SKETCH_VALUES)
+
+
 Cut = tuple[Floats, int, bool]  # edges, number of bins, whether values are missing
 
 
@@ -268,36 +275,55 @@ def cut_columns_steps(
 ) -> ReduceSteps[dict[int, Cut]]:
     """Cut columns into at most `most` bins. Columns whose sketch is starved are read again with no limit."""
     cuts: dict[int, Cut] = {}
-    for limit in (min(NO_LIMIT, int(NO_LIMIT / max(n_rows, 1) * capacity * 1.1)), NO_LIMIT):
+    for limit in limits(n_rows, capacity):
         left = [column for column in columns if column not in cuts]
         if left:
             sketches = _sketch_columns(table, weights, left, capacity, limit, pool)
-            found = yield Reduce(sketches, partial(_cut_sketches, most))
+            found = yield Reduce(sketches, partial(cut_sketches, most))
             cuts |= {column: cut for column, cut in zip(left, found, strict=True) if cut is not None}
     return cuts
+
+
+def limits(n_rows: int, capacity: int) -> tuple[int, int]:
+    """Return the limit to try first, from the number of rows, and no limit."""
+    return min(NO_LIMIT, int(NO_LIMIT / max(n_rows, 1) * capacity * 1.1)), NO_LIMIT
 
 
 def _sketch_columns(
     table: Table, weights: Ints, columns: Sequence[int], capacity: int, limit: int, pool: ThreadPool
 ) -> tuple[Sketch, ...]:
-    def sketch_group(group: Sequence[int]) -> list[Sketch]:
-        sketches, reader = [Sketch(capacity, limit) for _ in group], BlockReader(table)
-        for low in range(0, table.n_rows, ROWS_PER_SKETCH):
-            high = min(low + ROWS_PER_SKETCH, table.n_rows)
-            for column, sketch, values in zip(group, sketches, reader.numbers(low, high, group), strict=True):
+    sketches = {column: Sketch(capacity, limit) for column in columns}
+    add_to_sketches(sketches, table, weights, pool)
+    thin_sketches(sketches, pool)
+    return tuple(sketches.values())
+
+
+def add_to_sketches(sketches: dict[int, Sketch], table: Table, weights: Ints, pool: ThreadPool) -> None:
+    """Add the rows of a table to the sketches of its columns."""
+    columns = list(sketches)
+    share = math.ceil(len(columns) / pool.count_threads(len(columns)))
+    size = max(FEWEST_AT_ONCE, min(COLUMNS_AT_ONCE, share))
+    n_rows = CELLS_PER_SKETCH // size
+
+    def add_group(group: Sequence[int]) -> None:
+        reader = BlockReader(table)
+        for low in range(0, table.n_rows, n_rows):
+            high = min(low + n_rows, table.n_rows)
+            for column, values in zip(group, reader.numbers(low, high, group), strict=True):
+                sketch = sketches[column]
                 sketch.add(values, weights[low:high])
                 if sketch.info[2] >= 0:
                     refuse_infinite(table, column, low + int(sketch.info[2]))
-        for sketch in sketches:
-            if not sketch.tallying:
-                sketch.result()  # thinned here, in the thread
-        return sketches
 
-    groups = [columns[k : k + COLUMNS_AT_ONCE] for k in range(0, len(columns), COLUMNS_AT_ONCE)]
-    return tuple(sketch for group in pool.map(sketch_group, groups) for sketch in group)
+    pool.map(add_group, [columns[k : k + size] for k in range(0, len(columns), size)])
 
 
-def _cut_sketches(most: int, sketches: tuple[Sketch, ...]) -> list[Cut | None]:
+def thin_sketches(sketches: dict[int, Sketch], pool: ThreadPool) -> None:
+    """Thin sketches in the threads of the pool, once all rows have been added."""
+    pool.map(Sketch.result, [sketch for sketch in sketches.values() if not sketch.tallying])
+
+
+def cut_sketches(most: int, sketches: tuple[Sketch, ...]) -> list[Cut | None]:
     """Return the cut of every column, None where its sketch is starved."""
     cuts: list[Cut | None] = []
     for sketch in sketches:

@@ -104,6 +104,11 @@ def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None, device
         marks = np.concatenate(pool.map(lambda ends: hash_rows(table.array[slice(*ends)], SEED), pairwise(ends)))
     else:
         marks = hash_rows(table, SEED)
+    return with_labels(marks, y)
+
+
+def with_labels(marks: Marks, y: NDArray[Any]) -> Marks:
+    """Return hashes of rows after adding their labels or targets, in place."""
     if y.dtype.kind in "biuf":
         numbers = np.ascontiguousarray(y, dtype=np.float64)
     else:
@@ -111,6 +116,46 @@ def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None, device
         numbers = np.array([float(hash_text(label) >> 11) for label in labels.tolist()])[place]
     kernels.fold(numbers, marks)
     return marks
+
+
+class SeenSample:
+    """The marks of rows that come a few at a time: the smallest ones, as many as a file holds.
+
+    For fewer rows than that, they are all there, as in memory.
+    """
+
+    def __init__(self) -> None:
+        self.limit = np.uint64(2**64 - 1)
+        self.parts: list[Marks] = []
+        self.pending = self.rows = 0
+        self.weighted = False
+
+    def add(self, marks: Marks) -> None:
+        """Add the marks of rows that took part."""
+        self.rows += len(marks)
+        mine = marks[marks <= self.limit]
+        self.parts.append(mine)
+        self.pending += len(mine)
+        if self.pending > 8 * MOST_MARKS:
+            self._thin()
+
+    def _thin(self) -> None:
+        """Keep the smallest distinct marks, with all rows that have them."""
+        marks = np.sort(np.concatenate(self.parts)) if self.parts else np.empty(0, dtype=np.uint64)
+        first = np.flatnonzero(np.append(True, marks[1:] != marks[:-1])) if len(marks) else np.empty(0, dtype=np.int64)
+        if len(first) > MOST_MARKS:
+            self.limit = marks[first[MOST_MARKS - 1]]
+            marks = marks[: first[MOST_MARKS]]
+        self.parts, self.pending = [marks], len(marks)
+
+    def result(self) -> Seen:
+        """Return the rows; where not all marks are there, how many rows are repeated is estimated from those."""
+        self._thin()
+        limit = int(self.limit)
+        found = Seen(self.parts[0], self.weighted, self.rows, 0, limit)
+        if found.share == 1:
+            return found
+        return replace(found, repeated=min(self.rows, round(found.distinct[1] / found.share)))
 
 
 def arrays_of(model: Any) -> dict[str, NDArray[Any]]:

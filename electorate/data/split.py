@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.all_reduce import Gather, Max, Min, Reduce, ReduceSteps, SortedUnion, run_locally
-from electorate.data.bins import block_rows
-from electorate.data.table import Categories, Table, read_table
+from electorate.data.bins import CELLS_PER_CALL, block_rows
+from electorate.data.table import Categories, Table, plain_array, read_table
 from electorate.data.weights import Weights
 
 NO_LEVELS = Categories(np.empty(0, dtype=object))
@@ -35,16 +35,39 @@ def hash_rows_steps(X: Any, seed: int) -> ReduceSteps[Hashes]:
     """Return a hash of the contents of every row. A column that holds texts in any part is hashed as texts in all."""
     if isinstance(X, np.ndarray) and (X.ndim != 2 or X.dtype.kind not in "biuf"):
         return np.array([hash_text(f"{seed} {row.tolist()!r}") for row in X], dtype=np.uint64)
+    if isinstance(X, HashedRows):
+        return X.hashes.copy()
     table = X if isinstance(X, Table) else read_table(X)
+    levels = text_levels(table)
+    (anywhere,) = yield Reduce((SortedUnion(np.array(list(levels), dtype=np.int64), "X"),))
+    return hash_table(table, seed, {j: levels.get(j, NO_LEVELS) for j in anywhere.values.tolist()})
+
+
+class HashedRows(Table):
+    """Rows of which only the hashes are in memory, with the seed of the fit."""
+
+    def __init__(self, hashes: Hashes, names: list[str], n_columns: int) -> None:
+        self.hashes, self.names = hashes, names
+        self.n_rows, self.n_columns = len(hashes), n_columns
+
+
+def text_levels(table: Table) -> dict[int, Categories]:
+    """Return the levels of the columns that hold texts."""
     found = {j: Categories(table.levels(j)) for j in table.category_columns()}
-    here = np.array([j for j, levels in found.items() if levels.is_text], dtype=np.int64)
-    (anywhere,) = yield Reduce((SortedUnion(here, "X"),))
-    texts = {j: found.get(j, NO_LEVELS) for j in anywhere.values.tolist()}
+    return {j: levels for j, levels in found.items() if levels.is_text}
+
+
+def hash_table(table: Table, seed: int, texts: dict[int, Categories]) -> Hashes:
+    """Return a hash of the contents of every row. texts: the columns that are hashed as texts, with their levels."""
     numeric = [j for j in range(table.n_columns) if j not in texts]
     hashes = np.full(table.n_rows, hash_text(str(seed)), dtype=np.uint64)
-    rows = block_rows(table.n_columns)
+    array = plain_array(table)
+    rows = block_rows(table.n_columns) if array is None else max(1, CELLS_PER_CALL // max(1, table.n_columns))
     for low in range(0, table.n_rows if numeric else 0, rows):
         part = hashes[low : low + rows]
+        if array is not None:
+            kernels.fold_rows(array[low : low + rows], part)
+            continue
         for column in table.numbers(low, low + len(part), numeric):
             kernels.fold(column, part)
     for j, levels in texts.items():

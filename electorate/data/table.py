@@ -176,6 +176,17 @@ class ArrayTable(Table):
         np.copyto(block, self.array[low:high, _as_slice(columns)].T, casting="unsafe")
 
 
+def plain_array(table: Table) -> NDArray[Any] | None:
+    """Return the array of a table that kernels read in place: rows of floats, one after another; else None.
+
+    Kernels are compiled once more for read-only arrays, which takes longer than copying blocks of them.
+    """
+    array = getattr(table, "array", None)
+    if type(array) is not np.ndarray or array.dtype not in (np.float32, np.float64):
+        return None
+    return array if array.flags.carray and array.dtype.isnative else None
+
+
 class SparseTable(Table):
     """A SciPy sparse matrix; an absent entry is the number 0, as everywhere in scikit-learn."""
 

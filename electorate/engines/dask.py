@@ -27,6 +27,7 @@ from electorate.algorithms.protocol import Booster
 from electorate.data.all_reduce import reduce_all
 from electorate.data.bins import Bins
 from electorate.engines.packing import Packing
+from electorate.engines.targets import RemoteTargets
 from electorate.engines.verbs import VERBS, Engine, Merge
 from electorate.messages import WorkerLostError
 
@@ -325,6 +326,9 @@ class Cluster:
 
     def engine(self, name: str, sizes: dict[str, Any], n_labels: int) -> "RemoteEngine":
         return RemoteEngine(self, name, {**sizes, "n_labels": n_labels})
+
+    def target_engines(self, names: Sequence[str], n_kappas: int) -> dict[str, RemoteTargets]:
+        return {name: RemoteTargets(self, name, n_kappas) for name in names}
 
     def exchange(self, name: str, *arguments: Any) -> list[Any]:
         """Call a method of every actor; return all answers."""

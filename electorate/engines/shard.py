@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
-from electorate.data.bins import Bins, block_rows, pad_edges, read_block, similar_sizes
-from electorate.data.table import BlockReader, Table, refuse_infinite
+from electorate.data.bins import CELLS_PER_CALL, Bins, block_rows, pad_edges, read_block, similar_sizes
+from electorate.data.table import BlockReader, Table, plain_array, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.formulas import formulas_of
@@ -36,6 +36,7 @@ NO_LEAVES = np.empty(0, dtype=np.uint8)
 NO_GAINS = np.empty((0, 0, 0))
 NO_SHARES = np.empty(0)
 Answer = tuple[NDArray[np.int64], bool]  # where histograms go, and whether to set it to 0 before
+Allocate = Callable[[tuple[int, ...], Any], NDArray[Any]]  # of a shape and a type
 EdgeGroup = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]  # padded edges, depths, columns
 
 
@@ -93,7 +94,7 @@ class Growth:
 class Shard:
     """codes[group, row, column of group]; label k has the rows starts[k]..starts[k+1].
 
-    bundles: where several columns are stored as one.
+    bundles: where several columns are stored as one. allocate: makes the large arrays of the state.
     """
 
     def __init__(
@@ -103,7 +104,9 @@ class Shard:
         weights: Weights,
         width: int,
         bundles: Bundles | None = None,
+        allocate: Allocate = np.empty,
     ) -> None:
+        self.allocate = allocate
         n_rows = self._hold(codes)
         self.bundles = bundles
         self.packing: Packing | None = None
@@ -115,7 +118,7 @@ class Shard:
         self.times = weights.times if weights.times.max(initial=1) > 1 else ONCE
         self.counts = counts_of(weights)
         self.weights = weights
-        self.grids = np.empty((1, n_rows), dtype=np.int64)  # of every channel
+        self.grids = allocate((1, n_rows), np.int64)  # of every channel
         self.state = np.empty((0, n_rows))
         self.buffers: dict[str, NDArray[Any]] = {}
         self.answer: Callable[[tuple[int, ...]], Answer] = new_answer
@@ -138,7 +141,10 @@ class Shard:
         """Forget all voters. group[label]: labels that are one for the booster."""
         self.group_labels(np.arange(len(self.starts) - 1) if group is None else group)
         self.votes = StoredVotes(self.n_rows()) if booster.keeps_votes else None
-        self.state = np.zeros((booster.n_states, self.n_rows()))
+        shape = (booster.n_states, self.n_rows())
+        if self.state.shape != shape:
+            self.state = self.allocate(shape, np.float64)
+        self.state.fill(0.0)
 
     def group_labels(self, group: NDArray[np.int64]) -> None:
         """Set the label of the booster for every label of the rows. spans: rows low..high are of one such label."""
@@ -169,7 +175,7 @@ class Shard:
         """Apply a change, then sum. Without `search` the histograms stay empty."""
         channels = booster.channels
         if len(self.grids) < len(channels):
-            self.grids = np.empty((len(channels), self.grids.shape[1]), dtype=np.int64)
+            self.grids = self.allocate((len(channels), self.grids.shape[1]), np.int64)
         n_searched = (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
         roots, clear = self.new_histograms(n_searched)
         totals = np.zeros((len(channels), self.n_groups), dtype=np.int64)
@@ -258,7 +264,7 @@ class Shard:
     def _buffer(self, name: str) -> NDArray[np.uint32]:
         """Row numbers; a buffer is reused: new pages from the system cost as much as the work itself."""
         if name not in self.buffers:
-            self.buffers[name] = np.empty(self.grids.shape[1], dtype=np.uint32)
+            self.buffers[name] = self.allocate((self.grids.shape[1],), np.uint32)
         return self.buffers[name]
 
     def both_left(self, split: Split) -> Any:
@@ -439,7 +445,7 @@ class Shard:
     def _growth(self) -> Growth:
         if self.growth is None:
             if "rows" not in self.buffers:
-                self.buffers["rows"] = np.arange(self.grids.shape[1], dtype=np.uint32)
+                self._buffer("rows")[:] = np.arange(self.grids.shape[1], dtype=np.uint32)
             self.growth = Growth(self.buffers["rows"], self.nodes.restart())
         return self.growth
 
@@ -571,26 +577,43 @@ def encode_rows(
     """The codes of the rows `order` of low..high, as a shard stores them."""
     dest = np.full(high - low, -1, dtype=np.int64)
     dest[order - low] = np.arange(len(order))
-    n_columns = examples.table.n_columns
-    codes = _no_codes(bins, n_columns if bundles is None else bundles.n_stored, len(order))
-    groups, reading = edge_groups(bins), BlockReader(examples.table)
-    rows = block_rows(n_columns)
+    n_stored = examples.table.n_columns if bundles is None else bundles.n_stored
+    codes = _no_codes(bins, n_stored, len(order))
+    encode_range(examples.table, bins, edge_groups(bins), (low, high), dest, codes, bundles)
+    return codes
+
+
+def encode_range(
+    table: Table,
+    bins: Bins,
+    groups: list[EdgeGroup],
+    part: tuple[int, int],
+    dest: NDArray[np.int64],
+    codes: NDArray[Any],
+    bundles: Bundles | None = None,
+) -> None:
+    """Write the codes of the rows of one part of a table. dest: of each of them, its row in the codes, or -1."""
+    low, high = part
+    array = plain_array(table)
+    in_place = array is not None and not bins.categories and bundles is None and len(groups) == 1
+    if array is not None and in_place and _encode_array(bins, groups[0], array[low:high], dest, codes):
+        return  # else the blocks below find the infinite number
+    reading, rows = BlockReader(table), block_rows(table.n_columns)
     for at in range(low, high, rows):
         end = min(at + rows, high)
         if bins.categories:
-            block = read_block(examples.table, bins.categories, at, end)
+            block = read_block(table, bins.categories, at, end)
         else:
-            block = reading.numbers(at, end, range(n_columns))
+            block = reading.numbers(at, end, range(table.n_columns))
         places = dest[at - low : end - low]
         if kernels.first_infinite(block)[0] >= 0:  # validation rows have been in no sketch, and some are left out
             block[:, places < 0] = np.nan
             column, row = kernels.first_infinite(block)
-            refuse_infinite(examples.table, column, at + row)
+            refuse_infinite(table, column, at + row)
         if bundles is None:
             _encode(bins, groups, block, places, codes)
         else:
             bundles.join(_encode(bins, groups, block), places, codes)
-    return codes
 
 
 def _encode(
@@ -617,6 +640,21 @@ def _encode(
     return codes
 
 
+def _encode_array(
+    bins: Bins, group: EdgeGroup, array: NDArray[Any], places: NDArray[np.int64], codes: NDArray[Any]
+) -> bool:
+    """As `_encode`, for an array [row, column] that kernels read in place; False if a number is infinite."""
+    n_rows, n_columns = array.shape
+    rows, at_once = block_rows(n_columns), max(1, CELLS_PER_CALL // max(1, n_columns))
+    buffers = np.empty((n_columns, rows)), np.empty(rows, dtype=np.int32)
+    return all(
+        kernels.encode_array(
+            array[at : at + at_once], *group[:2], bins.missing, places[at : at + at_once], codes, *buffers
+        )
+        for at in range(0, n_rows, at_once)
+    )
+
+
 def edge_groups(bins: Bins) -> list[EdgeGroup]:
     """Padded edges, their depths and their columns: all columns at once, unless padding would take far more memory.
 
@@ -627,10 +665,12 @@ def edge_groups(bins: Bins) -> list[EdgeGroup]:
 
 
 def _no_codes(bins: Bins, n_columns: int, n_rows: int) -> NDArray[Any]:
+    return np.zeros(shape_of_codes(bins, n_columns, n_rows), dtype=bins.code_type)
+
+
+def shape_of_codes(bins: Bins, n_columns: int, n_rows: int) -> tuple[int, int, int]:
     """[group, row, column of group]: four columns of bytes to a word."""
-    if bins.code_type is np.uint8:
-        return np.zeros((groups_of(n_columns), n_rows, PER_GROUP), dtype=np.uint8)
-    return np.zeros((n_columns, n_rows, 1), dtype=np.uint16)
+    return (groups_of(n_columns), n_rows, PER_GROUP) if bins.code_type is np.uint8 else (n_columns, n_rows, 1)
 
 
 def sort_by_label(examples: Examples, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Weights]:

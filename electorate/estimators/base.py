@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -29,11 +28,14 @@ from electorate.messages import WorkerLostError
 from electorate.model import files
 from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
+from electorate.training.callback_support import CallbackSupport, fit_context
 from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
 from electorate.training.devices import chosen_device, readable_errors, refuse_device
 from electorate.training.fit import resume_lost, validation_seed
+from electorate.training.lazy_inputs import is_scanned, trained_on_cpus, where_rows_are
 from electorate.training.rollback import Undoing
+from electorate.training.scanned_place import open_scan
 from electorate.training.worker_data import Given
 from electorate.voters.instances import TakesInstances
 
@@ -62,7 +64,7 @@ class SavedModel(BaseEstimator):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupportMixin, ReadsRows, SavedModel):
+class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport, ReadsRows, SavedModel):
     """The fields are the parameters; subclasses are dataclasses too, and add theirs."""
 
     estimator: Any = field(default=None, kw_only=False)
@@ -122,7 +124,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """Whether voters are of a family of ours that uses whole rows."""
         return getattr(self._family(), "sees", "bins") == "rows"
 
-    @property
     def _has_formulas(self) -> bool:
         """Whether kernels can compute the weights of examples."""
         return True
@@ -137,12 +138,15 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """Of the fitted model."""
         return int(self.ensemble_.rounds.max(initial=0))
 
-    def _refuse_dask(self) -> None:
-        """Raise TypeError where options need all rows in this process."""
+    def _refuse_lazy(self, X: Any) -> None:
+        """Raise TypeError where voters or options need every row in the memory of this process."""
+        if not self._is_native:
+            needs = f"{type(self._family()).__name__} needs every row in one place: use Stumps or Trees"
+            raise TypeError(f"{needs}; {where_rows_are(X)}")
 
     # ------------------------------------------------------------ fitting
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,
@@ -157,7 +161,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
         Parameters
         ----------
-        X : array-like, sparse matrix, dataframe or Dask collection
+        X : array-like, sparse matrix, dataframe, Dask collection or scanned table
             Rows and columns.
         y : array-like
             Labels of a classifier, numbers of a regressor.
@@ -172,7 +176,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """
         with self._undo_on_failure():
             self._validate_family()
-            refuse_device(self, is_dask(X))
+            refuse_device(self, trained_on_cpus(X))
             context = self._init_callback_context(max_subtasks=None)
             self._refuse_validation_rows(X_val, y_val, sample_weight_val)
             resumes = self.warm_start and hasattr(self, self._fitted_attribute)
@@ -180,7 +184,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
                 self.__dict__.pop("cleaning_", None)
             rows = (X, y, sample_weight)
             validation = None if X_val is None else (X_val, y_val, sample_weight_val)
-            fit = self._fit_on_cluster if is_dask(X) else self._fit_here
+            fit = self._fit_on_cluster if is_dask(X) else self._fit_scanned if is_scanned(X) else self._fit_here
             fit(rows, validation, resumes, context)
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -199,16 +203,18 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept
             data[0].device = device = chosen_device(self, n_rows * self.n_features_in_)
+            hashing = None  # a device that has failed cannot hash rows either
             try:
                 plan = self._split_plan(resumes, validation)
                 with readable_errors(device):
                     self._prepare_and_train(Here(data.pop()), plan, rows, context, begins=True)
+                hashing = device
             finally:  # when the shards are gone, whose memory this takes; also for rounds that were rescued
-                self.seen_ = seen_of(parts, pool, device).after(self if resumes else None)
+                self.seen_ = seen_of(parts, pool, hashing).after(self if resumes else None)
 
     def _fit_on_cluster(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
-        self._refuse_dask()
+        self._refuse_lazy(rows[0])
         plan = self._split_plan(resumes, validation)
         self.seen_ = Seen(None, rows[2] is not None)
         for attempt in count(1):
@@ -219,7 +225,17 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             except WorkerLostError as lost:
                 if attempt == MOST_ATTEMPTS or not resume_lost(self, context):
                     raise
-                logging.getLogger("electorate").warning("%s; going on without it", lost.args[0])
+                logging.getLogger("electorate").warning("%s; continuing without it", lost.args[0])
+
+    def _fit_scanned(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
+        """Fit to a table that is read batch by batch."""
+        self._refuse_lazy(rows[0])
+        plan = self._split_plan(resumes, validation)
+        with open_scan(self, rows, validation, plan.seed if plan.part is not None else None, not resumes) as place:
+            try:
+                self._prepare_and_train(place, plan, rows, context, begins=True)
+            finally:  # also for rounds that were rescued
+                self.seen_ = place.seen.after(self if resumes else None)
 
     def _split_plan(self, resumes: bool, validation: Rows | None) -> Any:
         """The plan, with the rows to set aside unless validation rows were given."""

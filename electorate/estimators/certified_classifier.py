@@ -12,12 +12,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
 from electorate.data.bins import Bins
+from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.data.table import Table
 from electorate.estimators.adaboost import AdaBoostClassifier
@@ -34,7 +35,7 @@ from electorate.modelfile import Contents, expect, require
 from electorate.theory.binomial import priced_bound
 from electorate.theory.certificate import IID
 from electorate.theory.description import Code
-from electorate.training.dask_inputs import refuse_dask
+from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.rollback import Undoing
 from electorate.voters.instances import TakesInstances
 from electorate.voters.trees import Stumps
@@ -179,7 +180,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
-        refuse_dask(self, X)
+        refuse_lazy(self, X)
         fractions = self._fractions()
         table = inputs.check_table(self, X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)
@@ -209,7 +210,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
             order = np.random.default_rng([seed, place]).permutation(table.n_rows)
             parts = []
             for rows in (np.sort(order[:size]), np.sort(order[size:])):
-                some = _safe_indexing(X, rows)
+                some = take_rows(X, rows)
                 parts.append(Part(some, inputs.check_table(self, some, reset=False), codes[rows]))
             found.append(search_prior(parts[0], parts[1], options, self.delta / len(fractions)))
         best = min(found, key=lambda one: one.described.bound)

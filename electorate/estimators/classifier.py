@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.protocol import Booster
 from electorate.data import inputs
+from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
@@ -25,8 +25,8 @@ from electorate.model.links import Link
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.training.classification import fit_classifier, groups_of
-from electorate.training.dask_inputs import is_dask
 from electorate.training.devices import has_formulas
+from electorate.training.lazy_inputs import is_lazy, where_rows_are
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
 
@@ -55,7 +55,6 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         """The booster of a run, where it takes other runs to choose it."""
         return self._booster(n_labels)
 
-    @property
     def _has_formulas(self) -> bool:
         return has_formulas(self._booster(2))
 
@@ -131,8 +130,8 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         self
         """
         check_is_fitted(self)
-        if is_dask(X):
-            raise TypeError("calibrate takes rows in memory, and X is a Dask collection: use a sample of its rows")
+        if is_lazy(X):
+            raise TypeError(f"calibrate takes rows in memory, and {where_rows_are(X)}")
         labels = self._read_y(y, read_table(X).n_rows)
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
@@ -212,11 +211,11 @@ def cross_fitted(
     decision = np.empty(len(labels) if model.n_classes_ == 2 else (len(labels), model.n_classes_))
     for learn, test in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(np.zeros(len(labels)), labels):
         weighted = {} if weight is None else {"sample_weight": weight[learn]}
-        other = clone(model).fit(_safe_indexing(X, learn), labels[learn], **weighted)
+        other = clone(model).fit(take_rows(X, learn), labels[learn], **weighted)
         if len(other.classes_) < model.n_classes_:
             rare = np.setdiff1d(model.classes_, other.classes_).tolist()[0]
             raise ValueError(f"calibrate: the class {rare!r} has too few rows for cv={n_folds}")
-        decision[test] = other.decision_function(_safe_indexing(X, test))
+        decision[test] = other.decision_function(take_rows(X, test))
     return decision
 
 

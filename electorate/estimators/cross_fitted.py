@@ -10,20 +10,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
 from electorate.data.routing import input_hashes, parts_of, text_columns
+from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
 from electorate.theory.bounds import total
 from electorate.theory.certificate import IID
 from electorate.theory.cross_fit import heavy_share, routed_bound
-from electorate.training.dask_inputs import refuse_dask
+from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.rollback import Undoing
 from electorate.voters.instances import TakesInstances
 
@@ -142,7 +143,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
-        refuse_dask(self, X)
+        refuse_lazy(self, X)
         table = self._check_rows(X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)
         self.classes_, given = np.unique(labels), inputs.indexable(X)
@@ -151,7 +152,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         self._warn_of_heavy(heavy_share(hashes))
         part = parts_of(hashes, self.n_folds)
         self.estimators_ = [
-            self._trained(_safe_indexing(given, rows), labels[rows], (number, table.n_rows))
+            self._trained(take_rows(given, rows), labels[rows], (number, table.n_rows))
             for number, rows in enumerate(np.flatnonzero(part != number) for number in range(self.n_folds))
         ]
         wrong = self._answers(given, part, lambda model, some: model.predict(some), labels.copy()) != labels
@@ -215,7 +216,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         """Fills in what the model of each row's part answers."""
         for number in np.unique(part):
             rows = np.flatnonzero(part == number)
-            answers[rows] = ask(self.estimators_[number], _safe_indexing(X, rows))
+            answers[rows] = ask(self.estimators_[number], take_rows(X, rows))
         return answers
 
     @property

@@ -23,6 +23,7 @@ from electorate.theory.bounds import HINGE
 from electorate.training.classification import groups_of
 from electorate.training.column_generation import LPBench
 from electorate.training.fit import train
+from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.worker_data import Outline
 
 Floats = NDArray[np.float64]
@@ -46,7 +47,7 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         sample_weight : array-like, optional
             An integer weight k equals k copies of the row; rows of weight 0 are dropped.
         """
-        refuse_dask(self, X)
+        refuse_lazy(self, X)
         super().fit(X, y, sample_weight)
         self._warn()
         return self
@@ -103,14 +104,6 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
 
     def _link(self) -> Link:
         return share_link(self._totals())
-
-
-def refuse_dask(model: Any, X: Any) -> None:
-    if hasattr(X, "__dask_graph__"):
-        raise ValueError(
-            f"{type(model).__name__} solves its program over all examples at once, in one process, and X is a Dask "
-            "collection: call X.compute() first, or use AdaBoostClassifier, which runs on the cluster"
-        )
 
 
 def vote_shares(decision: Floats, total: float) -> Floats:

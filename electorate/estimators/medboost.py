@@ -25,7 +25,7 @@ from electorate.engines.running_median import Stage
 from electorate.estimators.regressor import BoostedRegressor
 from electorate.model.median import Votes, conformal_rank
 from electorate.theory import training as proved
-from electorate.training.dask_inputs import is_dask, row_by_row
+from electorate.training.lazy_inputs import is_lazy, row_by_row, where_rows_are
 from electorate.training.regression import Try
 from electorate.training.worker_data import TargetOutline
 from electorate.voters.columns import Columns
@@ -276,8 +276,8 @@ class MedBoostRegressor(BoostedRegressor):
             An interval that holds the target of a new row with at least this probability, whatever the model, if the
             rows given to `calibrate` and the new one are exchangeable (split conformal prediction).
         """
-        if is_dask(X):
-            raise TypeError("predict_interval takes rows in memory, and X is a Dask collection: map it over partitions")
+        if is_lazy(X):
+            raise TypeError(f"predict_interval takes rows in memory, and {where_rows_are(X)}")
         if (rho is None) == (coverage is None):
             raise ValueError("give either rho, for quantiles of the vote, or coverage, for a conformal interval")
         if rho is not None:

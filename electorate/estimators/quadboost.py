@@ -229,7 +229,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from electorate import QuadBoostClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> QuadBoostClassifier(penalty="l1", lam=0.1, reweight="cyclic").fit(X, y).stop_reason_
+    >>> QuadBoostClassifier(penalty="l1", lam=0.1, reweight="cyclic", n_estimators=10_000).fit(X, y).stop_reason_
     'converged'
     """
 
@@ -290,10 +290,10 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
             )
 
     def path(self, X: Any, y: Any, sample_weight: Any = None, *, values: Any = None, n_values: int = 50) -> Path:
-        """The whole regularisation path on a pool, in one fit: every point goes on from the one before it.
+        """The whole regularisation path on a pool, in one fit: every point continues from the one before it.
 
         For two classes, with this model's penalty and way of re-weighting. Without re-weighting an L1, L2 or Linf path
-        begins anew at every value; with it, that is never needed.
+        starts again at every value; with it, that is never needed.
 
         Parameters
         ----------

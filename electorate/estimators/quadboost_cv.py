@@ -14,18 +14,18 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data.row_subset import take_rows
 from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
 from electorate.estimators.exported import Exported
 from electorate.estimators.quadboost import QuadBoostClassifier
+from electorate.training.callback_support import CallbackSupport, fit_context
 from electorate.training.callbacks import Callback, reason_of
-from electorate.training.dask_inputs import refuse_dask
+from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.quad_path import Point, PoolProblem, points_along
 from electorate.training.worker_data import NO_WEIGHT
 from electorate.voters.columns import Columns
@@ -38,7 +38,7 @@ MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the fami
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Exported, ClassifierMixin, BaseEstimator):
+class QuadBoostClassifierCV(TakesInstances, CallbackSupport, Certified, Exported, ClassifierMixin, BaseEstimator):
     """QuadBoost with `lam`, `alpha_max` and the number of rounds chosen by cross-validation.
 
     On `Pool` and `Columns` a fold shares its work between all values; any other family is fitted once per value and
@@ -148,10 +148,10 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Exp
         "cv": ["cv_object"],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose by cross-validation, then fit to all rows."""
-        refuse_dask(self, X)
+        refuse_lazy(self, X)
         whole = self._model()
         given = whole._given(X, y, sample_weight, reset=True)  # so that error messages refer to all rows
         labels, weight = given.labels, given.weight
@@ -215,7 +215,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupportMixin, Certified, Exp
     def _fold(self, X: Any, labels: Any, weight: Any, split: Any, points: list[Point]) -> Any:
         """The weighted error of every point on the rows of one fold."""
         train, test = split
-        parts = [(_safe_indexing(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
+        parts = [(take_rows(X, rows), labels[rows], weight[rows]) for rows in (train, test)]
         predict = self._on_pool if self._is_finite else self._searched
         wrong = predict(parts[0], parts[1][0], points) != parts[1][1]
         total = max(float(parts[1][2].sum()), np.finfo(np.float64).tiny)

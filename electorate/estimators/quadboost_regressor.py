@@ -15,7 +15,7 @@ from electorate.estimators.base import StopsEarly
 from electorate.estimators.quadboost import QuadBoosted
 from electorate.estimators.regressor import TargetModel
 from electorate.grid import UNITS
-from electorate.training.dask_inputs import NOT_ON_DASK, row_by_row
+from electorate.training.lazy_inputs import refuse_lazy, row_by_row
 from electorate.training.quad_regression import fit_quad_regressor
 from electorate.training.worker_data import TargetOutline, TargetPlan
 from electorate.voters.columns import Columns
@@ -164,8 +164,8 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         if getattr(family, "criterion", "") == "edge" and isinstance(family, RegressionTrees):
             raise ValueError("QuadBoostRegressor grows trees by least squares: use RegressionTrees(criterion='auto')")
 
-    def _refuse_dask(self) -> None:
-        raise TypeError(NOT_ON_DASK.format(type(self).__name__))
+    def _refuse_lazy(self, X: Any) -> None:
+        refuse_lazy(self, X)
 
     def _plan(self, resumes: bool) -> TargetPlan:
         return TargetPlan(False, self.n_estimators, 1)

@@ -20,7 +20,7 @@ from electorate.model.median import Median, Votes
 from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Checkpoint
-from electorate.training.dask_inputs import row_by_row
+from electorate.training.lazy_inputs import row_by_row, where_rows_are
 from electorate.training.regression import Try, fit_regressor
 from electorate.training.worker_data import TargetOutline, TargetPlan, TargetWorkerData, values_of
 from electorate.voters.columns import Columns
@@ -105,14 +105,10 @@ class BoostedRegressor(TargetModel):
         if self._functions is not None:
             raise TypeError(f"{self._functions} holds a function, which a checkpoint cannot: fit without Checkpoint")
 
-    def _refuse_dask(self) -> None:
+    def _refuse_lazy(self, X: Any) -> None:
         if self._functions == "confidence_by":
-            raise TypeError("confidence_by is a function of X, and the rows are in a Dask collection: use 'bumps'")
-        if self._by_rows:
-            raise TypeError(
-                "Columns needs every row in the memory of this process, and X is a Dask collection: use Pool or "
-                "RegressionTrees, or fit on X.compute()"
-            )
+            raise TypeError(f"confidence_by is a function of all of X: use 'bumps'; {where_rows_are(X)}")
+        super()._refuse_lazy(X)
 
     def _plan(self, resumes: bool) -> TargetPlan:
         family = self._family()

@@ -16,7 +16,7 @@ from electorate.model import decisions
 from electorate.model.ensemble import Read
 from electorate.model.links import Link
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training.dask_inputs import row_by_row
+from electorate.training.lazy_inputs import row_by_row
 
 FEW_CLASSES = 100  # up to that many, predict holds the votes of all rows at once
 VOTES_AT_ONCE = 2**20

@@ -37,7 +37,7 @@ from electorate.theory.cross_fit import routed_bound
 from electorate.theory.pac_bayes import WeighedVote, divergence, gibbs_bound, margin_bound
 from electorate.theory.tandem import cantelli_bound, tandem_bound
 from electorate.thinning import ThinnedClassifier
-from electorate.training.dask_inputs import is_dask
+from electorate.training.lazy_inputs import is_lazy, is_scanned, where_rows_are
 from electorate.voters.columns import Columns, ColumnVoter
 from electorate.voters.pool import Pool
 from electorate.voters.pool import Pool as StumpPool
@@ -174,7 +174,7 @@ def own_bounds(model: Any, delta: float) -> list[Bound]:
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """X and y as they were given, and `table`, X as the model reads it."""
+    """X and y as they were given, and `table`, X as the model reads it; None for a scanned table."""
 
     X: Any
     y: NDArray[Any]
@@ -186,10 +186,11 @@ class LabelledRows:
         if not isinstance(given, tuple | list) or len(given) not in (2, 3):
             raise ValueError(f"{name} must be a pair (X, y)")
         X, y = given[0], given[1]
-        if is_dask(X):
-            raise ValueError(f"{name} is a Dask collection: a certificate needs its rows here, call compute() first")
-        table = rows_of(reader_of(model), X)
-        n_rows, labels = count_rows(table), np.asarray(inputs.to_array(cleaned_target(model, y))).ravel()
+        if is_lazy(X) and not (is_scanned(X) and name == "heldout"):
+            raise ValueError(f"{name}: a certificate needs its rows in memory, and {where_rows_are(X)}")
+        table = None if is_scanned(X) else rows_of(reader_of(model), X)
+        labels = np.asarray(inputs.to_array(cleaned_target(model, y))).ravel()
+        n_rows = len(labels) if table is None else count_rows(table)
         if len(labels) != n_rows:
             raise ValueError(f"{name}: X has {n_rows} rows and y {len(labels)}")
         if hasattr(model, "classes_") and not np.any(np.isin(labels, model.classes_)):
@@ -197,6 +198,16 @@ class LabelledRows:
                 f"{name} has labels like {labels[:1].tolist()}: none is one of {model.classes_.tolist()!r:.200}"
             )
         return cls(X, labels, table, given[2] if len(given) == 3 else None)
+
+    def marks(self, model: Any, y: NDArray[Any]) -> NDArray[np.uint64]:
+        """Marks of the rows, of a scanned table batch by batch. y: of the type it had in the fit."""
+        if self.table is not None:
+            return marks_of(self.table, y)
+        found: list[NDArray[np.uint64]] = []
+        for rows in self.X.tables():
+            table, start = rows_of(model, rows), sum(map(len, found))
+            found.append(marks_of(table, y[start : start + count_rows(table)]))
+        return np.concatenate(found)
 
 
 def reader_of(model: Any) -> Any:
@@ -255,7 +266,7 @@ def overlap(model: Any, rows: LabelledRows, equal_rows: str) -> tuple[str | None
         y = y.astype(np.float64)
     elif (y.dtype.kind in "biuf") != (model.classes_.dtype.kind in "biuf"):
         y = y.astype(str)
-    marks = marks_of(rows.table, y)
+    marks = rows.marks(reader_of(model), y)
     found = seen.where(marks)
     if not len(found):
         return None, []

@@ -111,13 +111,13 @@ def _rules(model: Any) -> RuleTable | None:
 
 def _some_rows(X: Any, y: Any) -> tuple[Any, Any]:
     """Return every k-th row, so that there are at most MOST_ROWS."""
-    from sklearn.utils import _safe_indexing
+    from electorate.data.row_subset import take_rows
 
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if n_rows <= MOST_ROWS:
         return X, y
     rows = np.linspace(0, n_rows - 1, MOST_ROWS).astype(np.int64)
-    return _safe_indexing(X, rows), None if y is None else np.asarray(y)[rows]
+    return take_rows(X, rows), None if y is None else np.asarray(y)[rows]
 
 
 def _importances_text(found: Importances, most: int) -> str:

@@ -58,6 +58,14 @@ def complexity_of(family: Any, X: Any, *, max_bins: int | str = 255, categorical
     -------
     Complexity
         The published value of the papers, and the bound that can be proved for this table.
+
+    Examples
+    --------
+    >>> from electorate import Stumps, Trees, complexity_of
+    >>> from electorate.simulate import XD6
+    >>> X, _ = XD6().sample(1000, random_state=0)
+    >>> complexity_of(Stumps(), X).provable < complexity_of(Trees(3), X).provable
+    True
     """
     model = AdaBoostClassifier(max_bins=max_bins, categorical_features=categorical_features)
     table = inputs.check_table(model, X, reset=True)
@@ -104,6 +112,15 @@ def empirical_rademacher(
     -------
     Estimate
         The mean over the draws, and bounds on the expectation.
+
+    Examples
+    --------
+    >>> from electorate import Stumps, empirical_rademacher
+    >>> from electorate.simulate import XD6
+    >>> X, _ = XD6().sample(100, random_state=0)
+    >>> found = empirical_rademacher(Stumps(), X, draws=20)
+    >>> found.lower <= found.value <= found.upper
+    True
     """
     model = AdaBoostClassifier(family, max_bins=max_bins, categorical_features=categorical_features)
     agreement, n, exact = _by_rows(model, X) if model._by_rows else _by_bins(model, X)

@@ -19,7 +19,7 @@ from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.moves import Moves, Turn, changes, first_moves
 from electorate.theory.margins import KINDS, Graph, Margins, MarginTable, Proof, logistic, normalised
 from electorate.theory.training import COST_3, MEAN_EXP, MEAN_WEIGHT, Guarantees, log_mean_exp
-from electorate.training.dask_inputs import is_dask
+from electorate.training.lazy_inputs import is_lazy, where_rows_are
 
 Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 4096  # of a regressor's voters
@@ -80,6 +80,15 @@ def staged_margins(
     -------
     iterator of Margins
         One per round; see :func:`margins`.
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, staged_margins
+    >>> from electorate.simulate import XD6
+    >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
+    >>> model = AdaBoostClassifier(n_estimators=5).fit(X, y)
+    >>> len([found.minimum for found in staged_margins(model, X, y)])
+    5
     """
     return _case(model, X, y, kind, sample_weight).stages()
 
@@ -136,8 +145,8 @@ def _case(model: Any, X: Any, y: Any, kind: str | None, sample_weight: Any) -> "
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     name = type(model).__name__
-    if is_dask(X):
-        raise TypeError("margins are computed in this process: compute the Dask collection first")
+    if is_lazy(X):
+        raise TypeError(f"margins need every row in the memory of this process, and {where_rows_are(X)}")
     if hasattr(model, "vote_") and hasattr(model, "eps_"):
         if kind not in (None, "award"):
             raise ValueError(f"kind={kind!r} is about labels, and {name} predicts numbers: use 'award'")

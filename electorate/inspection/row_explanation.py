@@ -158,11 +158,11 @@ def _path(alone: Ensemble, values: Floats) -> tuple[Path, int]:
 
 def _columns(source: SummedTrees, X: Any, table: Any, row: int, output: int) -> list[tuple[str, float]]:
     """Return the Shapley values of the decision for the predicted class, the largest first."""
-    from sklearn.utils import _safe_indexing
+    from electorate.data.row_subset import take_rows
 
     step = max(1, table.n_rows // MOST_BACKGROUND)
-    background = _safe_indexing(X, np.arange(0, table.n_rows, step))
-    found = contributions(source.model, _safe_indexing(X, [row]), background)
+    background = take_rows(X, np.arange(0, table.n_rows, step))
+    found = contributions(source.model, take_rows(X, [row]), background)
     if found.values.ndim == 3:
         values = found.values[output, 0]
     else:

@@ -63,6 +63,13 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     -------
     RuleTable
         One entry per rule: its text, weight and coverage.
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, rule_table
+    >>> model = AdaBoostClassifier(n_estimators=1).fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
+    >>> print(rule_table(model).to_text())  # doctest: +ELLIPSIS
+    +0.5...  if x0 <= 3...
     """
     check_is_fitted(model)
     ensemble, steps = model_trees(model, "rule_table")

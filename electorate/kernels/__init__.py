@@ -9,14 +9,14 @@ from importlib import import_module
 from typing import Any
 
 FILES = {
-    "values": "mix hash_values fold tally select cuts first_infinite",
+    "values": "mix hash_values fold fold_rows tally select cuts first_infinite",
     "special": "exp log log_total exp_of log_of",
-    "codes": "encode join lookup climb",
+    "codes": "encode encode_array join lookup climb",
     "weights": "evaluate advance",
     "histograms": "quantise histogram histogram_of label_histograms node_histograms add_up spread unpack",
     "partition": "split_rows partition_nodes sum_nodes sum_signs add_gains",
-    "search": "best_threshold best_common_threshold cheapest_threshold cost_at_best send_left purity purest_threshold "
-    "best_subset purest_subset",
+    "search": "best_threshold best_common_threshold cheapest_threshold cost_at_best send_left purity is_pure "
+    "purest_threshold best_subset purest_subset",
     "target_search": "side_edge best_target_threshold best_mean_threshold best_window best_windows leaf_medians",
     "subtrees": "grow_subtrees",
     "leaves": "collect_rows find_leaves add_leaf_gains add_tree",

@@ -39,6 +39,23 @@ def encode(block, edges, depths, missing, dest, out, scratch):
 
 
 @kernel
+def encode_array(array, edges, depths, missing, dest, out, block, scratch):
+    """`encode` of array[row, column], through a block [column, row] that stays in the cache; False if one is infinite.
+
+    Rows that are left out may be infinite.
+    """
+    some = False
+    for low in range(0, array.shape[0], block.shape[1]):
+        n_rows = min(block.shape[1], array.shape[0] - low)
+        for i in range(n_rows):
+            for j in range(array.shape[1]):
+                block[j, i] = array[low + i, j]
+                some |= np.abs(block[j, i]) == np.inf and dest[low + i] >= 0
+        encode(block[:, :n_rows], edges, depths, missing, dest[low : low + n_rows], out, scratch[:n_rows])
+    return not some
+
+
+@kernel
 def join(codes, columns, sizes, place, first, steps, count, dest, out):
     """Write the joint codes of columns that share a stored column, numbered as they occur; False if 256 are too few.
 

@@ -230,6 +230,19 @@ def purity(criterion, left, totals):
 
 
 @kernel
+def is_pure(totals):
+    """Whether one label has all of the weight but a millionth, for nodes where no split gains.
+
+    A split that leaves the heaviest label on both sides gains the square of the share of the others by Gini's index.
+    Below a millionth this is lost in rounding: that no split gains then does not mean that the node is balanced.
+    """
+    weight = 0.0
+    for k in range(totals.shape[0]):
+        weight += np.float64(totals[k])
+    return weight <= purity(1, np.zeros_like(totals), totals) * (1 + 1e-6)
+
+
+@kernel
 def _purity_of_two(criterion, here, there, also_here, also_there):
     """`purity` for two labels: weights of the first on both sides, then of the second."""
     if criterion == 2:

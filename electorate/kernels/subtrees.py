@@ -8,7 +8,7 @@ kernels of search.py and target_search.py find the same split there as in the fu
 import numpy as np
 
 from electorate.kernels.compile import inlined, kernel
-from electorate.kernels.search import best_subset, best_threshold, purest_subset, purest_threshold, purity
+from electorate.kernels.search import best_subset, best_threshold, is_pure, purest_subset, purest_threshold, purity
 from electorate.kernels.target_search import best_mean_threshold, best_target_threshold, side_edge
 
 EDGE, GINI, MATSUSHITA, TARGET, SQUARES = 0, 1, 2, 3, 4
@@ -508,7 +508,7 @@ def _count(rows, mine):
 def _is_final(rows, mine, rule, earning, labels, reals):
     """Whether a node without a gaining split is certain to stay a leaf, as nothing below it could gain."""
     if earning is None:
-        return False
+        return rule.criterion != MATSUSHITA and is_pure(labels[TOTAL, : rule.n_labels])
     if rule.criterion == SQUARES:
         low, high = np.inf, -np.inf
         for i in range(mine.shape[0]):

@@ -41,6 +41,19 @@ def fold(values, hashes):
 
 
 @kernel
+def fold_rows(array, hashes):
+    """`fold` of all columns of array[row, column], the first one first."""
+    for i in range(array.shape[0]):
+        z = hashes[i]
+        for j in range(array.shape[1]):
+            value = np.float64(array[i, j]) + 0.0
+            more = mix(value) if value == value else np.uint64(0xD1B54A32D192ED03)
+            z = (z ^ more) * np.uint64(0x9E3779B97F4A7C15)
+            z ^= z >> np.uint64(32)
+        hashes[i] = z
+
+
+@kernel
 def tally(values, weights, start, keys, totals, info, capacity):
     """Add values[start:] with their integer weights to a hash table of distinct values.
 

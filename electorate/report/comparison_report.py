@@ -4,8 +4,8 @@ import os
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
+from electorate.data.row_subset import take_rows
 from electorate.report import charts
 from electorate.report.html_report import how_section, model_sections
 from electorate.report.page import Section, render, table, text
@@ -23,7 +23,7 @@ def comparison_report(found: Any, path: str | os.PathLike[str], *, title: str = 
             found.models[found.best_of_ours][0],
             (found.refits.X, found.refits.y, found.refits.parts[1]),
         )
-        parts = model_sections(model, _safe_indexing(X, test), y[test], profiled=(X, y))
+        parts = model_sections(model, take_rows(X, test), y[test], profiled=(X, y))
         note = f"{found.best_of_ours}, trained without the test rows, on the {len(test):,} test rows."
         parts[0].body.insert(0, f"<p>{text(note)}</p>")
         sections += [*parts, how_section(model, len(test), command)]

@@ -7,9 +7,9 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data.row_subset import take_rows
 from electorate.inspection.importances import column_importances
 from electorate.model.text import column_names
 from electorate.registry import MODULES
@@ -107,7 +107,7 @@ def _some(X: Any, y: Any, most: int) -> tuple[Any, Any]:
     if len(y) <= most:
         return X, y
     rows = np.linspace(0, len(y) - 1, most).astype(np.int64)
-    return _safe_indexing(X, rows), y[rows]
+    return take_rows(X, rows), y[rows]
 
 
 def _profile(model: Any, X: Any, y: Any) -> DataProfile | None:

@@ -106,6 +106,15 @@ class CumulativeMarginsDisplay(MarginPicture):
     ----------
     ax_, figure_ : after ``plot``
     axes_ : list, after ``plot_panels``
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, CumulativeMarginsDisplay
+    >>> from electorate.simulate import XD6
+    >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
+    >>> models = {f"{n} rounds": AdaBoostClassifier(n_estimators=n).fit(X, y) for n in (5, 20)}
+    >>> sorted(CumulativeMarginsDisplay.from_estimators(models, X, y).margins)
+    ['20 rounds', '5 rounds']
     """
 
     axes_: list[Any]

@@ -36,6 +36,15 @@ class QuantilesDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : after ``plot``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from electorate import MedBoostRegressor, QuantilesDisplay
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = MedBoostRegressor(n_estimators=10).fit(X, np.sin(X[:, 0]))
+    >>> QuantilesDisplay.from_estimator(model, X, 0, rho=0.2).rho
+    0.2
     """
 
     x: Any
@@ -157,7 +166,7 @@ class IntervalDisplay(Display):
         Parameters
         ----------
         X : array-like or dataframe
-            Rows that show where the features lie: numbers stand at their median, others at their commonest value.
+            Rows that show where the features lie: numbers are at their median, others at their most common value.
         feature : position or name of a column of numbers
         y : array-like, optional
             Targets of X, drawn as points; these rows differ in the other features too.
@@ -210,7 +219,7 @@ def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
         if column.dtype.is_numeric():
             middle.append(nw.new_series(column.name, [column.median()], nw.Float64, backend=backend))
         else:
-            middle.append(column.drop_nulls().mode(keep="all").head(1))
+            middle.append(column.drop_nulls().mode().head(1))
     number = nw.new_series(name, grid, nw.Float64, backend=backend)
     rows = nw.concat([frame.head(1).select(middle)] * POINTS).with_columns(number).to_native()
     return grid, rows, values, name

@@ -103,6 +103,15 @@ class CostDisplay(Display):
     Attributes
     ----------
     ax_, figure_, lines_ : after ``plot``
+
+    Examples
+    --------
+    >>> from electorate import CostDisplay, VadaBoostClassifier
+    >>> from electorate.simulate import XD6
+    >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
+    >>> models = {f"lam = {lam}": VadaBoostClassifier(lam=lam, n_estimators=10).fit(X, y) for lam in (0.0, 0.5)}
+    >>> CostDisplay.from_estimators(models, len(y)).ax_.get_xlabel()
+    'round'
     """
 
     def __init__(self, costs: Rounds) -> None:

@@ -30,6 +30,15 @@ class PathDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : after ``plot``
+
+    Examples
+    --------
+    >>> from electorate import PathDisplay, QuadBoostClassifier
+    >>> from electorate.simulate import XD6
+    >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
+    >>> model = QuadBoostClassifier(penalty="l1", reweight="cyclic", n_estimators=200)
+    >>> len(PathDisplay.from_estimator(model, X, y, n_values=5).path.lam)
+    5
     """
 
     def __init__(self, path: Any, names: Sequence[str] | None = None) -> None:

@@ -1,13 +1,10 @@
 """The theorems of the LocMedBoost paper as experiments: robust training error, minimum margin, generalisation.
 
-`electorate reproduce locmedboost --theorem N`; `python -m electorate.studies.locmedboost --out PAGE` makes all of them.
-The paper has no experiments of its own. Errors on regression problems: electorate/studies/medboost.py.
+`electorate reproduce locmedboost [--theorem N]`. The paper has no experiments of its own. Errors on regression
+problems: electorate/studies/medboost.py.
 """
 
-import argparse
 import math
-import os
-import sys
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -29,6 +26,7 @@ OFFERS = {
     "theorem 3": "the test error of a median of finitely many voters, and the bound on it",
 }
 NEEDS_DATA = ("theorem 1", "theorem 2")
+WHOLE = ("all",)
 DELTA = 0.05
 LINEAR_FROM = -10.0
 ABSTAINS = 0.2  # of the predictions that are left out, where voters abstain
@@ -276,38 +274,12 @@ def theorem_3(request: Request, plan: Plan, lines: Lines) -> list[str]:
 TABLES = {"theorem 1": theorem_1, "theorem 2": theorem_2, "theorem 3": theorem_3}
 
 
-def _tables(request: Request, *names: str) -> list[list[str]]:
-    plan, lines = QUICK if request.quick else FULL, Lines(request.out / "locmedboost.jsonl")
-    return [TABLES[name](request, plan, lines) for name in names]
-
-
 def reproduce(request: Request) -> str:
-    """For `electorate reproduce locmedboost --theorem N`: a table in Markdown."""
+    """For `electorate reproduce locmedboost`: the tables of all theorems, or of one."""
+    plan, lines = (QUICK if request.quick else FULL), Lines(request.out / "locmedboost.jsonl")
     small = ["A small version: few rows, rounds and voters.", ""] if request.quick else []
-    table = _tables(request, request.what)[0]
-    return "\n".join([f"# LocMedBoost, {request.what.capitalize()}", "", *small, *table, "", LINK, ""])
-
-
-def page(request: Request) -> str:
-    """All tables, as benchmarks/LOCMEDBOOST.md has them."""
-    rows = (QUICK if request.quick else FULL).rows
-    parts = ["# The theorems of the LocMedBoost paper, observed", ""]
-    parts += [f"By `python -m electorate.studies.locmedboost`, {rows} rows of each set to fit. {LINK}", ""]
-    for name, table in zip(TABLES, _tables(request, *TABLES), strict=True):
-        parts += [f"## {name.capitalize()}", "", *table, ""]
-    return "\n".join(parts)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="The theorems of the LocMedBoost paper, observed.")
-    parser.add_argument("--quick", action="store_true", help="few rows and rounds: seconds")
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("ELECTORATE_DATA", "../shared/data")))
-    parser.add_argument("--out", type=Path, required=True, help="the page; results are stored in the folder WORK")
-    parser.add_argument("--work", type=Path, default=Path("locmedboost.reproduce"), metavar="WORK")
-    options = parser.parse_args(arguments)
-    options.out.write_text(page(Request("all", options.quick, options.data, options.work)), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    text = f"The paper has no experiments: these check its theorems. {plan.rows} rows of each set to fit. {LINK}"
+    page = ["# LocMedBoost", "", *small, text, ""]
+    for name in TABLES if request.what == "all" else (request.what,):
+        page += [f"## {name.capitalize()}", "", *TABLES[name](request, plan, lines), ""]
+    return "\n".join(page)

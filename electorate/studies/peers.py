@@ -12,7 +12,10 @@ import json
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,7 +32,6 @@ from electorate.comparison.algorithms import (
     Facts,
     Setting,
     Size,
-    task_of,
 )
 from electorate.comparison.cells import Protocol, Trial, with_rounds
 from electorate.comparison.metrics import METRICS, Scored
@@ -185,31 +187,36 @@ Results = dict[tuple[str, float, str], list[dict[str, Any]]]  # by data set, sha
 
 
 def compute(request: Request, plan: Plan) -> Results:
-    """Results of all splits; those that are stored are not computed again."""
+    """Results of all splits, one split of all data sets after another; stored results are not computed again."""
     lines = Lines(request.out / f"{request.what.replace(' ', '-')}{'-quick' if request.quick else ''}.jsonl")
     found: Results = {}
-    for facts in data_sets(request):
-        rows, n_classes = load_rows(request, facts)
-        for seed in range(plan.splits):
-            share = min(0.3, plan.test_rows / rows.n_rows)
-            opened, locked = folds.lock(rows, share, seed)
-            most = np.random.default_rng([seed, 8]).permutation(opened)[: plan.training_rows]
-            for flipped in plan.flipped if n_classes else (0.0,):
-                training = flip(rows.take(np.sort(most)), flipped, n_classes, seed)
-                metric = METRICS["error" if n_classes else "mae"]
-                size = Size(training.n_rows, n_classes)
-                for name, algorithms in methods(n_classes > 0, size, plan.budget).items():
-                    protocol = Protocol(algorithms, 2, seed, n_classes, metric)
-                    key = [facts["name"], seed, flipped, name]
-                    print(f"{task_of(n_classes)}: {key}", file=sys.stderr, flush=True)
-
-                    def make(algorithms: Any = algorithms, training: Rows = training, protocol: Any = protocol) -> Any:
-                        with threadpool_limits(1), warnings.catch_warnings():
-                            warnings.simplefilter("ignore")
-                            return run_method(algorithms, training, rows.take(locked), protocol)  # noqa: B023
-
-                    found.setdefault((facts["name"], flipped, name), []).append(lines.compute(key, make))
+    by_size = sorted(data_sets(request), key=lambda facts: int(facts["n_rows"]))
+    for seed, flipped, facts in product(range(plan.splits), plan.flipped, by_size):
+        if flipped == 0.0 or facts["task"] == "classification":
+            for key, method in _methods_of_split(request, plan, facts, seed, flipped):
+                print(f"peers: {key}", file=sys.stderr, flush=True)
+                found.setdefault((facts["name"], flipped, key[-1]), []).append(lines.compute(key, method))
     return found
+
+
+def _methods_of_split(
+    request: Request, plan: Plan, facts: dict[str, Any], seed: int, flipped: float
+) -> list[tuple[list[Any], Callable[[], dict[str, Any]]]]:
+    """The key of each method on one split of a data set, and what runs it."""
+    rows, n_classes = load_rows(request, facts)
+    opened, locked = folds.lock(rows, min(0.3, plan.test_rows / rows.n_rows), seed)
+    most = np.random.default_rng([seed, 8]).permutation(opened)[: plan.training_rows]
+    training = flip(rows.take(np.sort(most)), flipped, n_classes, seed)
+    metric = METRICS["error" if n_classes else "mae"]
+
+    def run(algorithms: list[Algorithm]) -> dict[str, Any]:
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            protocol = Protocol(algorithms, 2, seed, n_classes, metric)
+            return run_method(algorithms, training, rows.take(locked), protocol)
+
+    every = methods(n_classes > 0, Size(training.n_rows, n_classes), plan.budget)
+    return [([facts["name"], seed, flipped, name], partial(run, algorithms)) for name, algorithms in every.items()]
 
 
 def reproduce(request: Request) -> str:

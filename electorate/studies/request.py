@@ -1,7 +1,8 @@
 """What every study needs: the request, stored results to resume from, columns as numbers, and tables in Markdown.
 
 A study is a module with `OFFERS`, the tables and figures it can make, `NEEDS_DATA`, those that read data sets, and
-`reproduce(request)`, which returns Markdown.
+`reproduce(request)`, which returns Markdown. `WHOLE` lists the requests that make all of it; "all" is the page of a
+paper, with all its tables.
 """
 
 import json
@@ -19,21 +20,47 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Request:
-    """what: "table 1". quick: a small version, named so. only: data sets; all if it is empty."""
+    """What to run, and where results go.
+
+    Attributes
+    ----------
+    what : "table 1", or "all": everything that the study offers
+    quick : a small version, named so
+    data, out : the folders of the data sets and of the results
+    only : data sets; all if it is empty
+    repeats : splits of each data set; by default the study's
+    jobs : processes
+    render : only make the page again, from the results that are stored
+    """
 
     what: str
     quick: bool
     data: Path
     out: Path
     only: tuple[str, ...] = ()
+    repeats: int | None = None
+    jobs: int = 1
+    render: bool = False
 
     @property
     def number(self) -> int:
         return int(self.what.split()[-1])
 
-    def save(self, figure: Any) -> str:
+    def results(self, study: str) -> Path:
+        """The CSV file of a study's results; quick ones have their own."""
+        return self.out / f"{study}{'-quick' if self.quick else ''}.csv"
+
+    def choose(self, names: Iterable[str], known: Iterable[str]) -> list[str]:
+        """The data sets asked for, in the order of `known`; without any, `names`."""
+        known = list(known)
+        unknown = sorted(set(self.only) - set(known))
+        if unknown:
+            raise ValueError(f"the study has no data set {unknown[0]!r}: it has {', '.join(known)}")
+        return [name for name in known if name in self.only] or list(names)
+
+    def save(self, figure: Any, study: str) -> str:
         """Writes the figure into the folder `out`, and returns the name of the file."""
-        name = f"figure-{self.number}.png"
+        name = f"{study}-figure-{self.number}.png"
         self.out.mkdir(parents=True, exist_ok=True)
         figure.savefig(self.out / name, dpi=110)
         return name

@@ -144,7 +144,7 @@ class MemoryWatch:
     def expect(self, needed: int) -> None:
         if self.free is not None and needed > self.free:
             size = f"{needed / 2**30:.1f} GiB of memory or more, and {self.free / 2**30:.1f} GiB are free"
-            todo = "use fewer rows, or fewer columns (--drop COLUMN)"
+            todo = "use fewer rows, or fewer columns (--drop COLUMN), or `electorate fit`, which reads it in batches"
             raise MemoryError(f"{self.source.name}: the table takes about {size}: {todo}")
 
 
@@ -182,7 +182,7 @@ def _read_text(source: Source, request: TableRequest, where: RowLocator) -> Any:
     first = next(blocks, None)
     if first is None:
         raise source.error("the table has no rows")
-    kinds = _guess(source, text.names, places, first)
+    kinds = guess_kinds(source, text.names, places, first)
     read_as = {place: "number" if kind == "number" else "text" for place, kind in kinds.items()}
     parser = Parser(source, text.names, read_as, AS_TEXT)
 
@@ -203,7 +203,7 @@ def _read_text(source: Source, request: TableRequest, where: RowLocator) -> Any:
     return arrow.Table.from_arrays(columns, table.column_names)
 
 
-def _guess(source: Source, names: list[str], places: list[int], block: TextBlock) -> dict[int, str]:
+def guess_kinds(source: Source, names: list[str], places: list[int], block: TextBlock) -> dict[int, str]:
     """The kinds by the first rows: numbers, or unknown, which is settled when the whole column has been read."""
     kinds = {place: source.types.get(names[place], "unknown") for place in places}
     text = bytes(block.text[: GUESSED + 1])

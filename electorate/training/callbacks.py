@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from electorate.model.stored_parameters import family_types
 from electorate.model.trace import Row, Trace
 from electorate.modelfile import ModelFormatError
-from electorate.training.dask_inputs import is_dask
+from electorate.training.lazy_inputs import is_lazy
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Hooks:
     @property
     def wanted(self) -> bool:
         """Whether rounds are watched: by callbacks, or since one may fail: third-party voters, and cluster workers."""
-        return bool(self.callbacks) or not hasattr(self.model._family(), "best") or is_dask(self.data[0])
+        return bool(self.callbacks) or not hasattr(self.model._family(), "best") or is_lazy(self.data[0])
 
     @property
     def row(self) -> Row | None:
@@ -252,15 +252,25 @@ class ProgressBar(Callback):
 
 
 class Checkpoint(Callback):
-    """Save the model every so many rounds and when fit ends early; a later fit with the same data goes on from it.
+    """Save the model every few rounds and when fit ends early; a later fit with the same data continues from it.
 
     Parameters
     ----------
     path : str or path
         The file. If it exists when fit starts, training resumes from it and ends with the same model, digest for
-        digest, as one that was never interrupted. Delete it to start anew.
+        digest, as one that was never interrupted. Delete it to start again.
     every : int, default=10
         Rounds between two saves.
+
+    Examples
+    --------
+    >>> from electorate import AdaBoostClassifier, Checkpoint
+    >>> from electorate.simulate import XD6
+    >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
+    >>> model = AdaBoostClassifier(n_estimators=20).set_callbacks(Checkpoint("fit.ckpt")).fit(X, y)
+    >>> resumed = AdaBoostClassifier(n_estimators=20).set_callbacks(Checkpoint("fit.ckpt")).fit(X, y)
+    >>> resumed.digest_ == model.digest_
+    True
     """
 
     def __init__(self, path: str | os.PathLike[str], every: int = 10) -> None:

@@ -4,6 +4,7 @@ The model is only asked for its booster, family and options.
 """
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,9 @@ class Here:
 
     def engine(self, name: str, sizes: dict[str, Any], n_labels: int) -> Any:
         return self.data.engines[name]
+
+    def target_engines(self, names: Sequence[str], n_kappas: int) -> dict[str, Any]:
+        return self.data.engines
 
 
 def groups_of(model: Any, classes: NDArray[Any]) -> list[Group]:

@@ -1,17 +1,15 @@
-"""Dask collections at the door of an estimator: how they are told, how fit gets its place, how predictions stay lazy.
+"""Dask collections at the door of an estimator: how fit gets its place, how predictions stay lazy.
 
 Nothing here imports Dask before a Dask collection was handed in.
 """
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
-from electorate.cuda.arrays import is_there, to_gpu, to_host
 from electorate.data import inputs
 from electorate.data.sparse_format import check_sparse
 from electorate.data.table import Stack, Table, read_table
@@ -19,9 +17,6 @@ from electorate.data.targets import check_targets
 from electorate.threads import ThreadPool
 from electorate.training.worker_data import Given, TargetWorkerData, WorkerData
 
-NOT_ON_DASK = (
-    "{} fits rows in the memory of this process, and X is a Dask collection: fit on X.compute() and y.compute()"
-)
 MOST_NAMED = 10  # columns in a message
 
 
@@ -29,21 +24,10 @@ def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
-def refuse_dask(model: Any, *tables: Any) -> None:
-    """Raise TypeError for an estimator that only fits rows of this process."""
-    if any(is_dask(X) for X in tables):
-        raise TypeError(NOT_ON_DASK.format(type(model).__name__))
-
-
 def open_cluster(model: Any, rows: tuple[Any, Any, Any], validation: tuple[Any, Any, Any] | None, reset: bool) -> Any:
     """Seats on the workers that hold the rows; refuses what cannot be fitted there."""
     from electorate.engines.dask import Cluster, collect
 
-    if not model._is_native:
-        raise TypeError(
-            f"{type(model._family()).__name__} needs every row in one place, and the rows are in a Dask collection: "
-            "use Stumps or Trees, or fit on X.compute()"
-        )
     lists = [rows] if validation is None else [rows, validation]
     for X, y, _ in lists:
         check_columns(model, X, reset=reset and X is rows[0])
@@ -147,22 +131,8 @@ def _weight(weight: Any, n_rows: int) -> NDArray[np.float64]:
 # ---------------------------------------------------------------- predictions
 
 
-def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of X that, given a Dask collection, returns a Dask array of its results for each partition.
-
-    Given an array of a GPU, it returns one too.
-    """
-
-    @wraps(method)
-    def asked(self: Any, X: Any) -> Any:
-        if is_there(X):
-            return to_gpu(method(self, to_host(X)))
-        return _mapped(self, method.__name__, X) if is_dask(X) else method(self, X)
-
-    return asked
-
-
-def _mapped(model: Any, name: str, X: Any) -> Any:
+def mapped(model: Any, name: str, X: Any) -> Any:
+    """Return a lazy Dask array: the results of a method for each partition."""
     check_columns(model, X, reset=False)
     model = model._bare()
     meta = _answer_like(model, name)

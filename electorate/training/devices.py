@@ -17,16 +17,16 @@ def reason_against(model: Any) -> str | None:
         return f"{name} cannot be trained on a GPU"
     if not model._is_native:
         return f"voters of {family} are not searched over bins, and only such voters can be trained on a GPU"
-    if not model._has_formulas:
+    if not model._has_formulas():
         return f"the loss of {name} is a function in Python, which a GPU cannot compute"
     return None
 
 
-def refuse_device(model: Any, on_cluster: bool) -> None:
-    """Raise what stands against device="cuda", before any work."""
+def refuse_device(model: Any, away: str | None) -> None:
+    """Raise what stands against device="cuda", before any work. away: why the rows are not in memory, or None."""
     if model.device != "cuda":
         return
-    reason = "X is a Dask collection, whose workers train on their CPUs" if on_cluster else reason_against(model)
+    reason = away or reason_against(model)
     if reason is not None:
         raise TypeError(f"device='cuda': {reason}; use device='cpu'")
     open_device()

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
-from electorate.engines.targets import RemoteTargets, TargetEngine
+from electorate.engines.targets import TargetEngine
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.median import Median
 from electorate.model.trace import MEDIAN_COLUMNS, Trace
-from electorate.training.classification import NO_BINS, Here, find_bins, no_bins
+from electorate.training.classification import NO_BINS, find_bins, no_bins
 from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train
 from electorate.training.median_stagewise import MedianStagewise, TargetCast, TargetSetting, ValidationError
 from electorate.training.run import Patience, Watcher
@@ -73,9 +73,8 @@ class MedianBench(Bench):
         bins = self.bins if self.native else None
         place.all_reduce("build", bins, model.max_bins, self.confidences, model._by_rows)
         n_kappas = 1 if self.confidences is None else len(self.confidences)
-        engines: Any = place.data.engines if isinstance(place, Here) else {}
-        for name in () if engines else ("train", "validation") if outline.has_validation else ("train",):
-            engines[name] = RemoteTargets(place, name, n_kappas)
+        names = ("train", "validation") if outline.has_validation else ("train",)
+        engines = place.target_engines(names, n_kappas)
         self.engine: TargetEngine = engines["train"]
         self.judge = engines.get("validation")
         if criterion == "squared_error":

@@ -13,8 +13,8 @@ from electorate.model.casting import Cast
 from electorate.model.trace import Trace
 
 OTHER_DATA = (
-    "the rows are not those the model was fitted on ({}): a warm start or a checkpoint goes on with the same X, y and "
-    "weights; set warm_start=False, or remove the checkpoint, to start anew"
+    "the rows are not those the model was fitted on ({}): a warm start or a checkpoint continues with the same X, y "
+    "and weights; set warm_start=False, or remove the checkpoint, to start again"
 )
 
 

@@ -69,6 +69,10 @@ class WorkerData:
         self.examples: dict[str, Examples] = {}
         self.engines: dict[str, Any] = {}
 
+    def prepare(self, plan: Any) -> ReduceSteps[Any]:
+        """Read labels or targets, weights, and the validation rows; return an outline for the driver."""
+        raise NotImplementedError
+
     def bytes_needed(self, max_bins: int | str, width: int) -> int:
         raise NotImplementedError
 

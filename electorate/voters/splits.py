@@ -196,8 +196,10 @@ class Finder(SplitFinder):
 
     def final(self, nodes: Any, engine: Any) -> list[bool]:
         """Whether a node has one label only; of residuals, whether bins have both signs, as in no balanced node."""
-        if not self.signed:
+        if not self.signed and self.criterion == "matsushita":
             return [int(np.count_nonzero(node.totals)) < 2 for node in nodes]
+        if not self.signed:
+            return [bool(kernels.is_pure(node.totals)) for node in nodes]
         apart = [node.histogram[1] - node.histogram[0] for node in nodes]
         return [not node.tied and bool(each.min() < 0 < each.max()) for node, each in zip(nodes, apart, strict=True)]
 

@@ -193,6 +193,8 @@ class Grown:
 def _by_level(splits: SplitBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The splits level by level, without those that gain nothing and have none below that do; [node]: its number."""
     n = len(splits.node)
+    if splits.gains.all() and np.all(splits.node[1:] > splits.node[:-1]):  # as most trees are grown
+        return np.arange(n), np.arange(2 * n + 1)
     split_of = np.full(2 * n + 1, -1)
     split_of[splits.node] = np.arange(n)
     if not splits.gains.all():

@@ -234,7 +234,7 @@ def test_dask_is_refused_in_words() -> None:
     class Collection:
         def __dask_graph__(self) -> None: ...
 
-    with pytest.raises(ValueError, match=r"one process.*compute\(\)"):
+    with pytest.raises(TypeError, match=r"LPBoostClassifier needs every row.*compute\(\)"):
         LPBoostClassifier().fit(Collection(), [0, 1])
 
 

@@ -329,7 +329,7 @@ def test_the_winner_and_its_bound_can_be_recomputed(tmp_path):
     assert found.model.digest_ == model.fit(X, y).digest_
     assert found.frame["algorithm"][0] == name
     assert "at most" in str(found)
-    stored = electorate.load(tmp_path / "c" / "winner-without-locked-rows.model")
+    stored = electorate.load(tmp_path / "c" / "winner-without-test-rows.model")
     assert stored.held_out_["bound"] == found.bound
     assert stored.held_out_["rows"] == len(locked)
     final = electorate.load(tmp_path / "c" / "winner.model")
@@ -489,7 +489,7 @@ def test_a_folder_without_a_plan_is_resumed_unless_it_holds_results(tmp_path):
     (folder / "comparison.json.tmp").write_text("{")
     electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=folder)
     (folder / "comparison.json").unlink()  # now its cells belong to no plan
-    for name in ("results.csv", "winner.model", "winner-without-locked-rows.model"):
+    for name in ("results.csv", "winner.model", "winner-without-test-rows.model"):
         (folder / name).unlink()
     with pytest.raises(ValueError, match=r"00000\.cell.*no comparison\.json"):
         electorate.compare(X, y, algorithms=two_algorithms(), n_jobs=1, folds=2, folder=folder)

@@ -290,7 +290,7 @@ def test_edges_do_not_depend_on_how_many_rows_are_read_at_once(rows: int, monkey
     rng = np.random.default_rng(5)
     columns = [(some_column(rng, 300, n), rng.integers(0, 3, 300)) for n in (5, 100, 300)]
     expected = [edges_of(*column, capacity=64)[0].tolist() for column in columns]
-    monkeypatch.setattr(bins_module, "ROWS_PER_SKETCH", rows)
+    monkeypatch.setattr(bins_module, "CELLS_PER_SKETCH", 8 * rows)
     assert [edges_of(*column, capacity=64)[0].tolist() for column in columns] == expected
 
 
@@ -359,7 +359,7 @@ def test_one_value_and_none() -> None:
 def test_infinite_values_are_refused_by_column_and_row(
     distinct: int, infinite: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bins_module, "ROWS_PER_SKETCH", 512)
+    monkeypatch.setattr(bins_module, "CELLS_PER_SKETCH", 8 * 512)
     X = np.arange(10_000.0).reshape(5000, 2) % distinct
     X[[3210, 4000], 1] = infinite
     weights = ones(5000)

@@ -21,7 +21,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from training_cases import CLASSES, MODELS, ONE_OF_EACH, noisy, plain
 
+import electorate
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Trees, trusted_types
+from electorate.registry import ALGORITHMS
 
 
 def few(name: str, rounds: int = 10) -> Any:
@@ -194,3 +196,12 @@ def test_mlflow_stores_and_loads_a_model(tmp_path: Path) -> None:
     model = few("AdaBoost, trees").fit(X, y)
     mlflow.save_model(model, tmp_path / "model", skops_trusted_types=trusted_types(model))
     np.testing.assert_array_equal(mlflow.load_model(tmp_path / "model").predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_attribute_can_be_looked_up(name: str) -> None:
+    """`dir` of scikit-learn 1.8 reads every attribute, also those of a model that is not fitted."""
+    model = getattr(electorate, name)()
+    assert "fit" in dir(model)
+    for attribute in object.__dir__(model):
+        hasattr(model, attribute)

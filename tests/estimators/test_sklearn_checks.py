@@ -52,8 +52,8 @@ MODELS = [
     DeepBoostClassifier(Trees(3), early_stopping=True, **FEW),
     DeepBoostClassifier(Columns(), loss=SquaredHinge(), **FEW),
     EBBoostClassifier(**FEW),
-    EBBoostClassifier(PairedStumps(), lam="auto", **FEW),
-    VadaBoostClassifier(Trees(2), lam="auto", **FEW),
+    EBBoostClassifier(PairedStumps(), lam="auto", n_estimators=1),
+    VadaBoostClassifier(Trees(2), lam="auto", n_estimators=2),
     VadaBoostClassifier(DecisionTreeClassifier(max_depth=2), lam=0, **FEW),
 ]
 

@@ -197,6 +197,31 @@ def test_encode(code: type, missing: int, rng: np.random.Generator, n: int, n_co
     np.testing.assert_array_equal(*outs)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@few_cases
+@given(rng=generators, n=row_counts, n_columns=st.integers(1, 6), rows=st.integers(1, 7))
+def test_rows_of_an_array_are_encoded_and_hashed_as_their_columns(
+    dtype: type, rng: np.random.Generator, n: int, n_columns: int, rows: int
+) -> None:
+    edges, depths = pad_edges(some_edges(rng, n_columns, 20))
+    with np.errstate(over="ignore"):
+        array = np.ascontiguousarray(some_values(rng, n_columns, n).T.astype(dtype))
+    dest = np.where(rng.random(n) < 0.8, np.arange(n), -1)
+    block, expected = array.T.astype(np.float64), np.zeros((-(-n_columns // 4), n, 4), dtype=np.uint8)
+    reference.encode(block, edges, depths, 255, dest, expected, np.empty(n, dtype=np.int32))
+    hashes = np.arange(n).astype(np.uint64)
+    for column in block:
+        reference.fold(column, hashes)
+    for twin in TWINS:
+        out, folded = np.zeros_like(expected), np.arange(n).astype(np.uint64)
+        buffers = np.empty((n_columns, rows)), np.empty(rows, dtype=np.int32)
+        finite = twin.encode_array(array, edges, depths, 255, dest, out, *buffers)
+        np.testing.assert_array_equal(out, expected)
+        assert bool(finite) is not bool(np.isinf(block[:, dest >= 0]).any())
+        twin.fold_rows(array, folded)
+        np.testing.assert_array_equal(folded, hashes)
+
+
 @few_cases
 @given(rng=generators, n=row_counts, n_columns=st.integers(1, 30))
 def test_join_and_spread(rng: np.random.Generator, n: int, n_columns: int) -> None:
@@ -590,6 +615,14 @@ def test_purity(criterion: int, rng: np.random.Generator, n_labels: int, scale: 
         for twin in TWINS:
             more = (np.array([True]), NO_ROWS, 1, criterion, found)
             assert twin.purest_threshold(sums, left + right, *layout, *more) == pytest.approx(scores[0], rel=1e-14)
+
+
+def test_a_node_is_pure_where_the_other_labels_weigh_less_than_a_millionth() -> None:
+    heavy = 2**60
+    for twin in TWINS:
+        for totals, pure in [([0, 5, 0], True), ([5, 1], False), ([0, 0], True), ([heavy, heavy >> 22], True)]:
+            assert bool(twin.is_pure(np.array(totals))) is pure
+        assert not twin.is_pure(np.array([heavy, heavy >> 18]))
 
 
 def test_purity_of_a_few_sides() -> None:

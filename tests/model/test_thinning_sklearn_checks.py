@@ -10,8 +10,8 @@ from electorate import AdaBoostClassifier, ThinnedClassifier, Trees
 
 MODELS = [
     ThinnedClassifier(AdaBoostClassifier(n_estimators=10), max_voters=6),
-    ThinnedClassifier(AdaBoostClassifier(Trees(2), n_estimators=5), by="lp"),
-    ThinnedClassifier(RandomForestClassifier(8, random_state=0, bootstrap=False), by="qp"),
+    ThinnedClassifier(AdaBoostClassifier(Trees(2), n_estimators=3), by="lp"),
+    ThinnedClassifier(RandomForestClassifier(4, random_state=0, bootstrap=False), by="qp"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Figures of the DeepBoost and VadaBoost papers in small, on the papers' data: pictures, and their numbers."""
+"""Figures of the DeepBoost and VadaBoost papers in small, on the papers' data: their numbers."""
 
 import os
 from pathlib import Path
@@ -7,26 +7,12 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from electorate.cli import main
-from electorate.studies import deepboost, vadaboost
+from electorate.studies import deepboost_figures as deepboost
+from electorate.studies import vadaboost_figures as vadaboost
 
 mpl.use("Agg")
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
-
-
-@pytest.mark.parametrize(("paper", "figure"), [("deepboost", 3), ("deepboost", 4), ("vadaboost", 2)])
-def test_the_command_writes_a_picture_and_a_table(
-    paper: str, figure: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["reproduce", paper, "--figure", str(figure), "--quick", "--out", str(tmp_path)]
-    assert main([*command, "--data", str(DATA)]) == 0
-    printed = capsys.readouterr().out
-    assert f"Figure {figure}" in printed
-    assert "|---" in printed
-    assert (tmp_path / f"figure-{figure}.png").stat().st_size > 5_000
-    assert main([*command, "--data", str(tmp_path)]) == 1
-    assert "no DATASETS.json" in capsys.readouterr().err
 
 
 def test_deepboosts_trees_are_smaller_where_complexity_has_a_price() -> None:

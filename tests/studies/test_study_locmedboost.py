@@ -56,8 +56,8 @@ def test_the_quick_version_holds_and_goes_on(theorem: int, tmp_path: Path) -> No
 
 
 def test_the_command_offers_theorems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "locmedboost"]) == 0
+    assert main(["reproduce", "locmedboost", "--list"]) == 0
     assert capsys.readouterr().out.count("--theorem") == 3
     assert main(["reproduce", "locmedboost", "--theorem", "3", "--quick", "--out", str(tmp_path)]) == 0
-    assert "| 200 |" in (tmp_path / "theorem-3.md").read_text()
+    assert "| 200 |" in (tmp_path / "locmedboost-theorem-3.md").read_text()
     assert main(["reproduce", "locmedboost", "--theorem", "9"]) == 1

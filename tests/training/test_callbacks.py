@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +17,6 @@ import numpy as np
 import pytest
 from after_round import AfterRound, stop_with
 from sklearn.base import clone
-from sklearn.callback import ProgressBar as RichProgressBar
-from sklearn.callback import ScoringMonitor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -35,6 +34,10 @@ from electorate import (
 )
 from electorate.engines.memory import Threads
 from electorate.training import callbacks
+
+needs_sklearn_callbacks = pytest.mark.skipif(
+    find_spec("sklearn.callback") is None, reason="scikit-learn has callbacks of its own from 1.9 on"
+)
 
 
 def names_left(model: Any) -> set[str]:
@@ -83,10 +86,13 @@ def test_a_callback_is_given_the_model_so_far(n_classes: int) -> None:
     assert seen == list(model.staged_score(X, y))
 
 
+@needs_sklearn_callbacks
 @pytest.mark.parametrize("n_classes", CLASSES)
 @pytest.mark.parametrize("name", ONE_VS_REST)
 def test_scikit_learns_scoring_monitor(name: str, n_classes: int) -> None:
     X, y = noisy(n_classes, 100)
+    from sklearn.callback import ScoringMonitor
+
     monitor = ScoringMonitor(scoring="accuracy")
     model = fitted(clone(MODELS[name]).set_params(n_estimators=5), X, y, monitor)
     rows = [row for row in monitor.get_logs(select="most_recent").data if row["task_name"] == "round"]
@@ -94,10 +100,13 @@ def test_scikit_learns_scoring_monitor(name: str, n_classes: int) -> None:
     assert rows[-1]["accuracy"] == model.score(X, y)
 
 
+@needs_sklearn_callbacks
 @pytest.mark.parametrize("n_classes", CLASSES)
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_scikit_learns_progress_bar(name: str, n_classes: int, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rich")
+    from sklearn.callback import ProgressBar as RichProgressBar
+
     X, y = noisy(n_classes, 100)
     fitted(clone(MODELS[name]).set_params(n_estimators=5), X, y, RichProgressBar())
     shown = capsys.readouterr().out
@@ -109,6 +118,7 @@ class Propagated(AfterRound):
     max_propagation_depth = None
 
 
+@needs_sklearn_callbacks
 @pytest.mark.parametrize("n_classes", CLASSES)
 def test_callbacks_of_a_search_reach_its_models(n_classes: int) -> None:
     X, y = plain(n_classes)
@@ -123,6 +133,7 @@ def test_callbacks_of_a_search_reach_its_models(n_classes: int) -> None:
     assert not hasattr(search.best_estimator_, "_hooks")
 
 
+@needs_sklearn_callbacks
 def test_callbacks_of_a_pipeline_reach_its_model() -> None:
     X, y = plain()
     watcher = Propagated(lambda number: number == 3)

@@ -53,7 +53,7 @@ def make(booster, family, **parameters):
 def test_bits(booster, family, n_classes):
     X, y = noisy(n_classes, 120)
     for check in CHECKS:
-        check(ENGINES["threads"], make(booster, family, n_estimators=5), X, y)
+        check(ENGINES["threads"], make(booster, family, n_estimators=3), X, y)
 
 
 @pytest.mark.parametrize(("booster", "family"), PAIRS)

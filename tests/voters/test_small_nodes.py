@@ -102,3 +102,16 @@ def test_splits_as_arrays() -> None:
     assert SplitArrays.of(arrays) is arrays
     assert arrays.same_as(SplitArrays.of(splits))
     assert not arrays.same_as(SplitArrays.of(splits[:2]))
+
+
+def test_rows_find_their_leaves_the_same_way_from_the_first_levels_as_from_any() -> None:
+    """The nodes of a growing tree whose splits come first in a voter, and the same splits in another order."""
+    rng = np.random.default_rng(0)
+    on_left = rng.random((7, 256)) < 0.5
+    splits = [Split(k, 2 * k + 1, 2 * k + 2, k % 3, 5, on_left[k]) for k in range(7)]
+    tree, leaves = SplitArrays.of(splits), list(range(7, 15))
+    first = [SplitArrays.of(splits[:1]), SplitArrays.of(splits[1:3])]
+    turned = [first[0], SplitArrays.of(splits[2:3]), SplitArrays.of(splits[1:2])]  # the slow way
+    assert tree.walk(leaves, [])[0].T.tolist() == [[0, 0]]
+    known = [sorted(tree.walk(leaves, levels)[0].T.tolist()) for levels in (first, turned)]
+    assert known[0] == known[1] == [[3, 3], [4, 4], [5, 5], [6, 6]]

@@ -11,6 +11,12 @@ def encode(block, edges, depths, missing, dest, out, scratch):
         out[j // per_group, dest[used], j % per_group] = codes[used]
 
 
+def encode_array(array, edges, depths, missing, dest, out, block, scratch):
+    block = array.T.astype(np.float64)
+    encode(block, edges, depths, missing, dest, out, scratch)
+    return not np.isinf(block[:, dest >= 0]).any()
+
+
 def join(codes, columns, sizes, place, first, steps, count, dest, out):
     per_group = out.shape[2]
     used = np.flatnonzero(dest >= 0)

@@ -95,6 +95,10 @@ def purity(criterion, left, totals):
     return np.sum(sides**2 / np.where(all_of > 0, all_of, 1.0))
 
 
+def is_pure(totals):
+    return totals.astype(np.float64).sum() <= purity(1, np.zeros_like(totals), totals) * (1 + 1e-6)
+
+
 def purest_threshold(sums, totals, n_bins, has_missing, ordered, rows, min_rows, criterion, found):
     most = -np.inf
     for test in thresholds(n_bins, has_missing, ordered):

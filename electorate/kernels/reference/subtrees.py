@@ -150,6 +150,8 @@ def _members(columns, column, on_left):
 
 def _stays_open(rows, codes, mine, columns, rule, earning, tied, totals):
     criterion = rule.criterion
+    if criterion in (EDGE, GINI) and search.is_pure(totals):
+        return False
     if criterion == SQUARES and rows.share[mine].min(initial=np.inf) >= rows.share[mine].max(initial=-np.inf):
         return False
     if criterion == TARGET:

@@ -20,6 +20,11 @@ def fold(values, hashes):
     hashes[:] = z ^ (z >> np.uint64(32))
 
 
+def fold_rows(array, hashes):
+    for column in array.T:
+        fold(column.astype(np.float64), hashes)
+
+
 def tally(values, weights, start, keys, totals, info, capacity):
     slot_of = {float(keys[slot]): int(slot) for slot in np.flatnonzero(totals)}
     stopped = len(values)

@@ -1,0 +1,167 @@
+"""Tables that commands read batch by batch: those that take too large a share of memory, or all with --scan always."""
+
+import argparse
+import glob
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.escape import literal
+from electorate.tables.source import Source, list_names
+
+SHARE = 3  # a table that takes more than the free memory over this is read batch by batch
+UNPACKED = 4  # about how much larger a gzipped text is
+LARGEST_WHOLE = 2**53
+EVERY = 0.2  # seconds between two lines of progress
+SCAN = "read the table batch by batch, for tables larger than memory (auto: if it takes a third of the free memory)"
+
+
+def add_scan_option(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--scan", choices=("auto", "always", "never"), default="auto", help=SCAN)
+
+
+def wants_scan(options: argparse.Namespace, source: Source) -> bool:
+    """Whether to read a table batch by batch. A folder or a pattern of files has no other way."""
+    from electorate.data.inputs import free_memory
+
+    if options.scan != "auto":
+        return bool(options.scan == "always")
+    if not source.is_file:
+        return os.path.isdir(source.path) or (glob.has_magic(source.path) and bool(glob.glob(source.path)))
+    free = free_memory()
+    return free is not None and bytes_in_memory(source) > free // SHARE
+
+
+def bytes_in_memory(source: Source) -> int:
+    """About how much memory a file takes when all of it is read."""
+    size = os.path.getsize(source.path)
+    if source.kind == "parquet":
+        from electorate.tables.binary import open_binary
+
+        meta = open_binary(source).file.metadata
+        return max(size, sum(int(meta.row_group(i).total_byte_size) for i in range(meta.num_row_groups)))
+    return size * UNPACKED if source.path.lower().endswith(".gz") else size
+
+
+@dataclass(frozen=True)
+class ScannedData:
+    """X, y and weight: of a scan. labels: the distinct values of y."""
+
+    X: Any
+    y: Any
+    weight: Any
+    labels: NDArray[Any]
+
+    @contextmanager
+    def by_line(self) -> Iterator[None]:
+        """As for a table in memory; errors of scans have their place already."""
+        yield
+
+
+def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
+    """Open a table, and read its target."""
+    opened = open_scan(source, options.target, options.skip_missing_target)
+    names = list_names(opened.names or [])
+    if options.target is None:
+        raise source.error(f"which column is to be predicted? Add --target COLUMN. The columns are {names}")
+    wanted = [options.target, *([] if options.weights is None else [options.weights])]
+    source.find_all(wanted, opened.names)
+    places = source.training_places(opened.names)
+    features = [opened.names[place] for place in places if opened.names[place] not in wanted]
+    return scanned_data(opened, features, options)
+
+
+def open_scan(source: Source, target: str | None, skip_missing_target: bool) -> Any:
+    """Return the source of batches of a file, a folder or a pattern."""
+    if source.is_text and not os.path.isdir(source.path):
+        if skip_missing_target:
+            raise source.error("--skip-missing-target needs the table in memory: add --scan never, or use Parquet")
+        from electorate.scans.text import TextSource
+
+        return TextSource(source, target)
+    from electorate.scans.files import open_dataset
+
+    if source.types:
+        raise source.error("--type needs the table in memory: add --scan never, or write the column as that type")
+    filters = None
+    if skip_missing_target and target is not None:
+        import pyarrow.compute as pc
+
+        filters = pc.field(target).is_valid()
+    return open_dataset(source.path, filters)
+
+
+def scanned_data(opened: Any, features: list[str], options: argparse.Namespace) -> ScannedData:
+    """X, y and weights of an open source; whole labels as integers, as for a table in memory."""
+    from electorate.scans.scan import ScannedColumn, ScannedTable
+
+    progress = None if options.quiet or not sys.stderr.isatty() else ScanProgress(sys.stderr)
+    X = ScannedTable(opened, features, progress=progress)
+    y, labels = ScannedColumn(opened, options.target), np.empty(0)
+    for part in y.parts():
+        labels = np.unique(part if not len(labels) else np.concatenate([labels, np.unique(part)]))
+    if labels.dtype.kind == "f" and np.all(labels == np.rint(labels)) and np.all(np.abs(labels) < LARGEST_WHOLE):
+        y, labels = replace(y, whole=True), labels.astype(np.int64)
+    weight = None if options.weights is None else ScannedColumn(opened, options.weights)
+    return ScannedData(X, y, weight, labels)
+
+
+def scan_labelled(model: Any, source: Source, options: argparse.Namespace) -> tuple[Any, Any]:
+    """The columns of a model, and the target, which must be named."""
+    from electorate.tables.reading import columns_of
+
+    kinds = columns_of(model)
+    if options.target is None:
+        raise source.error("which column is the target? Add --target COLUMN")
+    known = replace(source, types=kinds) if source.is_text else source
+    opened = open_scan(known, options.target, options.skip_missing_target)
+    source.find_all([*kinds, options.target], opened.names)
+    data = scanned_data(opened, list(kinds), argparse.Namespace(target=options.target, weights=None, quiet=True))
+    return data.X, data.y
+
+
+def announce(data: ScannedData, source: Source, file: TextIO) -> None:
+    """Print what a fit is going to take."""
+    from electorate.training.scanned_place import Needed
+
+    opened, words = data.X.source, "read batch by batch, without a check-up of its columns"
+    if opened.n_rows is None:
+        print(f"{source.name}: {words}", file=file)
+        return
+    needed = Needed.of(opened.n_rows, len(data.X.columns), data.X.storage)
+    print(f"{source.name}: {opened.n_rows:,} rows are {words}; the fit takes {needed}", file=file)
+
+
+class ScanProgress:
+    """One line that is rewritten: what is read, rows, bytes, and the time to go."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+        self.what, self.began, self.written = "", 0.0, 0.0
+
+    def __call__(self, what: str, rows: int, n_rows: int | None, n_bytes: int | None) -> None:
+        """rows: read so far. n_rows, n_bytes: of the table, if they are known."""
+        now = time.monotonic()
+        if what != self.what:
+            self.what, self.began, self.written = what, now, 0.0
+        ended = n_rows is not None and rows >= n_rows
+        if now < self.written + EVERY and not ended:
+            return
+        self.written = now
+        self.file.write(f"\r{literal(what)}: {self._line(rows, n_rows, n_bytes, now - self.began)}" + "\n" * ended)
+        self.file.flush()
+
+    def _line(self, rows: int, n_rows: int | None, n_bytes: int | None, seconds: float) -> str:
+        if not n_rows:
+            return f"{rows:,} rows "
+        share = rows / n_rows
+        size = "" if n_bytes is None else f", {share * n_bytes / 1e9:.2f} of {n_bytes / 1e9:.2f} GB"
+        left = seconds / share * (1 - share) if share else 0.0
+        return f"{rows:,} of {n_rows:,} rows{size}, {left:.0f} s left "

@@ -1,0 +1,1 @@
+"""Tables that are read batch by batch, from files and streams that need not fit in memory."""

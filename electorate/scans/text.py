@@ -1,0 +1,119 @@
+"""CSV files as sources of batches. Which columns are numbers is settled by all of their cells, as for a whole table."""
+
+import os
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from electorate.scans.batches import Batch, BatchSource, Names, sliced
+from electorate.scans.sources import as_frame
+from electorate.tables.reading import MOSTLY, guess_kinds, in_order
+from electorate.tables.source import Source, arrow
+from electorate.tables.text import AS_TEXT, Parser, TextBlock, TextTable, not_a_number
+
+LARGEST_WHOLE = 2**53
+
+
+class TextSource(BatchSource):
+    """A text table. labels: a column whose numbers are read as integers, if all of them are whole."""
+
+    def __init__(self, source: Source, labels: str | None) -> None:
+        self.source, self.name = source, source.name
+        if not source.is_file:
+            raise source.error("a scan reads a table several times: give a file")
+        text = TextTable(source)
+        places = source.training_places(text.names)
+        self.all_names, self.places = text.names, dict(zip([text.names[j] for j in places], places, strict=True))
+        self.names = list(self.places)
+        source.find_all([labels] if labels is not None else [], self.names)
+        self.kinds, self.whole = self._settle(text, labels)
+        self.n_bytes = os.path.getsize(source.path)
+        types = {"number": arrow.float64(), "text": arrow.string()}
+        fields = [(name, arrow.int64() if name in self.whole else types[self.kinds[name]]) for name in self.names]
+        self.like = arrow.schema(fields).empty_table()
+
+    def state(self) -> Any:
+        found = os.stat(self.source.path)
+        return {self.source.path: (found.st_size, found.st_mtime_ns)}
+
+    def _settle(self, text: TextTable, labels: str | None) -> tuple[dict[str, str], set[str]]:
+        """The kind of every column, and which columns are read as integers, from one pass over the table."""
+        blocks = text.blocks()
+        first = next(blocks, None)
+        if first is None:
+            raise self.source.error("the table has no rows")
+        guessed = guess_kinds(self.source, text.names, list(self.places.values()), first)
+        kinds = {name: guessed[place] for name, place in self.places.items()}
+        open_columns = [name for name, kind in kinds.items() if kind == "unknown"]
+        open_labels = labels is not None and kinds[labels] != "text"
+        if not open_columns and not open_labels:
+            return kinds, set()
+        wanted = list(dict.fromkeys([*open_columns, *([labels] if open_labels and labels is not None else [])]))
+        counts = {name: _Counts() for name in wanted}
+        parser = self._parser(wanted, dict.fromkeys(wanted, "text"))
+
+        def count(block: TextBlock) -> list[_Counts]:
+            table = parser.table(block)
+            return [_count(self.source, table.column(name), block.line) for name in wanted]
+
+        for found in in_order(count, chain([first], blocks)):
+            for name, more in zip(wanted, found, strict=True):
+                counts[name].add(more)
+        for name in open_columns:
+            kinds[name] = self._kind(name, counts[name])
+        is_whole = open_labels and labels is not None and kinds[labels] == "number" and counts[labels].whole
+        return kinds, {labels} if is_whole and labels is not None else set()
+
+    def _kind(self, name: str, counts: "_Counts") -> str:
+        share = counts.numbers / counts.present if counts.present else 0.0
+        if MOSTLY <= share < 1:
+            assert counts.odd is not None
+            raise self.source.error(not_a_number(self.source, name, counts.odd[0], AS_TEXT), counts.odd[1])
+        return "number" if share == 1 else "text"
+
+    def _parser(self, columns: Names, kinds: dict[str, str]) -> Parser:
+        return Parser(self.source, self.all_names, {self.places[name]: kinds[name] for name in columns})
+
+    def batches(self, columns: Names, n_rows: int) -> Iterator[Batch]:
+        read_as = {name: "category" if kind == "text" else kind for name, kind in self.kinds.items()}
+        parser = self._parser(columns, read_as)
+
+        def parse(block: TextBlock) -> Batch:
+            table = parser.table(block).select(columns)
+            for name in self.whole.intersection(columns):
+                place = table.column_names.index(name)
+                table = table.set_column(place, name, table.column(name).cast("int64"))
+            return Batch(as_frame(table, self.name), f"{self.name}, line {block.line}")
+
+        yield from sliced(in_order(parse, TextTable(self.source).blocks()), n_rows)
+
+
+class _Counts:
+    """Of the cells of a column: how many have a value, how many are numbers, whether all of those are whole."""
+
+    def __init__(self) -> None:
+        self.present = self.numbers = 0
+        self.whole = True
+        self.odd: tuple[str, int] | None = None  # the first cell that is no number, and its line
+
+    def add(self, other: "_Counts") -> None:
+        self.present += other.present
+        self.numbers += other.numbers
+        self.whole &= other.whole
+        self.odd = self.odd or other.odd
+
+
+def _count(source: Source, column: Any, line: int) -> _Counts:
+    counts, texts = _Counts(), arrow.compute.utf8_trim_whitespace(column.drop_null())
+    counts.present = len(texts)
+    is_number = arrow.compute.match_substring_regex(texts, source.number)
+    counts.numbers = int(arrow.compute.sum(is_number).as_py() or 0)
+    if counts.numbers < counts.present:
+        row = int(np.flatnonzero(~is_number.to_numpy())[0])
+        counts.odd, counts.whole = (texts[row].as_py(), line + row), False
+        return counts
+    numbers = arrow.compute.replace_substring(texts, source.decimal, ".").cast("float64").to_numpy()
+    counts.whole = bool(np.all(numbers == np.rint(numbers)) and np.all(np.abs(numbers) < LARGEST_WHOLE))
+    return counts

@@ -1,0 +1,142 @@
+"""Data sets of two classes, as the papers used them: which file, which classes, and how sure that is."""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.studies.request import Floats, numbers
+
+Labels = NDArray[np.int64]
+MNIST_SIDE = 28
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a data set comes from and how it is made binary.
+
+    Attributes
+    ----------
+    file, more_files : names in DATASETS.json; rows of more files are added
+    positive : the classes that become 1; by default the last of two
+    negative : the classes that become 0; by default all others. Rows of other classes are left out
+    above : for targets that are numbers: those above it become 1
+    most : the most rows, drawn anew in every split
+    crop : of images, only the central square of this side
+    head : only the first so many rows of the file
+    without : columns that are left out
+    drop_missing : whether rows with missing values are left out
+    categories : whether categories stay such, in a pandas table, instead of codes
+    one_hot : whether every category becomes a column of 0 and 1
+    doubt, confidence : what is not known of the paper's set, instead of what DATASETS.json says
+    """
+
+    file: str
+    positive: tuple[str, ...] = ()
+    negative: tuple[str, ...] = ()
+    above: float | None = None
+    most: int | None = None
+    crop: int | None = None
+    drop_missing: bool = False
+    head: int | None = None
+    more_files: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    categories: bool = False
+    one_hot: bool = False
+    doubt: str = ""
+    confidence: str = ""
+
+
+@dataclass(frozen=True)
+class BinarySet:
+    """Rows with labels 0 and 1. X: a pandas table where categories stay such, else an array."""
+
+    X: Any
+    y: Labels
+
+    def first_rows(self, most: int, seed: int = 0) -> "BinarySet":
+        """So many rows, drawn by the seed; all in their order if there are no more."""
+        if len(self.y) <= most:
+            return self
+        rows = np.random.default_rng(seed).permutation(len(self.y))[:most]
+        return self.take(rows)
+
+    def take(self, rows: Any) -> "BinarySet":
+        return BinarySet(self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows], self.y[rows])
+
+
+def entry(name: str, folder: Path) -> dict[str, Any]:
+    """What DATASETS.json says of a data set."""
+    entries = json.loads((folder / "DATASETS.json").read_text(encoding="utf-8"))["datasets"]
+    found = next((one for one in entries if one["name"] == name), None)
+    if found is None:
+        raise ValueError(f"{folder} has no data set {name!r}: DATASETS.json there lists them")
+    return dict(found)
+
+
+def doubt(source: Source, folder: Path, paper: str) -> tuple[str, str]:
+    """How the set was made binary, and how sure that is: high, medium or low."""
+    if source.confidence:
+        return source.doubt, source.confidence
+    rules = [rule for rule in entry(source.file, folder).get("binary_rules", []) if rule["paper"] == paper]
+    digits = {f"{a} vs {b}" for a in source.negative for b in source.positive}
+    digits |= {f"{a} = -1, {b} = +1" for a in source.negative for b in source.positive}
+    rule = next((rule for rule in rules if any(text in rule["rule"] for text in digits)), rules[0] if rules else None)
+    if rule is None:
+        return source.doubt or "not in DATASETS.json", "low"
+    return "; ".join(filter(None, (rule["rule"], source.doubt))), rule["confidence"]
+
+
+@lru_cache(maxsize=4)
+def read_set(source: Source, folder: Path) -> BinarySet:
+    """Read a data set and make it binary."""
+    if source.file == "mnist":
+        X, labels = _mnist(source, folder)
+    else:
+        table, known = _table(source, folder)
+        labels = table["target"].astype(str).str.removesuffix(".0").to_numpy()
+        X = _features(table, known, source)
+    if source.above is not None:
+        y = labels.astype(np.float64) > source.above
+        used = np.ones(len(y), dtype=np.bool_)
+    else:
+        positive = source.positive or (str(np.unique(labels)[-1]),)
+        y = np.isin(labels, positive)
+        used = y | np.isin(labels, source.negative) if source.negative else np.ones(len(y), dtype=np.bool_)
+    return BinarySet(X, y.astype(np.int64)).take(np.flatnonzero(used))
+
+
+def _table(source: Source, folder: Path) -> tuple[Any, dict[str, Any]]:
+    import pandas as pd
+
+    known = entry(source.file, folder)
+    files = [known["file"], *(entry(name, folder)["file"] for name in source.more_files)]
+    table = pd.concat([pd.read_csv(folder / file) for file in files], ignore_index=True).drop(columns=[*source.without])
+    table = table.iloc[: source.head]
+    return (table.dropna() if source.drop_missing else table).reset_index(drop=True), known
+
+
+def _features(table: Any, known: dict[str, Any], source: Source) -> Any:
+    X = table.drop(columns="target")
+    if source.one_hot:
+        import pandas as pd
+
+        return pd.get_dummies(X, dummy_na=True).to_numpy(dtype=np.float64)
+    if source.categories:
+        return X.astype({column: "category" for column in known["categorical"] if column in X})
+    return numbers(table)
+
+
+def _mnist(source: Source, folder: Path) -> tuple[Floats, Any]:
+    """The images of the two digits, all of them together."""
+    with np.load(folder / "mnist.npz") as found:
+        X = np.concatenate([found["x_train"], found["x_test"]])
+        labels = np.concatenate([found["y_train"], found["y_test"]]).astype(str)
+    used = np.isin(labels, (*source.positive, *source.negative))
+    edge = 0 if source.crop is None else (MNIST_SIDE - source.crop) // 2
+    X = X[used, edge : MNIST_SIDE - edge, edge : MNIST_SIDE - edge]
+    return X.reshape(len(X), -1).astype(np.float32), labels[used]

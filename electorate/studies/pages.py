@@ -1,0 +1,235 @@
+"""Pages of studies: our figures beside the published ones, the difference in standard errors, and what is in doubt.
+
+Figures are test errors in percent. The standard error of ours is that over the splits; the standard error of a
+difference is the root of the sum of both squared. Where a paper prints none, its figure is of one run: the spread of
+one of our splits stands for it.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from electorate.studies.request import markdown_table
+from electorate.studies.runs import Row
+
+NOT_RUN = "not run"
+SURE = ("high", "medium")
+FEWEST = 2  # splits that have a standard error
+TIED = 0.0005  # percent
+
+
+class Published(NamedTuple):
+    """A figure of a paper in percent, with its standard error.
+
+    NaN: the figure is of one run, whose spread is taken to be that of our splits.
+    """
+
+    mean: float
+    error: float = math.nan
+
+
+def once(*figures: float) -> tuple[Published, ...]:
+    """Figures of one run."""
+    return tuple(Published(figure) for figure in figures)
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """A published table, or a figure that is one.
+
+    Attributes
+    ----------
+    title : the table in the paper and what it is about
+    key : the table of the rows in the CSV file
+    algorithms : its columns
+    published : by data set, a figure for each algorithm
+    doubts : by data set, how it was made and how sure that is: high, medium or low
+    notes : sentences under the table
+    """
+
+    title: str
+    key: str
+    algorithms: tuple[str, ...]
+    published: dict[str, tuple[Published, ...]]
+    doubts: dict[str, tuple[str, str]]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Our errors in percent of one algorithm on one data set, by split, beside the published figure."""
+
+    data: str
+    algorithm: str
+    published: Published
+    errors: tuple[float, ...] = field(default=())
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.errors)) if self.errors else math.nan
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean; NaN for fewer than two splits."""
+        if len(self.errors) < FEWEST:
+            return math.nan
+        return float(np.std(self.errors, ddof=1) / math.sqrt(len(self.errors)))
+
+    @property
+    def difference(self) -> float:
+        return self.mean - self.published.mean
+
+    @property
+    def in_errors(self) -> float:
+        """The difference in standard errors; NaN where there is none."""
+        theirs = self.error * math.sqrt(len(self.errors)) if math.isnan(self.published.error) else self.published.error
+        both = math.hypot(self.error, theirs)
+        return self.difference / both if both > 0 else math.nan
+
+
+def cells_of(table: StudyTable, rows: Iterable[Row]) -> list[Cell]:
+    """Every cell of a table, run or not."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row.unit.table == table.key:
+            found.setdefault((row.unit.data, row.outcome.algorithm), []).append(100 * row.outcome.error)
+    return [
+        Cell(data, algorithm, figure, tuple(found.get((data, algorithm), ())))
+        for data, figures in table.published.items()
+        for algorithm, figure in zip(table.algorithms, figures, strict=True)
+    ]
+
+
+def table_lines(table: StudyTable, rows: Sequence[Row]) -> list[str]:
+    """The table, then its summary."""
+    cells = cells_of(table, rows)
+    lines = []
+    for data in table.published:
+        mine = [cell for cell in cells if cell.data == data]
+        counts = sorted({len(cell.errors) for cell in mine if cell.errors})
+        splits = "-".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "0"
+        lines.append([data, table.doubts[data][1], splits, *map(_shown, mine)])
+    head = " | ".join(("data set", "classes", "splits", *table.algorithms))
+    explained = (
+        "A cell: ours ± standard error / published ± standard error (the difference in standard errors). "
+        "`classes`: how sure it is that the two classes are the paper's."
+    )
+    notes = [line for note in table.notes for line in (note, "")]
+    summary = summary_lines(table, cells)
+    return [f"## {table.title}", "", *notes, explained, "", *markdown_table(head, lines), "", *summary, ""]
+
+
+def _shown(cell: Cell) -> str:
+    printed = cell.published.error
+    published = f"{cell.published.mean:.2f}" + ("" if math.isnan(printed) else f" ± {printed:.2f}")
+    if not cell.errors:
+        return f"{NOT_RUN} / {published}"
+    error = "" if math.isnan(cell.error) else f" ± {cell.error:.2f}"
+    apart = "" if math.isnan(cell.in_errors) else f" ({cell.in_errors:+.1f})"
+    return f"{cell.mean:.2f}{error} / {published}{apart}"
+
+
+def summary_lines(table: StudyTable, cells: list[Cell]) -> list[str]:
+    """Mean differences and the cells within two standard errors, per algorithm, of all sets and of the sure ones."""
+    lines = []
+    for algorithm in table.algorithms:
+        run = [cell for cell in cells if cell.algorithm == algorithm and cell.errors]
+        sure = [cell for cell in run if table.doubts[cell.data][1] in SURE]
+        count = f"{len(run)} of {len(table.published)}"
+        lines.append([algorithm, count, *_summary(run), len(sure), *_summary(sure)])
+    part = "mean ours | mean published | mean absolute difference | within 2 s.e."
+    head = f"algorithm | sets run | {part} | sure sets | {part}"
+    return markdown_table(head, lines, "l" + "r" * 10)
+
+
+def _summary(cells: list[Cell]) -> list[str]:
+    if not cells:
+        return ["-"] * 4
+    tested = [cell for cell in cells if not math.isnan(cell.in_errors)]
+    within = sum(abs(cell.in_errors) <= 2 for cell in tested)
+    ours, theirs = (float(np.mean([getter(cell) for cell in cells])) for getter in (_ours, _theirs))
+    apart = float(np.mean([abs(cell.difference) for cell in cells]))
+    return [f"{ours:.2f}", f"{theirs:.2f}", f"{apart:.2f}", f"{within} of {len(tested)}"]
+
+
+def _ours(cell: Cell) -> float:
+    return cell.mean
+
+
+def _theirs(cell: Cell) -> float:
+    return cell.published.mean
+
+
+def doubt_lines(tables: Iterable[StudyTable]) -> list[str]:
+    """How every data set was made, and how sure that is."""
+    known = {data: doubt for table in tables for data, doubt in table.doubts.items()}
+    rows = [[name, how, f"**{sure}**" if sure not in SURE else sure] for name, (how, sure) in known.items()]
+    return ["## Data sets", "", *markdown_table("data set | how it was made | sure", rows), ""]
+
+
+def provenance(rows: Sequence[Row]) -> str:
+    """Which code made the rows, and how long it took."""
+    commits = ", ".join(dict.fromkeys(row.commit for row in rows)) or "none"
+    hours = sum(row.outcome.seconds for row in rows) / 3600
+    return f"{len(rows):,} results, {hours:.1f} hours of processor time; code: {commits}."
+
+
+def paired_difference(rows: Iterable[Row], table: str, data: str, one: str, other: str) -> tuple[float, float, int]:
+    """One algorithm's error less the other's over the splits of both, in percent: mean, standard error and splits."""
+    by_split: dict[int, dict[str, float]] = {}
+    for row in rows:
+        if row.unit.table == table and row.unit.data == data:
+            by_split.setdefault(row.unit.split, {})[row.outcome.algorithm] = 100 * row.outcome.error
+    gaps = [found[one] - found[other] for found in by_split.values() if one in found and other in found]
+    if len(gaps) < FEWEST:
+        return (float(np.mean(gaps)) if gaps else math.nan), math.nan, len(gaps)
+    return float(np.mean(gaps)), float(np.std(gaps, ddof=1) / math.sqrt(len(gaps))), len(gaps)
+
+
+def order_lines(table: StudyTable, rows: Sequence[Row], pairs: Iterable[tuple[str, str]], level: float) -> list[str]:
+    """How often one algorithm errs less than another: in the paper, here, and here by a paired t-test at a level."""
+    lines = []
+    for one, other in pairs:
+        at = [table.algorithms.index(name) for name in (one, other)]
+        gaps = {data: paired_difference(rows, table.key, data, one, other) for data in table.published}
+        run = [data for data, (_, _, splits) in gaps.items() if splits]
+        printed = [table.published[data][at[0]].mean - table.published[data][at[1]].mean for data in run]
+        ours = [gaps[data][0] for data in run]
+        tests = [_tail(*gaps[data]) for data in run]
+        better, worse = (sum(test < level for test in side) for side in (tests, [1 - test for test in tests]))
+        mean = f"{np.mean(ours):+.2f} / {np.mean(printed):+.2f}" if run else "-"
+        lines.append([f"{one} - {other}", len(run), _record(printed), _record(ours), mean, f"{better} / {worse}"])
+    head = "difference | sets | wins, ties, losses: published | ours | mean: ours / published | better / worse"
+    text = (
+        "A win: the first algorithm's mean error is lower. The last column counts the sets where a one-sided paired "
+        f"t-test over the splits calls the first algorithm better, or worse, at {level:.0%}."
+    )
+    return [text, "", *markdown_table(head, lines, "lrlllr"), ""]
+
+
+def _record(gaps: Sequence[float]) -> str:
+    """Wins, ties and losses."""
+    counts = (sum(gap < -TIED for gap in gaps), sum(abs(gap) <= TIED for gap in gaps), sum(gap > TIED for gap in gaps))
+    return ", ".join(map(str, counts))
+
+
+def _tail(mean: float, error: float, splits: int) -> float:
+    """The probability of so low a paired difference if there were none; 1/2 without a standard error."""
+    if math.isnan(error) or error == 0:
+        return 0.5
+    return float(student.cdf(mean / error, splits - 1))
+
+
+def introduction(title: str, doc: str | None, rows: Sequence[Row], quick: bool) -> list[str]:
+    """The first lines of a page: the protocol, as the module of the study describes it, and where the rows are from."""
+    assert doc is not None
+    paragraphs = [" ".join(part.split()) for part in doc.strip().split("\n\n")]
+    small = (
+        ["**A quick run: small parts of the data and of the grids. Only to see that all runs.**", ""] if quick else []
+    )
+    protocol = [line for part in paragraphs for line in (part, "")]
+    return [f"# {title}", "", *small, *protocol, provenance(rows), ""]

@@ -1,0 +1,74 @@
+"""Tables that are not in memory, at the door of an estimator: Dask collections, and scanned tables.
+
+What needs every example in one place refuses them here, by name, before any work.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from electorate.cuda.arrays import is_there, to_gpu, to_host
+from electorate.scans.scan import ScannedTable
+from electorate.training.dask_inputs import is_dask, mapped
+
+DASK = "X is a Dask collection: fit on X.compute() and y.compute()"
+SCANNED = "X is a scanned table: read it into memory, or a sample of its rows"
+
+
+def is_scanned(X: Any) -> bool:
+    return isinstance(X, ScannedTable)
+
+
+def is_lazy(X: Any) -> bool:
+    return is_dask(X) or is_scanned(X)
+
+
+def where_rows_are(X: Any) -> str:
+    """Return, for a message, where the rows of a lazy table are, and what to do."""
+    return SCANNED if is_scanned(X) else DASK
+
+
+def trained_on_cpus(X: Any) -> str | None:
+    """Return, for a message, why a lazy table is not trained on a GPU; None for rows in memory."""
+    if is_scanned(X):
+        return "X is a scanned table, which is trained on the CPU"
+    return "X is a Dask collection, whose workers train on their CPUs" if is_dask(X) else None
+
+
+def refuse_lazy(model: Any, *tables: Any) -> None:
+    """Raise TypeError for an estimator that only fits rows in the memory of this process."""
+    for X in tables:
+        if is_lazy(X):
+            raise TypeError(
+                f"{type(model).__name__} needs every row in the memory of this process, and {where_rows_are(X)}"
+            )
+
+
+def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of X that, given a lazy table, computes its results batch by batch.
+
+    Of a Dask collection it returns a lazy Dask array; of a scanned table, the results of all rows; of an array of a
+    GPU, one too.
+    """
+
+    @wraps(method)
+    def asked(self: Any, X: Any) -> Any:
+        if is_there(X):
+            return to_gpu(method(self, to_host(X)))
+        if is_scanned(X):
+            return _in_batches(self, method, X)
+        return mapped(self, method.__name__, X) if is_dask(X) else method(self, X)
+
+    return asked
+
+
+def _in_batches(model: Any, method: Callable[..., Any], X: ScannedTable) -> Any:
+    found = []
+    for batch in X.batches():
+        with batch.named():
+            found.append(method(model, X.table(batch)))
+    if not found:
+        raise ValueError("Found array with 0 sample(s): X has no rows")
+    return np.concatenate(found)

@@ -1,0 +1,51 @@
+"""Pages of studies: means, standard errors, differences in standard errors, summaries, and cells that did not run."""
+
+import math
+
+import numpy as np
+import pytest
+
+from electorate.studies.pages import Published, StudyTable, cells_of, once, paired_difference, table_lines
+from electorate.studies.runs import Outcome, Row, Unit
+
+ERRORS = {"A": (0.10, 0.12, 0.14), "B": (0.20, 0.20, 0.26)}
+ROWS = [
+    Row(Unit("1", "one", split), Outcome(name, error, 1.0), "abc")
+    for name, errors in ERRORS.items()
+    for split, error in enumerate(errors)
+]
+ROWS.append(Row(Unit("2", "one", 0), Outcome("A", 0.5, 1.0), "abc"))  # another table's
+PRINTED = {"one": (Published(11.0, 0.5), Published(20.0)), "two": once(1.0, 2.0)}
+TABLE = StudyTable("Table 1", "1", ("A", "B"), PRINTED, {"one": ("as it is", "high"), "two": ("a guess", "low")})
+
+
+def test_differences_in_standard_errors() -> None:
+    first, second, *others = cells_of(TABLE, ROWS)
+    assert first.mean == pytest.approx(12)
+    assert first.error == pytest.approx(2 / math.sqrt(3))
+    assert first.in_errors == pytest.approx(1 / math.hypot(2 / math.sqrt(3), 0.5))
+    spread = np.std([20, 20, 26], ddof=1)  # of one split stands for the standard error of a single published run
+    assert second.in_errors == pytest.approx(2 / (spread * math.sqrt(1 + 1 / 3)))
+    assert [len(cell.errors) for cell in others] == [0, 0]
+
+
+def test_the_page_counts_what_was_run_and_says_what_was_not() -> None:
+    lines = table_lines(TABLE, ROWS)
+    assert next(line for line in lines if line.startswith("| one")).startswith(
+        "| one | high | 3 | 12.00 ± 1.15 / 11.00"
+    )
+    assert next(line for line in lines if line.startswith("| two")).count("not run") == 2
+    summary = next(line for line in lines if line.startswith("| A |"))
+    assert summary == "| A | 1 of 2 | 12.00 | 11.00 | 1.00 | 1 of 1 | 1 | 12.00 | 11.00 | 1.00 | 1 of 1 |"
+
+
+def test_one_split_has_no_standard_error() -> None:
+    cell = cells_of(TABLE, ROWS[:1])[0]
+    assert math.isnan(cell.in_errors)
+    assert "| 10.00 / 11.00 ± 0.50 |" in next(line for line in table_lines(TABLE, ROWS[:1]) if line.startswith("| one"))
+
+
+def test_paired_differences_use_the_splits_of_both() -> None:
+    mean, error, splits = paired_difference(ROWS[:-2], "1", "one", "B", "A")
+    assert (mean, splits) == (pytest.approx(9), 2)
+    assert error == pytest.approx(1)

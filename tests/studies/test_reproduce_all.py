@@ -1,0 +1,83 @@
+"""`electorate reproduce all --quick`: every page and result of the five papers, in small; and a second run."""
+
+import os
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+from electorate.cli import main
+from electorate.commands.reproduce import PAPERS
+from electorate.studies import adaboost_r, deepboost, quadboost, vadaboost
+from electorate.studies.runs import FIELDS, read_results
+
+mpl.use("Agg")
+DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
+TABLES = {  # the algorithms of every table
+    "quadboost": {"1": quadboost.ALGORITHMS},
+    "vadaboost": vadaboost.ALGORITHMS,
+    "deepboost": deepboost.ALGORITHMS,
+    "adaboost_r": {"4": adaboost_r.ALGORITHMS, "4.1": adaboost_r.LARGER_ALGORITHMS},
+}
+PICTURES = ("adaboost_r-figure-5", "adaboost_r-figure-6", "deepboost-figure-3", "deepboost-figure-4")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("all")
+    assert main(["reproduce", "all", "--quick", "--out", str(folder), "--data", str(DATA)]) == 0
+    return folder
+
+
+def test_every_paper_has_a_page_and_every_figure_a_picture(out: Path) -> None:
+    for paper in PAPERS:
+        assert (out / f"{paper}.md").read_text(encoding="utf-8").startswith("# ")
+    for picture in (*PICTURES, "vadaboost-figure-2"):
+        assert (out / f"{picture}.png").stat().st_size > 5_000
+        assert "|---" in (out / f"{picture}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("paper", TABLES)
+def test_there_is_a_row_for_every_table_algorithm_and_split(out: Path, paper: str) -> None:
+    path = out / f"{paper}-quick.csv"
+    assert path.read_text(encoding="utf-8").splitlines()[0] == ",".join(FIELDS)
+    rows = read_results(path)
+    for table, algorithms in TABLES[paper].items():
+        found = [row for row in rows if row.unit.table == table]
+        for data in {row.unit.data for row in found}:
+            assert sorted(row.outcome.algorithm for row in found if row.unit.data == data) == sorted(algorithms)
+    assert {row.unit.table for row in rows} == set(TABLES[paper])
+    assert all(0 <= row.outcome.error < 0.6 and row.outcome.seconds > 0 for row in rows)
+
+
+def test_the_theorems_hold_in_the_small_version(out: Path) -> None:
+    text = (out / "locmedboost.md").read_text(encoding="utf-8")
+    assert text.count("## Theorem") == 3
+    assert "NO" not in text
+
+
+def test_a_second_run_computes_nothing_again(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise AssertionError("this result is stored")
+
+    for study, make in ((quadboost, "run_split"), (deepboost, "run_fold"), (adaboost_r, "cross_validate")):
+        monkeypatch.setattr(study, make, fails)
+        name = study.__name__.rpartition(".")[2]
+        page = (out / f"{name}.md").read_text(encoding="utf-8")
+        monkeypatch.setattr(study, "WHOLE", ("all",))
+        assert main(["reproduce", name, "--quick", "--out", str(out), "--data", str(DATA)]) == 0
+        assert (out / f"{name}.md").read_text(encoding="utf-8") == page
+
+
+def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--data", str(DATA), "--out", str(tmp_path / "out")]
+    assert main(["reproduce", "all", "--list"]) == 0
+    assert capsys.readouterr().out.count("deepboost --table") == 3
+    for wrong in (["--table", "7"], ["--figure", "1"], ["--table", "1", "--sets", "nowhere"]):
+        assert main(["reproduce", "quadboost", *wrong, *where]) == 1
+    assert "it has australian, balance" in capsys.readouterr().err
+    assert main(["reproduce", "vadaboost", "--table", "1", "--data", str(tmp_path)]) == 1
+    assert "ELECTORATE_DATA" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["reproduce", "quadboost", "--repeats", "0"])
