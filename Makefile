@@ -97,7 +97,9 @@ build-venv:
 	@if [ ! -e $(VENV)/.created ]; then \
 	  echo "making $(VENV) with $$($(PYTHON) --version)"; \
 	  $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/.created; fi
-	@if [ ! $(VENV)/.installed-$(EXTRA) -nt pyproject.toml ]; then \
+	@if [ ! $(VENV)/.installed-$(EXTRA) -nt pyproject.toml ] || \
+	  [ -n "$(CONSTRAINTS)" -a ! $(VENV)/.installed-$(EXTRA) -nt "$(CONSTRAINTS)" ]; then \
 	  echo "installing electorate ($(EXTRA)) into $(VENV)"; \
-	  $(RUN) -m pip install -qq $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) --editable '.$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' \
+	  $(RUN) -m pip install -qq $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
+	    --editable '.$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' \
 	    && touch $(VENV)/.installed-$(EXTRA); fi

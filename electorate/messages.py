@@ -139,6 +139,45 @@ class SplitArrays(Sequence[Split]):
 _last_walk: tuple[SplitArrays, list[int], list[SplitArrays], Any, Any] | None = None
 
 
+class StoredHistogram:
+    """A histogram [label, column, bin] that an engine keeps where its rows are, until the next round."""
+
+    shape: tuple[int, int, int]
+    nbytes: int
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def here(self) -> NDArray[np.int64]:
+        """The numbers, in this process."""
+        raise NotImplementedError
+
+    def best_thresholds(
+        self, histograms: Sequence["StoredHistogram"], criterion: int, layout: tuple[NDArray[Any], ...]
+    ) -> "BestThresholds | None":
+        """The best threshold of some histograms of the same engine; None where it cannot search them.
+
+        criterion: of kernels/subtrees.py. layout: n_bins, has_missing and ordered, by column.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class BestThresholds:
+    """Of some nodes: the best threshold x <= cut, the first of equals. scores: weights that are right, or purities."""
+
+    scores: NDArray[Any]
+    column: NDArray[np.int64]
+    cut: NDArray[np.int64]
+    missing_left: NDArray[np.int64]
+    left: NDArray[np.int64]  # [node, label]
+
+
+def histogram_here(histogram: Any) -> NDArray[np.int64]:
+    """The numbers of a histogram, wherever it is."""
+    return histogram.here() if isinstance(histogram, StoredHistogram) else histogram
+
+
 @dataclass
 class LeftSides:
     """Of several splits, the histograms of the left children, and [split, side]: how many rows."""
@@ -182,6 +221,11 @@ class Sums:
     totals: NDArray[np.int64]  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
     more: "Sums | None" = None  # of a second channel, where the booster has one
+
+    @property
+    def root(self) -> Any:
+        """The histogram, where it is stored."""
+        return self.histogram
 
     @property
     def total(self) -> int:

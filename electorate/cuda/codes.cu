@@ -21,9 +21,11 @@ struct Codes {
 };
 
 // Kernels take structures as single arguments, which the caller then need not lay out.
-#define CODES_ARGUMENTS const void *data, i64 n_rows, int n_columns, int width, int wide
+#define CODES_ARGUMENTS const void *__restrict__ data, i64 n_rows, int n_columns, int width, int wide
 #define CODES Codes codes = {data, n_rows, n_columns, width, wide}
-#define TREE_ARGUMENTS const int *tree_column, const u8 *tree_on_left, const int *tree_children, int tree_begin
+#define TREE_ARGUMENTS \
+    const int *__restrict__ tree_column, const u8 *__restrict__ tree_on_left, const int *__restrict__ tree_children, \
+        int tree_begin
 #define TREE Tree tree = {tree_column, tree_on_left, tree_children, tree_begin}
 
 __device__ __forceinline__ int words_of_panel(int n_words, int panel) {

@@ -14,6 +14,8 @@ from electorate.cuda.twins import Twins
 
 ALIGNED = 16  # bytes
 MUCH = 2**62
+BYTES_AT_ONCE = 2**28  # of numbers on their way to the device
+FLOATS = (np.float32, np.float64)
 NO_CUPY = (
     "device='cuda' needs CuPy, which is not installed: pip install 'electorate[cuda]' (CUDA 13), or cupy-cuda12x for a "
     "driver of CUDA 12; or use device='cpu'"
@@ -118,6 +120,23 @@ def refuse_too_large(device: Device, per_row: int, n_rows: int, fixed: int) -> N
         fit = max(0, (free - fixed) // max(1, per_row))
         sizes = f"{needed / 2**30:.1f} GiB on the GPU, and {free / 2**30:.1f} GiB are free"
         raise MemoryError(f"this fit needs about {sizes}: about {fit} rows would fit; or use device='cpu'")
+
+
+def hash_there(array: Any, start: int, device: Device) -> NDArray[np.uint64]:
+    """A hash of every row of numbers, computed on the device."""
+    hashes = np.empty(len(array), dtype=np.uint64)
+    at_once = rows_at_once(array)
+    for low in range(0, len(array), at_once):
+        block = device.xp.asarray(array[low : low + at_once])
+        found = device.xp.full(len(block), start, dtype=np.uint64)
+        device.kernels.hash_rows(block, found)
+        hashes[low : low + at_once] = device.download(found)
+    return hashes
+
+
+def rows_at_once(array: Any) -> int:
+    """How many rows of an array to send to a device at a time."""
+    return max(1, BYTES_AT_ONCE // max(1, array.shape[1] * array.dtype.itemsize))
 
 
 def open_device() -> Device:

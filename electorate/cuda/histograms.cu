@@ -24,11 +24,22 @@ __device__ __forceinline__ int cell_of(int word, int place, u32 code) {
     return word * CELLS_PER_WORD + place * 256 + (int)(code ^ (u32)word);
 }
 
-#define AT_ONCE 4
+// Add the cells of a block to sums[histogram][column][bin].
+__device__ void flush_cells(const u32* lower, const u32* upper, int n_cells, int panel, i64 histogram, int n_columns,
+                            u64* sums) {
+    for (int cell = threadIdx.x; cell < n_cells; cell += blockDim.x) {
+        u64 found = (u64)lower[cell] | (u64)upper[cell] << 32;
+        if (found == 0) continue;
+        int column = 4 * panel * PANEL + (cell >> 8), bin = (cell & 255) ^ (cell / CELLS_PER_WORD);
+        atomicAdd(&sums[((u64)histogram * n_columns + column) * 256 + bin], found);
+    }
+}
+
+#define AT_ONCE 2
 
 // sums[histogram][column][bin] += grid. A task (low, high, histogram, buffer) is a range of row numbers; a block sums
 // one task over one panel of columns.
-extern "C" __global__ void __launch_bounds__(1024) sum_rows(CODES_ARGUMENTS, ORDERS_ARGUMENTS,
+extern "C" __global__ void __launch_bounds__(1024, 2) sum_rows(CODES_ARGUMENTS, ORDERS_ARGUMENTS,
                                                             const i64* grid, const i64* tasks, u64* sums) {
     CODES;
     ORDERS;
@@ -72,13 +83,66 @@ extern "C" __global__ void __launch_bounds__(1024) sum_rows(CODES_ARGUMENTS, ORD
         }
     }
     __syncthreads();
-    for (int cell = threadIdx.x; cell < n_cells; cell += blockDim.x) {
-        u64 found = (u64)lower[cell] | (u64)upper[cell] << 32;
-        if (found == 0) continue;
-        int in_panel = cell / CELLS_PER_WORD, column = 4 * panel * PANEL + (cell >> 8);
-        int bin = (cell & 255) ^ in_panel;
-        atomicAdd(&sums[((u64)histogram * codes.n_columns + column) * 256 + bin], found);
+    flush_cells(lower, upper, n_cells, panel, histogram, codes.n_columns, sums);
+}
+
+#define STAGED 512  // rows of which numbers and places are in shared memory at a time
+
+// As `sum_rows`, for rows in the order of a node: their places and numbers are read once for all words.
+extern "C" __global__ void __launch_bounds__(1024, 2) sum_node_rows(CODES_ARGUMENTS, ORDERS_ARGUMENTS, const i64* grid,
+                                                                 const i64* tasks, u64* sums) {
+    CODES;
+    ORDERS;
+    __shared__ u64 numbers[STAGED];
+    __shared__ u32 places[STAGED];
+    extern __shared__ u32 cells[];
+    const i64* task = tasks + 4 * blockIdx.x;
+    i64 low = task[0], histogram = task[2], buffer = task[3];
+    int count = (int)(task[1] - low), panel = blockIdx.y;
+    int n_words = words_of_panel(codes.n_columns >> 2, panel), n_cells = n_words * CELLS_PER_WORD;
+    u32 *lower = cells, *upper = cells + n_cells;
+    for (int i = threadIdx.x; i < 2 * n_cells; i += blockDim.x) cells[i] = 0;
+    const u32* words = (const u32*)codes.data + codes.n_rows * (panel * PANEL);
+    int first_row = threadIdx.x / n_words, first_word = threadIdx.x % n_words;
+    int more_rows = blockDim.x / n_words, more_words = blockDim.x % n_words;
+    for (int begin = 0; begin < count; begin += STAGED) {
+        int here = min(STAGED, count - begin);
+        __syncthreads();
+        if (threadIdx.x < here) {
+            u32 mine = row_at(orders, buffer, low + begin + threadIdx.x);
+            places[threadIdx.x] = mine;
+            numbers[threadIdx.x] = (u64)grid[mine];
+        }
+        __syncthreads();
+        int row = first_row, word = first_word;
+        while (row < here) {
+            u32 code[AT_ONCE];
+            int place[AT_ONCE], at[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                place[i] = row < here ? word : -1;
+                at[i] = row;
+                if (row < here) code[i] = words[(i64)places[row] * n_words + word];
+                row += more_rows;
+                word += more_words;
+                if (word >= n_words) {
+                    word -= n_words;
+                    row++;
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                if (place[i] < 0) continue;
+                u64 number = numbers[at[i]];
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    add_cell(lower, upper, cell_of(place[i], j, code[i] >> (8 * j) & 255u), (u32)number,
+                             (u32)(number >> 32));
+            }
+        }
     }
+    __syncthreads();
+    flush_cells(lower, upper, n_cells, panel, histogram, codes.n_columns, sums);
 }
 
 // The same for wide codes, whose sums do not fit in shared memory.

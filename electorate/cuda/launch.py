@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from electorate.cuda.layouts import Codes, Orders, Tree
+from electorate.cuda.layouts import PANEL, Codes, ColumnArrays, Orders, Tree
 from electorate.kernels.layouts import Formulas, RowArrays
 
-FILES = ("codes", "weights", "histograms", "partition", "encode")
+FILES = ("codes", "weights", "histograms", "partition", "encode", "search")
 OPTIONS = ("--fmad=false", "--std=c++17")  # every product and every sum is rounded by itself, as on the CPU
 CELL_BYTES = 8
 CELLS_PER_WORD = 1024
@@ -19,11 +19,16 @@ NULL = np.intp(0)
 KERNELS = (
     "advance",
     "sum_rows",
+    "sum_node_rows",
     "sum_wide_rows",
     "partition",
     "find_leaves",
     "encode_float",
     "encode_double",
+    "hash_float",
+    "hash_double",
+    "search",
+    "subtract",
 )
 
 
@@ -57,7 +62,8 @@ class Launcher:
     @cached_property
     def functions(self) -> dict[str, Any]:
         found = {name: self.module.get_function(name) for name in KERNELS}
-        found["sum_rows"].max_dynamic_shared_size_bytes = 13 * CELLS_PER_WORD * CELL_BYTES
+        for name in ("sum_rows", "sum_node_rows"):
+            found[name].max_dynamic_shared_size_bytes = PANEL * CELLS_PER_WORD * CELL_BYTES
         return found
 
     @cached_property
@@ -88,24 +94,52 @@ class Launcher:
         arguments += (optional(formulas.table), *sizes, state, grids, found)
         self.functions["advance"](self.blocks(codes.n_rows), (THREADS,), arguments)
 
-    def sum_rows(self, codes: Codes, orders: Orders, grid: Any, tasks: Any, sums: Any) -> None:
+    def sum_rows(
+        self, codes: Codes, orders: Orders, grid: Any, tasks: Any, sums: Any, in_own_order: bool = False
+    ) -> None:
         arguments = (*codes_arguments(codes), *map(optional, orders), grid, tasks, sums)
         if codes.wide:
             self.functions["sum_wide_rows"]((len(tasks),), (THREADS,), arguments)
             return
-        n_words = codes.n_columns // 4
-        shared = min(13, n_words) * CELLS_PER_WORD * CELL_BYTES
-        self.functions["sum_rows"]((len(tasks), -(-n_words // 13)), (1024,), arguments, shared_mem=shared)
+        n_words, name = codes.n_columns // 4, "sum_rows" if in_own_order else "sum_node_rows"
+        shared = min(PANEL, n_words) * CELLS_PER_WORD * CELL_BYTES
+        self.functions[name]((len(tasks), -(-n_words // PANEL)), (1024,), arguments, shared_mem=shared)
 
     def partition(
-        self, codes: Codes, orders: Orders, tasks: Any, segments: Any, column: Any, on_left: Any, cursors: Any
+        self,
+        codes: Codes,
+        orders: Orders,
+        blocks: Any,
+        segments: Any,
+        column: Any,
+        on_left: Any,
+        cursors: Any,
+        n_blocks: int,
     ) -> None:
-        arguments = (*codes_arguments(codes), *orders, tasks, segments, column, on_left, cursors)
-        self.functions["partition"]((len(tasks),), (THREADS,), arguments)
+        parts = blocks, segments, np.int32(len(segments))
+        arguments = (*codes_arguments(codes), *orders, *parts, column, on_left, cursors)
+        self.functions["partition"]((n_blocks,), (THREADS,), arguments)
 
     def find_leaves(self, codes: Codes, tree: Tree, leaf: Any) -> None:
         arguments = (*codes_arguments(codes), *tree_arguments(tree), leaf)
         self.functions["find_leaves"]((-(-codes.n_rows // THREADS),), (THREADS,), arguments)
+
+    def search(self, pool: Any, slots: Any, layout: ColumnArrays, criterion: int, found: Any) -> None:
+        _, n_labels, n_columns, _ = pool.shape
+        n_searched = len(layout.n_bins)
+        columns = layout.n_bins, layout.has_missing, layout.ordered, np.int32(n_searched), np.int32(criterion)
+        arguments = (pool, slots, np.int32(n_columns), np.int32(n_labels), *columns, found)
+        self.functions["search"]((n_searched, len(slots)), (THREADS,), arguments)
+
+    def subtract(self, pool: Any, pairs: Any) -> None:
+        cells = pool[0].size
+        self.functions["subtract"]((-(-cells // (4 * THREADS)), len(pairs)), (THREADS,), (pool, pairs, np.int64(cells)))
+
+    def hash_rows(self, block: Any, hashes: Any) -> None:
+        name = "hash_float" if block.dtype == np.float32 else "hash_double"
+        strides = [np.int64(stride // block.itemsize) for stride in block.strides]
+        arguments = (block, *strides, np.int64(len(block)), np.int32(block.shape[1]), hashes)
+        self.functions[name](self.blocks(len(block)), (THREADS,), arguments)
 
     def encode(self, block: Any, edges: Any, depths: Any, missing: int, dest: Any, codes: Codes) -> None:
         name = "encode_float" if block.dtype == np.float32 else "encode_double"

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 PANEL = 13  # words of four columns side by side: two blocks of sums over them fit in the shared memory of a Hopper GPU
 ROWS_PER_PART = 2048  # of a task of `partition`
+MOST_LABELS = 8  # of histograms that are searched on the device
+NO_SCORE = -(2**63)
 ALL_ROWS = -1  # the buffer of the root: all rows in their own order
 
 
@@ -39,6 +41,14 @@ class Tree(NamedTuple):
     on_left: Any
     children: Any
     begin: int
+
+
+class ColumnArrays(NamedTuple):
+    """What a search needs of the columns."""
+
+    n_bins: Any  # int32
+    has_missing: Any
+    ordered: Any
 
 
 class Orders(NamedTuple):

@@ -5,19 +5,26 @@
 #define PART_WARPS (PART_THREADS / 32)
 
 // Part segments of rows: those that go left to the front of the same range of the other buffer, the others to its end.
-// A task (low, high, segment) is at most PART_THREADS * PART_ITEMS rows; a segment is (low, high, split, buffer).
-// cursors[segment][side]: how many rows there are so far.
+// A segment is (low, high, split, buffer); blocks[segment] is the first of its blocks, of PART_THREADS * PART_ITEMS rows
+// each. cursors[segment][side]: how many rows there are so far.
 extern "C" __global__ void __launch_bounds__(PART_THREADS)
-    partition(CODES_ARGUMENTS, ORDERS_ARGUMENTS, const i64* tasks, const i64* segments, const int* column, const u8* on_left,
-              u32* cursors) {
+    partition(CODES_ARGUMENTS, ORDERS_ARGUMENTS, const i64* blocks, const i64* segments, int n_segments,
+              const int* column, const u8* on_left, u32* cursors) {
     CODES;
     ORDERS;
     __shared__ u32 counts[PART_ITEMS * PART_WARPS];
     __shared__ u32 bases[2];
-    const i64* task = tasks + 3 * blockIdx.x;
-    const i64* segment = segments + 4 * task[2];
-    i64 low = task[0], buffer = segment[3];
-    int count = (int)(task[1] - low), split = (int)segment[2];
+    int number = 0, after = n_segments;
+    while (after - number > 1) {
+        int middle = (number + after) / 2;
+        if (blocks[middle] <= blockIdx.x)
+            number = middle;
+        else
+            after = middle;
+    }
+    const i64* segment = segments + 4 * number;
+    i64 low = segment[0] + (blockIdx.x - blocks[number]) * (PART_THREADS * PART_ITEMS), buffer = segment[3];
+    int count = (int)min(segment[1] - low, (i64)(PART_THREADS * PART_ITEMS)), split = (int)segment[2];
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     u32 rows[PART_ITEMS], before[PART_ITEMS], goes = 0;
 #pragma unroll
@@ -34,15 +41,18 @@ extern "C" __global__ void __launch_bounds__(PART_THREADS)
         if (lane == 0) counts[i * PART_WARPS + warp] = __popc(lanes);
     }
     __syncthreads();
-    if (threadIdx.x == 0) {
-        u32 total = 0;
-        for (int k = 0; k < PART_ITEMS * PART_WARPS; k++) {
-            u32 mine = counts[k];
-            counts[k] = total;
-            total += mine;
+    if (warp == 0) {  // lane k has the counts 2 k and 2 k + 1
+        u32 one = counts[2 * lane], both = one + counts[2 * lane + 1], upto = both;
+        for (int offset = 1; offset < 32; offset <<= 1) {
+            u32 other = __shfl_up_sync(EVERY_LANE, upto, offset);
+            if (lane >= offset) upto += other;
         }
-        bases[0] = atomicAdd(&cursors[2 * task[2]], total);
-        bases[1] = atomicAdd(&cursors[2 * task[2] + 1], (u32)count - total);
+        counts[2 * lane] = upto - both;
+        counts[2 * lane + 1] = upto - both + one;
+        if (lane == 31) {
+            bases[0] = atomicAdd(&cursors[2 * number], upto);
+            bases[1] = atomicAdd(&cursors[2 * number + 1], (u32)count - upto);
+        }
     }
     __syncthreads();
     u32* out = buffer == 0 ? orders.second : orders.first;

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from electorate.cuda.layouts import ALL_ROWS, Codes, Orders, Tree
+from electorate.cuda.layouts import ALL_ROWS, NO_SCORE, Codes, ColumnArrays, Orders, Tree
 from electorate.kernels.layouts import Formulas, RowArrays
-from electorate.kernels.reference import histograms, weights
+from electorate.kernels.reference import histograms, values, weights
 
 evaluate: Any = weights.evaluate
 quantise: Any = histograms.quantise
+fold: Any = values.fold
 
 
 def codes_by_row(codes: Codes) -> Any:
@@ -34,6 +35,35 @@ def walk(codes: Codes, tree: Tree) -> Any:
         left = tree.on_left[split, table[rows[inside], tree.column[split]]]
         at[inside] = tree.children[split, np.where(left, 0, 1)]
     return ~at
+
+
+def keys_of(scores: Any) -> Any:
+    """Integers in the order of the doubles."""
+    bits = (scores + 0.0).view(np.int64)
+    return np.where(bits < 0, bits ^ 0x7FFFFFFFFFFFFFFF, bits)
+
+
+def scores_of(criterion: int, left: Any, totals: Any) -> Any:
+    """Of thresholds with the weights left[label, ...] on their left: the weight that is right, or keys of purities."""
+    right = totals - left
+    if criterion == 0:
+        return np.where(left.argmax(axis=0) == right.argmax(axis=0), -1, left.max(axis=0) + right.max(axis=0))
+    here, there = left.astype(np.float64), right.astype(np.float64)
+    all_here, all_there = (np.add.accumulate(each)[-1] for each in (here, there))
+    if criterion == 2 and len(left) == 2:
+        return keys_of(-2.0 * (np.sqrt(here[0] * here[1]) + np.sqrt(there[0] * there[1])))
+    if criterion == 2:
+        parts = [
+            np.add.accumulate(-np.sqrt(side * np.maximum(every - side, 0.0)))[-1]
+            for side, every in ((here, all_here), (there, all_there))
+        ]
+        return keys_of(parts[0] + parts[1])
+    pairs = (here, np.maximum(all_here, 1.0)), (there, np.maximum(all_there, 1.0))
+    if len(left) == 2:
+        parts = [(side[0] * side[0] + side[1] * side[1]) / every for side, every in pairs]
+    else:
+        parts = [np.add.accumulate(side * side / every)[-1] for side, every in pairs]
+    return keys_of(parts[0] + parts[1])
 
 
 class Twins:
@@ -75,34 +105,73 @@ class Twins:
             missed = np.where(group == 0, margin < 0, margin <= 0)
         found[0] += rows.counts[missed].sum() if len(rows.counts) else np.count_nonzero(missed)
 
-    def sum_rows(self, codes: Codes, orders: Orders, grid: Any, tasks: Any, sums: Any) -> None:
-        """sums[histogram, column, bin] += the grid over tasks (low, high, histogram, buffer) of row numbers."""
+    def sum_rows(
+        self, codes: Codes, orders: Orders, grid: Any, tasks: Any, sums: Any, in_own_order: bool = False
+    ) -> None:
+        """sums[histogram, column, bin] += the grid over tasks (low, high, histogram, buffer) of row numbers.
+
+        in_own_order: all tasks are of all rows.
+        """
         table, columns = codes_by_row(codes), np.arange(codes.n_columns)
         for low, high, histogram, buffer in tasks.tolist():
             rows = rows_of(orders, buffer, low, high)
             np.add.at(sums[histogram], (columns[None, :], table[rows]), grid[rows, None])
 
     def partition(
-        self, codes: Codes, orders: Orders, tasks: Any, segments: Any, column: Any, on_left: Any, cursors: Any
+        self,
+        codes: Codes,
+        orders: Orders,
+        blocks: Any,
+        segments: Any,
+        column: Any,
+        on_left: Any,
+        cursors: Any,
+        n_blocks: int,
     ) -> None:
         """Part the rows of segments (low, high, split, buffer): lefts to the front of the range in the other buffer.
 
-        tasks: (low, high, segment), at most ROWS_PER_PART rows each. cursors[segment, side]: rows so far.
+        blocks[segment]: the first of its blocks, of ROWS_PER_PART rows each. cursors[segment, side]: how many rows.
         """
         table = codes_by_row(codes)
-        for low, high, number in tasks.tolist():
-            first, end, split, buffer = segments[number].tolist()
+        for number, (low, high, split, buffer) in enumerate(segments.tolist()):
             rows = rows_of(orders, buffer, low, high)
             left = on_left[split, table[rows, column[split]]]
-            out, (lefts, rights) = orders[1 if buffer == 0 else 0], cursors[number].tolist()
-            mine, others = rows[left], rows[~left]
-            out[first + lefts : first + lefts + len(mine)] = mine
-            out[end - rights - len(others) : end - rights] = others[::-1]
-            cursors[number] += np.array([len(mine), len(others)], dtype=np.uint32)
+            out, n_left = orders[1 if buffer == 0 else 0], np.count_nonzero(left)
+            out[low : low + n_left], out[low + n_left : high] = rows[left], rows[~left][::-1]
+            cursors[number] = n_left, high - low - n_left
 
     def find_leaves(self, codes: Codes, tree: Tree, leaf: Any) -> None:
         """leaf[row]: its number."""
         leaf[:] = walk(codes, tree)
+
+    def search(self, pool: Any, slots: Any, layout: ColumnArrays, criterion: int, found: Any) -> None:
+        """found[node, column]: the score of its best threshold, 2 x cut + (missing values go right), and lefts[label].
+
+        pool[slot, label, column, bin]. The score is an integer for criterion 0, else the `key` of a double.
+        """
+        for node, slot in enumerate(slots.tolist()):
+            for j, n_bins in enumerate(layout.n_bins.tolist()):
+                sums, can_miss = pool[slot, :, j], bool(layout.has_missing[j])
+                n_cuts = (n_bins if can_miss else n_bins - 1) if layout.ordered[j] else 0
+                lefts = np.cumsum(sums, axis=1)[:, : max(n_cuts, 1)]
+                sides = np.stack([lefts + sums[:, -1:], lefts], axis=2)  # [label, cut, missing goes right]
+                scores = scores_of(criterion, sides, sums.sum(axis=1)[:, None, None])
+                scores[max(n_cuts, 0) :] = NO_SCORE
+                scores[max(n_bins - 1, 0) if can_miss else 0 :, 0] = NO_SCORE
+                if criterion:
+                    scores[~sums[:, : len(scores)].any(axis=0)] = NO_SCORE
+                at = int(scores.argmax()) if scores.max() > NO_SCORE else 1
+                found[node, j] = [scores.flat[at], at, *sides[:, at // 2, at % 2]]
+
+    def subtract(self, pool: Any, pairs: Any) -> None:
+        """pool[into] = pool[whole] - pool[part] for pairs (whole, part, into)."""
+        for whole, part, into in pairs.tolist():
+            pool[into] = pool[whole] - pool[part]
+
+    def hash_rows(self, block: Any, hashes: Any) -> None:
+        """Fold the numbers of rows [row, column] into a hash per row, as kernels/values.py."""
+        for column in block.T:
+            fold(np.ascontiguousarray(column, dtype=np.float64), hashes)
 
     def encode(self, block: Any, edges: Any, depths: Any, missing: int, dest: Any, codes: Codes) -> None:
         """Write the bins of rows [row, column] at the rows `dest` of the codes; -1: a row that is left out."""

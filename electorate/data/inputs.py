@@ -21,10 +21,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from electorate import kernels
+from electorate.cuda.arrays import is_there, to_host
 from electorate.data.all_reduce import Reduce, ReduceSteps
 from electorate.data.factors import is_missing
 from electorate.data.sparse_format import check_sparse
-from electorate.data.table import Table, read_table, refuse_infinite
+from electorate.data.table import ArrayTable, Table, read_table, refuse_infinite
 from electorate.data.weights import refuse_bad
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
@@ -36,7 +37,7 @@ Weight = NDArray[np.float64]
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """Return X as a table. reset: store its columns in the estimator (training); else compare them."""
-    X = readable_container(X)
+    given, X = X, readable_container(X)
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError as error:
@@ -57,7 +58,10 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         checked = validate_data(estimator, X, reset=reset, **options)
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
-    return read_table(checked)
+    table = read_table(checked)
+    if is_there(given) and isinstance(table, ArrayTable) and table.array.dtype == X.dtype:
+        table.there = given
+    return table
 
 
 @contextmanager
@@ -80,7 +84,9 @@ def indexable(X: Any) -> Any:
 
 
 def readable_container(X: Any) -> Any:
-    """Return X with checked indices if it is sparse, and a pyarrow record batch as a table."""
+    """Return X with checked indices if it is sparse, a record batch of pyarrow as a table, a copy of a GPU's array."""
+    if is_there(X):
+        return to_host(X)
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
         return pyarrow.Table.from_batches([X])
@@ -120,7 +126,9 @@ def read_y(estimator: Any, y: Any) -> NDArray[Any]:
 
 
 def to_array(y: Any) -> Any:
-    """Return a series or dataframe of any library as an array, and anything else unchanged."""
+    """Return a series or dataframe of any library, or an array of a GPU, as an array, and anything else unchanged."""
+    if is_there(y):
+        return to_host(y)
     series = nw.from_native(y, pass_through=True, allow_series=True)
     return series.to_numpy() if isinstance(series, nw.Series | nw.DataFrame) else y
 

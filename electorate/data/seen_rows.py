@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from electorate import kernels
+from electorate.cuda.device import FLOATS, Device, hash_there
 from electorate.data.split import hash_rows, hash_text
+from electorate.data.table import ArrayTable
 from electorate.modelfile import Contents, require
 from electorate.threads import ThreadPool
 
@@ -74,13 +76,17 @@ class Seen:
         return np.flatnonzero(stored[place] == marks)
 
 
-def seen_of(parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]], pool: ThreadPool | None = None) -> Seen:
+def seen_of(
+    parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]],
+    pool: ThreadPool | None = None,
+    device: Device | None = None,
+) -> Seen:
     """Return the marks of tables (or arrays) with labels or targets and weights or None; weight 0 is left out."""
     found, weighted = [], False
     for table, y, weight in parts:
         if issparse(table) and table.shape[0] * table.shape[1] > MOST_CELLS:
             return Seen(None, any(w is not None for _, _, w in parts))
-        marks = marks_of(table, y, pool)
+        marks = marks_of(table, y, pool, device)
         if weight is not None:
             marks, weight = marks[weight > 0], weight[weight > 0]
             weighted |= bool(len(weight)) and bool(np.any(weight != weight[0]))
@@ -89,9 +95,11 @@ def seen_of(parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]], p
     return Seen(together, weighted, len(together))
 
 
-def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None) -> Marks:
-    """Return a mark per row."""
-    if pool is not None and pool.n_jobs > 1 and isinstance(getattr(table, "array", None), np.ndarray):
+def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None, device: Device | None = None) -> Marks:
+    """Return a mark per row; numbers are hashed on the device, if there is one."""
+    if device is not None and isinstance(table, ArrayTable) and table.array.dtype in FLOATS:
+        marks = hash_there(table.array if table.there is None else table.there, hash_text(str(SEED)), device)
+    elif pool is not None and pool.n_jobs > 1 and isinstance(getattr(table, "array", None), np.ndarray):
         ends = [table.n_rows * k // pool.n_jobs for k in range(pool.n_jobs + 1)]
         marks = np.concatenate(pool.map(lambda ends: hash_rows(table.array[slice(*ends)], SEED), pairwise(ends)))
     else:

@@ -163,7 +163,9 @@ def _as_slice(columns: Sequence[int]) -> Any:
 
 
 class ArrayTable(Table):
-    """A two-dimensional NumPy array of numbers (memory-mapped ones too)."""
+    """A two-dimensional NumPy array of numbers (memory-mapped ones too). there: the same on a GPU, or None."""
+
+    there: Any = None
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array

@@ -3,6 +3,7 @@
 They are the integers that the shards of this process return, so the driver and the model are the same.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.cuda.device import Device
 from electorate.data.bins import Bins
+from electorate.engines.device_histograms import Pool, SlotHistogram, StoredSums
 from electorate.engines.device_rows import DeviceRows
 from electorate.engines.device_shard import DeviceShard
 from electorate.engines.device_table import place_codes
@@ -19,7 +21,7 @@ from electorate.engines.formulas import formulas_of
 from electorate.engines.shard import NO_GAINS, NOTHING, Examples, sort_by_label
 from electorate.engines.verbs import Engine, LocalShards
 from electorate.kernels.layouts import Formulas
-from electorate.messages import Change, Sums
+from electorate.messages import Change, Split, SplitArrays, Sums
 from electorate.threads import ThreadPool
 
 NO_CHANNELS = np.empty((0, 5))
@@ -29,6 +31,7 @@ class LabelShard(DeviceShard):
     """A shard of labelled examples on a device; state[row, example] and grids[channel, example] live there."""
 
     votes: Any
+    pool: Pool | None = None
 
     def _hold(self, codes: DeviceRows) -> int:
         self._rows_there: Any = None
@@ -77,17 +80,19 @@ class LabelShard(DeviceShard):
             self.apply(booster, change)
             change = None
         n_searched = (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
-        shape = (n_searched, self.n_groups, self.n_columns, self.width)
-        n_cells, n_totals = int(np.prod(shape)), len(channels) * self.n_groups
-        found = xp.zeros(n_cells + 1 + n_totals, dtype=np.int64)
-        self._run(change, formulas, self.state, self.grids, found[n_cells:])
-        roots = found[:n_cells].reshape(shape)
-        for grid, root in zip(self.grids, roots, strict=False):
-            self.table.add_sums(self.root_tasks(), grid, root)
+        found = xp.zeros(1 + len(channels) * self.n_groups, dtype=np.int64)
+        self._run(change, formulas, self.state, self.grids, found)
         self.growth = None
-        here = self.device.download(found)
-        wrong, totals = int(here[n_cells]), here[n_cells + 1 :].reshape(len(channels), -1).copy()
-        every = self._answered(here[:n_cells].reshape(shape)) if search else NOTHING[None]
+        here = np.array(self.device.download(found))  # before the histograms: they are summed while the driver works
+        wrong, totals = int(here[0]), here[1:].reshape(len(channels), -1)
+        if n_searched == 1 and self._stores:
+            root = self.sum_root()
+            return StoredSums(root, totals[0], wrong, Sums(NOTHING, totals[1], 0) if len(channels) > 1 else None)
+        every = NOTHING[None]
+        if search:
+            grids = [*self.grids[:n_searched]]
+            shape = (n_searched, self.n_groups, self.n_columns, self.width)
+            every = self.to_driver(self.sum_nodes_of([self.table.root], grids).reshape(shape))
         more = Sums(every[1] if n_searched == 2 else NOTHING, totals[1], 0) if len(channels) > 1 else None
         return Sums(every[0], totals[0], wrong, more)
 
@@ -154,13 +159,43 @@ class LabelShard(DeviceShard):
     def _real(self) -> Any:
         return self.rows_there.real if self.real is not None else 1.0
 
-    def _answered(self, histograms: NDArray[np.int64]) -> Any:
-        """Histograms that are in this process, by column of the table, where the driver may keep them."""
-        if self.bundles is not None or self.packing is not None:
-            return self.by_column(histograms)
-        out, _ = self.answer(histograms.shape)
-        out[...] = histograms
-        return out
+    # ------------------------------------------------------------ histograms that stay on the device
+
+    @property
+    def _stores(self) -> bool:
+        """Whether histograms stay on the device: those of the columns themselves, of bytes."""
+        return self.bundles is None and self.packing is None and not self.table.codes.wide
+
+    def sum_root(self) -> SlotHistogram:
+        """The histogram of all rows, in a new pool."""
+        shape = (self.n_groups, self.n_columns, self.width)
+        if self.pool is None or self.pool.shape != shape:
+            self.pool = Pool(self.device, shape)
+        self.pool.n_used = 0
+        (slot,) = self.pool.take(1)
+        self.table.add_sums(self.root_tasks(), self.grids[0], self.pool.cells[slot], True)
+        return SlotHistogram(self.pool, slot)
+
+    def split_stored(
+        self, tree: SplitArrays, wholes: Sequence[SlotHistogram]
+    ) -> tuple[list[tuple[SlotHistogram, SlotHistogram]], NDArray[np.int64]]:
+        """Part the rows of nodes; the histograms of both children, and [split, side]: how many rows."""
+        assert self.pool is not None
+        rows = self.partition(tree)
+        left_is_less = rows[:, 0] <= rows[:, 1]
+        nodes = self._nodes(np.where(left_is_less, tree.left, tree.right).tolist())
+        low, *_ = slots = self.pool.take(2 * len(nodes))
+        less, rest = np.array(slots[: len(nodes)]), np.array(slots[len(nodes) :])
+        tasks = self.table.tasks(nodes, self.group, self.n_groups)
+        tasks[:, 2] += low * self.n_groups
+        pairs = np.stack([[whole.slot for whole in wholes], less, rest], axis=1)
+        tasks_there, pairs_there = self.device.upload(tasks, pairs)
+        cells = self.pool.cells
+        self.table.add_sums(tasks_there, self.grids[0], cells.reshape(-1, self.n_columns, self.width))
+        self.device.kernels.subtract(cells, pairs_there)
+        lefts, rights = np.where(left_is_less, less, rest), np.where(left_is_less, rest, less)
+        pairs_of = zip(lefts.tolist(), rights.tolist(), strict=True)
+        return [(SlotHistogram(self.pool, left), SlotHistogram(self.pool, right)) for left, right in pairs_of], rows
 
 
 class CudaEngine(LocalShards, Engine):
@@ -171,6 +206,16 @@ class CudaEngine(LocalShards, Engine):
         self.pool = pool
         self.shards = [build_label_shard(examples, bins, device)]
         self.share_answers()
+
+    def call(self, verb: str, *arguments: Any) -> Any:
+        """One exchange with the shard; histograms that it stores need not be known here."""
+        return self.verbs[verb]([getattr(self.shards[0], verb)(*arguments)])
+
+    def both_sides(self, splits: Sequence[Split], wholes: list[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+        if all(isinstance(whole, SlotHistogram) for whole in wholes):
+            sides: tuple[list[Any], NDArray[np.int64]] = self.shards[0].split_stored(SplitArrays.of(splits), wholes)
+            return sides
+        return super().both_sides(splits, wholes)
 
 
 def build_label_shard(examples: Examples, bins: Bins, device: Device) -> LabelShard:

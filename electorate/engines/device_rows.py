@@ -15,7 +15,7 @@ from electorate.cuda.layouts import ALL_ROWS, PANEL, ROWS_PER_PART, Codes, Order
 from electorate.messages import SplitArrays
 
 FEWEST_ROWS = 1024  # of a task: fewer cost more in zeros than in sums
-MOST_TASKS = 1056  # eight per processor of the largest GPU
+MOST_TASKS = 528  # four per processor of the largest GPU
 Ints = NDArray[np.int64]
 
 
@@ -51,17 +51,20 @@ class DeviceRows:
         size = max(FEWEST_ROWS, -(-int(count.sum()) // MOST_TASKS))
         return _cut(low, count, size, histogram, buffer)
 
-    def add_sums(self, tasks: Any, grid: Any, sums: Any) -> None:
-        """sums[histogram, column, bin] += the grid, by tasks that are on the device."""
+    def add_sums(self, tasks: Any, grid: Any, sums: Any, in_own_order: bool = False) -> None:
+        """sums[histogram, column, bin] += the grid, by tasks that are on the device. in_own_order: of all rows."""
         if len(tasks):
-            self.device.kernels.sum_rows(self.codes, self.orders, grid, tasks, sums)
+            self.device.kernels.sum_rows(self.codes, self.orders, grid, tasks, sums, in_own_order)
 
     # ------------------------------------------------------------ splits
 
     def part(
         self, nodes: Sequence[DeviceNode], column: Ints, on_left: NDArray[np.bool_]
-    ) -> list[tuple[DeviceNode, DeviceNode]]:
-        """The children of nodes that have no rows in common; split m of node m: on_left[m, code of column[m]]."""
+    ) -> tuple[list[tuple[DeviceNode, DeviceNode]], Ints]:
+        """The children of nodes that have no rows in common, and [node, side]: how many rows.
+
+        Split m is of node m: on_left[m, code of column[m]].
+        """
         xp, n_labels = self.device.xp, len(self.root.low)
         if not self.orders.first.size:
             self.orders = Orders(*(xp.empty(self.codes.n_rows, dtype=np.uint32) for _ in range(2)))
@@ -72,18 +75,19 @@ class DeviceRows:
         lefts = np.zeros(len(count), dtype=np.int64)
         if len(used):
             segments = np.stack([low, low + count, split, buffer], axis=1)[used]
-            tasks = _cut(low[used], count[used], ROWS_PER_PART, np.arange(len(used)))
-            cursors = xp.zeros((len(used), 2), dtype=np.uint32)
-            sent = self.device.upload(tasks, segments, column.astype(np.int32), on_left)
-            self.device.kernels.partition(self.codes, self.orders, *sent, cursors)
-            lefts[used] = self.device.download(cursors)[:, 0]
+            n_blocks = -(-count[used] // ROWS_PER_PART)
+            blocks, cursors = np.cumsum(n_blocks) - n_blocks, np.zeros((len(used), 2), dtype=np.uint32)
+            sent = self.device.upload(blocks, segments, column.astype(np.int32), on_left, cursors)
+            self.device.kernels.partition(self.codes, self.orders, *sent, int(n_blocks.sum()))
+            lefts[used] = self.device.download(sent[-1])[:, 0]
+        left_low, left_size = low.reshape(-1, n_labels), lefts.reshape(-1, n_labels)
+        right_low, right_size = left_low + left_size, count.reshape(-1, n_labels) - left_size
         found = []
         for number, node in enumerate(nodes):
-            left = lefts[number * n_labels : (number + 1) * n_labels]
             other = 1 if node.buffer == 0 else 0
-            sides = DeviceNode(node.low, left, other), DeviceNode(node.low + left, node.size - left, other)
-            found.append(sides)
-        return found
+            left = DeviceNode(left_low[number], left_size[number], other)
+            found.append((left, DeviceNode(right_low[number], right_size[number], other)))
+        return found, np.stack([left_size.sum(axis=1), right_size.sum(axis=1)], axis=1)
 
     def rows_of(self, nodes: Sequence[DeviceNode]) -> Any:
         """The row numbers of some nodes, node by node and label by label, on the device."""
@@ -126,6 +130,10 @@ def _cut(low: Ints, count: Ints, size: int, *numbers: Ints) -> Ints:
 
 def tree_of(tree: SplitArrays, leaves: list[int], column: Ints, on_left: NDArray[np.bool_]) -> Tree:
     """The splits of a voter as kernels walk them, in this process; column, on_left: as they are stored."""
+    if len(tree) < 2:
+        sides = [~leaves.index(int(child[0])) for child in (tree.left, tree.right) if len(tree)]
+        few = np.array(sides, dtype=np.int32).reshape(-1, 2)
+        return Tree(column.astype(np.int32), on_left, few, 0 if len(tree) else ~0)
     known, children = tree.walk(leaves, [])
     return Tree(column.astype(np.int32), on_left, children.astype(np.int32), int(known[1][0]))
 

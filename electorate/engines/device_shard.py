@@ -71,7 +71,7 @@ class DeviceShard(Shard):
     def histogram(self, grid: Any) -> NDArray[np.int64]:
         """[label, stored column, code]."""
         sums = self.device.xp.zeros((self.n_groups, self.n_columns, self.width), dtype=np.int64)
-        self.table.add_sums(self.root_tasks(), self.device.xp.asarray(grid), sums)
+        self.table.add_sums(self.root_tasks(), self.device.xp.asarray(grid), sums, True)
         return np.array(self.device.download(sums))
 
     def count(self) -> Any:
@@ -103,10 +103,10 @@ class DeviceShard(Shard):
         while left_over:  # a split may be below another one
             now = [m for m in left_over if tree.numbers[m] in growth.nodes]
             left_over = [m for m in left_over if m not in now]
-            every = self.table.part([growth.nodes[tree.numbers[m]] for m in now], column[now], on_left[now])
+            nodes = [growth.nodes[tree.numbers[m]] for m in now]
+            every, rows[now] = self.table.part(nodes, column[now], on_left[now])
             for m, (left, right) in zip(now, every, strict=True):
                 growth.nodes[int(tree.left[m])], growth.nodes[int(tree.right[m])] = left, right
-                rows[m] = left.n_rows, right.n_rows
         growth.split_nodes.update(tree.numbers)
         return rows
 
@@ -122,7 +122,8 @@ class DeviceShard(Shard):
     def _left_of_node(self, node: DeviceNode, split: Split) -> DeviceNode:
         """The left side of a candidate split. It takes the place of what was looked at before in the same node."""
         column, on_left = self._stored_columns(SplitArrays.of([split]))
-        return self.table.part([node], column, on_left)[0][0]
+        ((left, _),), _ = self.table.part([node], column, on_left)
+        return left
 
     def both_left(self, split: Split) -> Any:
         self.growth = None

@@ -5,16 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.cuda.device import Device
+from electorate.cuda.device import FLOATS, Device, rows_at_once
 from electorate.cuda.layouts import Codes
 from electorate.data.bins import Bins, pad_edges
 from electorate.data.table import ArrayTable
 from electorate.engines.bundles import Bundles
 from electorate.engines.device_rows import no_codes, pack_codes
 from electorate.engines.shard import Examples, encode_bundled, encode_rows
-
-BYTES_AT_ONCE = 2**28  # of numbers on their way to the device
-FLOATS = (np.float32, np.float64)
 
 
 def place_codes(
@@ -23,7 +20,7 @@ def place_codes(
     """The codes of the rows `order` on the device, and which columns share a byte. bundle: whether any may."""
     table, in_bytes = examples.table, bins.code_type is np.uint8 and not bins.categories
     if in_bytes and isinstance(table, ArrayTable) and table.array.dtype in FLOATS:
-        codes = encode_there(table.array, bins, order, device)
+        codes = encode_there(table.array if table.there is None else table.there, bins, order, device)
         if codes is not None:
             return codes, None
     if not bundle:
@@ -32,7 +29,7 @@ def place_codes(
     return pack_codes(device, codes_here, bins.width), bundles
 
 
-def encode_there(array: NDArray[Any], bins: Bins, order: NDArray[np.int64], device: Device) -> Codes | None:
+def encode_there(array: Any, bins: Bins, order: NDArray[np.int64], device: Device) -> Codes | None:
     """Bin numbers on the device; None where a number is infinite, which the caller has to name."""
     xp, (n_rows, n_columns) = device.xp, array.shape
     dest = np.full(n_rows, -1, dtype=np.int64)
@@ -40,7 +37,7 @@ def encode_there(array: NDArray[Any], bins: Bins, order: NDArray[np.int64], devi
     codes = no_codes(device, n_columns, len(order), bins.width)
     edges, depths = pad_edges(bins.edges)
     edges_there, depths_there = device.upload(edges, depths.astype(np.int32))
-    at_once = max(1, BYTES_AT_ONCE // (n_columns * array.dtype.itemsize))
+    at_once = rows_at_once(array)
     for low in range(0, n_rows, at_once):
         block, places = xp.asarray(array[low : low + at_once]), xp.asarray(dest[low : low + at_once])
         if bool(xp.isinf(block[places >= 0]).any()):

@@ -203,12 +203,14 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept
             data[0].device = device = chosen_device(self, n_rows * self.n_features_in_)
+            hashing = None  # a device that has failed cannot hash rows either
             try:
                 plan = self._split_plan(resumes, validation)
                 with readable_errors(device):
                     self._prepare_and_train(Here(data.pop()), plan, rows, context, begins=True)
+                hashing = device
             finally:  # when the shards are gone, whose memory this takes; also for rounds that were rescued
-                self.seen_ = seen_of(parts, pool).after(self if resumes else None)
+                self.seen_ = seen_of(parts, pool, hashing).after(self if resumes else None)
 
     def _fit_on_cluster(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from electorate.cuda.arrays import is_there, to_gpu, to_host
 from electorate.scans.scan import ScannedTable
 from electorate.training.dask_inputs import is_dask, mapped
 
@@ -48,11 +49,14 @@ def refuse_lazy(model: Any, *tables: Any) -> None:
 def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of X that, given a lazy table, computes its results batch by batch.
 
-    Of a Dask collection it returns a lazy Dask array; of a scanned table, the results of all rows.
+    Of a Dask collection it returns a lazy Dask array; of a scanned table, the results of all rows; of an array of a
+    GPU, one too.
     """
 
     @wraps(method)
     def asked(self: Any, X: Any) -> Any:
+        if is_there(X):
+            return to_gpu(method(self, to_host(X)))
         if is_scanned(X):
             return _in_batches(self, method, X)
         return mapped(self, method.__name__, X) if is_dask(X) else method(self, X)

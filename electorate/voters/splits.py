@@ -3,6 +3,7 @@
 Ties: the larger score, then the first column (ordered ones before categories), the first cut, missing on the left.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.kernels.layouts import TargetRule
+from electorate.messages import StoredHistogram
 
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
 TARGET, SQUARES = 3, 4  # the others of kernels/subtrees.py
@@ -88,6 +90,10 @@ class SplitFinder:
                     best, most = self.members(histogram, column, on_left.copy()), score
         return best
 
+    def best_of_stored(self, histograms: Sequence[Any], totals: Sequence[Ints]) -> list[Found | None] | None:
+        """As `best`, for histograms that an engine stores and can search there; None where it cannot."""
+        return None
+
     def value(self, totals: Ints) -> float:
         """The criterion of a leaf, larger is better."""
         raise NotImplementedError
@@ -136,6 +142,35 @@ class Finder(SplitFinder):
         if self.criterion == "edge":
             return self._most_right(histogram, histogram, totals, rows)
         return self._purest(histogram, totals, rows, self.criterion)
+
+    def best_of_stored(self, histograms: Sequence[Any], totals: Sequence[Ints]) -> list[Found | None] | None:
+        bins, number = self.bins, self.criterion_number
+        if number is None or bins.categories or not all(isinstance(each, StoredHistogram) for each in histograms):
+            return None
+        layout = (bins.n_bins, bins.has_missing, bins.ordered)
+        best = histograms[0].best_thresholds(histograms, number, layout)
+        if best is None:
+            return None
+        sides = np.stack([best.left, np.stack(totals) - best.left], axis=1)
+        on_left = np.arange(bins.width) <= best.cut[:, None]
+        seen = np.cumsum(self.counts[best.column, :-1], axis=1)
+        seen_left = seen[np.arange(len(seen)), best.cut]
+        heavier = seen_left >= seen[:, -1] - seen_left
+        on_left[:, -1] = np.where(bins.has_missing[best.column], best.missing_left == 1, heavier)
+        found = zip(best.column.tolist(), best.cut.tolist(), on_left, sides, strict=True)
+        return [
+            Found(*split) if score > self._to_beat(mine) else None
+            for split, score, mine in zip(found, best.scores.tolist(), totals, strict=True)
+        ]
+
+    def _to_beat(self, totals: Ints) -> Any:
+        """What a leaf without a split scores; infinite where it has one label only."""
+        if np.count_nonzero(totals) < 2:
+            return np.inf
+        if self.criterion == "edge":
+            return int(totals.max())
+        most = kernels.purity(CRITERIA[self.criterion], np.zeros_like(totals), totals)
+        return most + abs(most) * 1e-12  # rounding alone is no gain
 
     @property
     def criterion_number(self) -> int | None:

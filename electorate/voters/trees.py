@@ -20,7 +20,7 @@ from electorate import kernels
 from electorate.algorithms.protocol import Mean, Step
 from electorate.data.bins import Bins
 from electorate.kernels.layouts import ColumnLayout, NodeRows, SplitRule
-from electorate.messages import ROOT, Split, SplitArrays, Sums
+from electorate.messages import ROOT, Split, SplitArrays, Sums, histogram_here
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 from electorate.voters.leaves import leaf_outputs
@@ -125,7 +125,7 @@ class OpenNode:
 
     number: int
     depth: int
-    histogram: NDArray[np.int64]
+    histogram: Any  # [label, column, bin], perhaps stored by the engine
     tied: bool = False  # below a split that gains nothing by itself
     rows: int = MANY_ROWS  # over all shards
 
@@ -213,7 +213,7 @@ def _by_level(splits: SplitBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
     """A tree, level by level; neither the order in which nodes are split nor where they are grown changes it."""
-    grown, engine, histogram = Grown(search.sums.totals), search.engine, search.sums.histogram
+    grown, engine, histogram = Grown(search.sums.totals), search.engine, search.sums.root
     can_be_small = finder.criterion_number is not None and search.bins.width == BYTE_CODES
     most = FEW_ROWS if finder.target_rule is None else FEW_ROWS_WITH_TARGETS
     few = min(FEW_ROWS_PER_LABEL * len(histogram), most) if can_be_small else 0
@@ -260,13 +260,22 @@ def _best_splits(
     rows = search.engine.count_rows([node.number for node in batch]) if limits.count_rows else None
     found: list[Found | None] = [None] * len(batch)
     stuck: dict[int, Stuck] = {}
+    stored = None
+    if rows is None:
+        stored = finder.best_of_stored(
+            [node.histogram for node in batch], [grown.totals[node.number] for node in batch]
+        )
     for place, node in enumerate(batch):
         here, totals = rows[place] if rows is not None else ANY_ROWS, grown.totals[node.number]
         if rows is not None and here[0].sum() < limits.min_samples_split:
             continue
-        found[place] = finder.best(node.histogram, totals, here)
+        if stored is None:
+            found[place] = finder.best(histogram_here(node.histogram), totals, here)
+        else:
+            found[place] = stored[place]
         if found[place] is None and limits.levels(node.depth) > 1:
-            stuck[place] = Stuck(node.number, node.histogram, totals, here, limits.levels(node.depth), node.tied)
+            whole, levels = histogram_here(node.histogram), limits.levels(node.depth)
+            stuck[place] = Stuck(node.number, whole, totals, here, levels, node.tied)
     for place, tie in zip(stuck, ties(finder, search.engine, list(stuck.values())), strict=True):
         found[place] = tie
     return found
@@ -281,7 +290,7 @@ def grow_small(
     """Grow the trees below nodes of few rows; returns the nodes where only looking ahead decides."""
     assert finder.criterion_number is not None
     limit = (limits.min_samples_leaf, limits.min_samples_split)
-    rule = SplitRule(finder.criterion_number, len(search.sums.histogram), *limit)
+    rule = SplitRule(finder.criterion_number, len(search.sums.root), *limit)
     rows = search.engine.collect([node.number for node in nodes], limits.count_rows)
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows.place, minlength=len(nodes)))])
     order = np.argsort(rows.place, kind="stable").astype(np.uint32)
@@ -396,7 +405,9 @@ class Stumps(BinFamily):
     exhaustive: ClassVar[bool] = True  # for two labels
 
     def best(self, search: Search) -> Voter:
-        found = Finder(search.bins, search.counts).best(search.sums.histogram, search.sums.totals)
+        finder, sums = Finder(search.bins, search.counts), search.sums
+        stored = finder.best_of_stored([sums.root], [sums.totals])
+        found = finder.best(sums.histogram, sums.totals) if stored is None else stored[0]
         return constant(search) if found is None else stump(found)
 
     def log_count(self, n: int, shape: Shape) -> float:

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from electorate.cuda.device import Device
+from electorate.cuda.device import Device, hash_there
 from electorate.cuda.layouts import Codes, Tree
+from electorate.engines.device_histograms import Pool, SlotHistogram
 from electorate.engines.device_rows import DeviceRows, no_codes, pack_codes
 from electorate.kernels.layouts import Formulas, RowArrays
 
@@ -54,7 +55,7 @@ def summed(device: Device, rng: np.random.Generator, n_columns: int, wide: bool)
     codes = some_codes(device, rng, n_columns, wide)
     rows, grid = DeviceRows(device, codes, STARTS), numbers(device, rng)
     on_left = rng.random((1, codes.width)) < 0.3
-    (left, right), *_ = rows.part([rows.root], np.array([n_columns - 1]), on_left)
+    ((left, right),), _ = rows.part([rows.root], np.array([n_columns - 1]), on_left)
     sums = device.xp.zeros((6, codes.n_columns, codes.width), dtype=np.int64)
     tasks = rows.tasks([rows.root, left, right], GROUP, 2)
     rows.add_sums(*device.upload(tasks), grid, sums)
@@ -68,7 +69,7 @@ def parted(device: Device, rng: np.random.Generator) -> list[Any]:
     nodes = [rows.root]
     for _ in range(3):
         column, on_left = rng.integers(0, 60, len(nodes)), rng.random((len(nodes), 256)) < 0.4
-        nodes = [side for sides in rows.part(nodes, column, on_left) for side in sides]
+        nodes = [side for sides in rows.part(nodes, column, on_left)[0] for side in sides]
     found: list[Any] = []
     for node in nodes:
         each = np.array(device.download(rows.rows_of([node])))
@@ -98,14 +99,47 @@ def encoded(device: Device, rng: np.random.Generator, dtype: Any, order: str) ->
     return [np.array(device.download(codes.data))]
 
 
+def hashed(device: Device, rng: np.random.Generator, dtype: Any) -> list[Any]:
+    block = rng.normal(size=(900, 7)).astype(dtype)
+    block[rng.random(block.shape) < 0.1], block[0, 0] = np.nan, -0.0
+    return [hash_there(block, 12345678901234567890, device)]
+
+
+def searched(device: Device, rng: np.random.Generator, criterion: int, n_labels: int) -> list[Any]:
+    """The best thresholds of two histograms, with empty bins and missing values, and a difference of two."""
+    pool = Pool(device, (n_labels, 12, 256))
+    pool.take(3)
+    sums = rng.integers(0, 2**40, (3, n_labels, 12, 256)) * (rng.random((3, 1, 12, 256)) < 0.4)
+    n_bins = np.array([255, 1, 0, 3, 255, 100, 254, 30, 255, 2])
+    has_missing = rng.random(10) < 0.5
+    for column, size in enumerate(n_bins.tolist()):
+        sums[:, :, column, size : 255 if has_missing[column] else 256] = 0
+    sums[0, :, 4] = sums[0, :, 8]
+    pool.cells[:3] = device.xp.asarray(sums)
+    pool.take(1)
+    device.kernels.subtract(pool.cells, *device.upload(np.array([[0, 1, 3]])))
+    layout = (n_bins, has_missing, np.arange(10) != 6)
+    best = pool.search([0, 2], criterion, layout)
+    return [best.scores, best.column, best.cut, best.missing_left, best.left, SlotHistogram(pool, 3).here()]
+
+
 CASES: dict[str, Any] = {
-    "advance by every formula": lambda device, rng: advanced(device, rng, [0, 2, 3, 4], False),
-    "advance with weights": lambda device, rng: advanced(device, rng, [1, 2, 5], True),
+    "advance by exponentials": lambda device, rng: advanced(device, rng, [0, 2], False),
+    "advance by logistic loss": lambda device, rng: advanced(device, rng, [3, 4], False),
+    "advance with weights": lambda device, rng: advanced(device, rng, [1, 5], True),
     "advance without channels": lambda device, rng: advanced(device, rng, [], False),
     "sum_rows": lambda device, rng: summed(device, rng, 20, False),
     "sum_rows of several panels": lambda device, rng: summed(device, rng, 131, False),
     "sum_rows of wide codes": lambda device, rng: summed(device, rng, 5, True),
     "partition": parted,
+    "hash_rows of float32": lambda device, rng: hashed(device, rng, np.float32),
+    "hash_rows of float64": lambda device, rng: hashed(device, rng, np.float64),
+    "search by the edge": lambda device, rng: searched(device, rng, 0, 2),
+    "search by Gini": lambda device, rng: searched(device, rng, 1, 2),
+    "search by Matsushita": lambda device, rng: searched(device, rng, 2, 2),
+    "search by the edge, 3 labels": lambda device, rng: searched(device, rng, 0, 3),
+    "search by Gini, 8 labels": lambda device, rng: searched(device, rng, 1, 8),
+    "search by Matsushita, 3 labels": lambda device, rng: searched(device, rng, 2, 3),
     "find_leaves": leaves,
     "encode float32": lambda device, rng: encoded(device, rng, np.float32, "C"),
     "encode float64 by column": lambda device, rng: encoded(device, rng, np.float64, "F"),

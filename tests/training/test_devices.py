@@ -62,6 +62,7 @@ def test_auto_takes_a_gpu_for_large_tables_only():
 def test_files_and_digests_do_not_depend_on_the_device(tmp_path):
     cpu, gpu = (el.AdaBoostClassifier(device=device, n_estimators=5).fit(X, y) for device in ("cpu", "cuda"))
     assert cpu.digest_ == gpu.digest_
+    np.testing.assert_array_equal(cpu.seen_.marks, gpu.seen_.marks)
     gpu.save(tmp_path / "model")
     assert el.load(tmp_path / "model").device == "cpu"
     assert el.load(tmp_path / "model").digest_ == cpu.digest_
