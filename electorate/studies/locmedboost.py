@@ -276,7 +276,7 @@ TABLES = {"theorem 1": theorem_1, "theorem 2": theorem_2, "theorem 3": theorem_3
 
 def reproduce(request: Request) -> str:
     """For `electorate reproduce locmedboost`: the tables of all theorems, or of one."""
-    plan, lines = (QUICK if request.quick else FULL), Lines(request.out / "locmedboost.jsonl")
+    plan, lines = (QUICK if request.quick else FULL), Lines(request.out / "locmedboost.jsonl", request.render)
     small = ["A small version: few rows, rounds and voters.", ""] if request.quick else []
     text = f"The paper has no experiments: these check its theorems. {plan.rows} rows of each set to fit. {LINK}"
     page = ["# LocMedBoost", "", *small, text, ""]

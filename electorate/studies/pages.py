@@ -19,6 +19,7 @@ from electorate.studies.runs import Row
 NOT_RUN = "not run"
 SURE = ("high", "medium")
 FEWEST = 2  # splits that have a standard error
+MANY = 5  # splits from which on a cell has its own deviation
 TIED = 0.0005  # percent
 
 
@@ -67,17 +68,21 @@ class Cell:
     algorithm: str
     published: Published
     errors: tuple[float, ...] = field(default=())
+    pooled: float = math.nan  # the deviation of one split, from all algorithms on the data set
 
     @property
     def mean(self) -> float:
         return float(np.mean(self.errors)) if self.errors else math.nan
 
     @property
+    def spread(self) -> float:
+        """The standard deviation of one split: its own, or with few splits that of all algorithms together."""
+        return float(np.std(self.errors, ddof=1)) if len(self.errors) >= MANY else self.pooled
+
+    @property
     def error(self) -> float:
         """The standard error of the mean; NaN for fewer than two splits."""
-        if len(self.errors) < FEWEST:
-            return math.nan
-        return float(np.std(self.errors, ddof=1) / math.sqrt(len(self.errors)))
+        return self.spread / math.sqrt(len(self.errors)) if len(self.errors) >= FEWEST else math.nan
 
     @property
     def difference(self) -> float:
@@ -86,7 +91,7 @@ class Cell:
     @property
     def in_errors(self) -> float:
         """The difference in standard errors; NaN where there is none."""
-        theirs = self.error * math.sqrt(len(self.errors)) if math.isnan(self.published.error) else self.published.error
+        theirs = self.spread if math.isnan(self.published.error) else self.published.error
         both = math.hypot(self.error, theirs)
         return self.difference / both if both > 0 else math.nan
 
@@ -97,11 +102,14 @@ def cells_of(table: StudyTable, rows: Iterable[Row]) -> list[Cell]:
     for row in rows:
         if row.unit.table == table.key:
             found.setdefault((row.unit.data, row.outcome.algorithm), []).append(100 * row.outcome.error)
-    return [
-        Cell(data, algorithm, figure, tuple(found.get((data, algorithm), ())))
-        for data, figures in table.published.items()
-        for algorithm, figure in zip(table.algorithms, figures, strict=True)
-    ]
+    cells = []
+    for data, figures in table.published.items():
+        errors = [tuple(found.get((data, algorithm), ())) for algorithm in table.algorithms]
+        variances = [np.var(mine, ddof=1) for mine in errors if len(mine) >= FEWEST]
+        pooled = math.sqrt(np.mean(variances)) if variances else math.nan
+        each = zip(table.algorithms, figures, errors, strict=True)
+        cells += [Cell(data, algorithm, figure, mine, pooled) for algorithm, figure, mine in each]
+    return cells
 
 
 def table_lines(table: StudyTable, rows: Sequence[Row]) -> list[str]:
@@ -116,6 +124,7 @@ def table_lines(table: StudyTable, rows: Sequence[Row]) -> list[str]:
     head = " | ".join(("data set", "classes", "splits", *table.algorithms))
     explained = (
         "A cell: ours ± standard error / published ± standard error (the difference in standard errors). "
+        f"With fewer than {MANY} splits the deviation is pooled over the algorithms of a data set. "
         "`classes`: how sure it is that the two classes are the paper's."
     )
     notes = [line for note in table.notes for line in (note, "")]

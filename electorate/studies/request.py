@@ -69,8 +69,9 @@ class Request:
 class Lines:
     """Results in a text file, one JSON line each, by a key; an incomplete last line is ignored, and overwritten."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, render: bool = False) -> None:
         self.path = path
+        self.render = render  # nothing may be computed
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         complete = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
         self.found: dict[str, Any] = {json.dumps(key): value for key, value in complete}
@@ -78,6 +79,8 @@ class Lines:
     def compute(self, key: list[Any], make: Callable[[], Any]) -> Any:
         """The stored result; if there is none, the result of make(), which is then stored."""
         name = json.dumps(key)
+        if name not in self.found and self.render:
+            raise ValueError(f"{self.path} has no result {name}: run the study without --render")
         if name not in self.found:
             self.found[name] = make()
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ import pytest
 from electorate.studies.pages import Published, StudyTable, cells_of, once, paired_difference, table_lines
 from electorate.studies.runs import Outcome, Row, Unit
 
-ERRORS = {"A": (0.10, 0.12, 0.14), "B": (0.20, 0.20, 0.26)}
+ERRORS = {"A": (0.10, 0.12, 0.14, 0.12, 0.12), "B": (0.20, 0.20, 0.26, 0.20, 0.24)}
 ROWS = [
     Row(Unit("1", "one", split), Outcome(name, error, 1.0), "abc")
     for name, errors in ERRORS.items()
@@ -22,17 +22,24 @@ TABLE = StudyTable("Table 1", "1", ("A", "B"), PRINTED, {"one": ("as it is", "hi
 def test_differences_in_standard_errors() -> None:
     first, second, *others = cells_of(TABLE, ROWS)
     assert first.mean == pytest.approx(12)
-    assert first.error == pytest.approx(2 / math.sqrt(3))
-    assert first.in_errors == pytest.approx(1 / math.hypot(2 / math.sqrt(3), 0.5))
-    spread = np.std([20, 20, 26], ddof=1)  # of one split stands for the standard error of a single published run
-    assert second.in_errors == pytest.approx(2 / (spread * math.sqrt(1 + 1 / 3)))
+    assert first.error == pytest.approx(math.sqrt(2 / 5))
+    assert first.in_errors == pytest.approx(1 / math.hypot(math.sqrt(2 / 5), 0.5))
+    spread = np.std([20, 20, 26, 20, 24], ddof=1)  # of one split stands for that of a single published run
+    assert second.in_errors == pytest.approx(2 / (spread * math.sqrt(1 + 1 / 5)))
     assert [len(cell.errors) for cell in others] == [0, 0]
+
+
+def test_few_splits_share_the_deviation_of_all_algorithms() -> None:
+    few = [row for row in ROWS if row.unit.split < 3]
+    first, second = cells_of(TABLE, few)[:2]
+    pooled = math.sqrt((np.var([10, 12, 14], ddof=1) + np.var([20, 20, 26], ddof=1)) / 2)
+    assert first.error == second.error == pytest.approx(pooled / math.sqrt(3))
 
 
 def test_the_page_counts_what_was_run_and_says_what_was_not() -> None:
     lines = table_lines(TABLE, ROWS)
     assert next(line for line in lines if line.startswith("| one")).startswith(
-        "| one | high | 3 | 12.00 ± 1.15 / 11.00"
+        "| one | high | 5 | 12.00 ± 0.63 / 11.00"
     )
     assert next(line for line in lines if line.startswith("| two")).count("not run") == 2
     summary = next(line for line in lines if line.startswith("| A |"))
@@ -46,6 +53,7 @@ def test_one_split_has_no_standard_error() -> None:
 
 
 def test_paired_differences_use_the_splits_of_both() -> None:
-    mean, error, splits = paired_difference(ROWS[:-2], "1", "one", "B", "A")
+    some = [row for row in ROWS if (row.outcome.algorithm, row.unit.split) in (("A", 0), ("A", 1), ("B", 0), ("B", 1))]
+    mean, error, splits = paired_difference([*some, ROWS[2]], "1", "one", "B", "A")
     assert (mean, splits) == (pytest.approx(9), 2)
     assert error == pytest.approx(1)

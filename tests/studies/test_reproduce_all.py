@@ -70,6 +70,15 @@ def test_a_second_run_computes_nothing_again(out: Path, monkeypatch: pytest.Monk
         assert (out / f"{name}.md").read_text(encoding="utf-8") == page
 
 
+def test_pages_are_rendered_from_stored_results(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["reproduce", "all", "--quick", "--render", "--data", str(DATA), "--out"]
+    before = {path.name: path.read_text(encoding="utf-8") for path in out.glob("*.md")}
+    assert main([*command, str(out)]) == 0
+    assert {path.name: path.read_text(encoding="utf-8") for path in out.glob("*.md")} == before
+    assert main([*command, str(tmp_path)]) == 0
+    assert capsys.readouterr().err.count("has no results of") == len(PAPERS)
+
+
 def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--data", str(DATA), "--out", str(tmp_path / "out")]
     assert main(["reproduce", "all", "--list"]) == 0
