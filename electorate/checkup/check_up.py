@@ -21,6 +21,7 @@ from electorate.checkup.target import find_class_sizes, find_target_step
 from electorate.data.cleaning import Cleaning, Drop, ReadDates, ReadNumbers, Step
 from electorate.data.inputs import to_array
 from electorate.data.targets import guess_task
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_LINES = 5  # printed of one kind
 ONLY = "kept: no other column would be left"
@@ -143,6 +144,7 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
     >>> model.predict(pandas.DataFrame({"price": ["$1,150"], "size": [15]}))
     array([0])
     """
+    refuse_lazy_for("check_up", X)
     X = np.asarray(X) if isinstance(X, list | tuple) else X
     columns, names, n_rows = read_columns(X)
     target, target_step = _check_target(y, task)

@@ -36,6 +36,7 @@ from electorate.data.inputs import check_weight
 from electorate.data.row_subset import take_rows
 from electorate.escape import literal
 from electorate.safe_write import write_text
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 HUGE = 200_000  # rows times classes from which three folds are enough
 QUICK_FOLDS = 3
@@ -138,6 +139,7 @@ def compare(
     """
     limits = Limits(n_jobs or int(joblib.cpu_count()), time_limit or math.inf)
     _check_options(folds, locked, time_limit, seed)
+    refuse_lazy_for("compare", X)
     weight, n_rows = None, read_columns(X)[2]
     beside = {"group": _codes(group), "time": _times(time_column)}
     if sample_weight is not None:

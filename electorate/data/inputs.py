@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from electorate import kernels
 from electorate.cuda.arrays import is_there, to_host
 from electorate.data.all_reduce import Reduce, ReduceSteps
-from electorate.data.factors import is_missing
+from electorate.data.factors import hold_texts, is_missing
 from electorate.data.sparse_format import check_sparse
 from electorate.data.table import ArrayTable, Table, read_table, refuse_infinite
 from electorate.data.weights import refuse_bad
@@ -160,8 +160,8 @@ def check_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
     if kind == "f":
         labels = np.asarray(labels + 0.0)  # -0.0 is 0.0
         refuse_missing(labels, ~np.isfinite(labels), "label")
-    if labels.dtype == object:  # other objects than texts may have no order, and scikit-learn's scores refuse them
-        values = labels.tolist()
+    values = labels.tolist() if labels.dtype == object else []
+    if not hold_texts(values):  # other objects may have no order, and scikit-learn's scores refuse them
         refuse_missing(labels, [is_missing(value) for value in values], "label")
         bad = next((row for row, value in enumerate(values) if not isinstance(value, str)), None)
         if bad is not None:

@@ -12,6 +12,7 @@ from electorate.inspection.row_explanation import RowExplanation, explain_row
 from electorate.inspection.rule_table import RuleTable, rule_table
 from electorate.inspection.shapes import Shape, shape_functions
 from electorate.model.ensemble import Ensemble
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_ROWS = 2000  # that importances are computed from
 POINTS = 5  # of a shape function, in the text
@@ -89,6 +90,7 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     >>> int(found.row.prediction), len(found.row.votes)
     (0, 10)
     """
+    refuse_lazy_for("explain", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     one = None if row is None else explain_row(model, X, row)

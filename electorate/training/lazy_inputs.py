@@ -39,11 +39,14 @@ def trained_on_cpus(X: Any) -> str | None:
 
 def refuse_lazy(model: Any, *tables: Any) -> None:
     """Raise TypeError for an estimator that only fits rows in the memory of this process."""
+    refuse_lazy_for(type(model).__name__, *tables)
+
+
+def refuse_lazy_for(name: str, *tables: Any) -> None:
+    """Raise TypeError for what only takes rows in the memory of this process."""
     for X in tables:
         if is_lazy(X):
-            raise TypeError(
-                f"{type(model).__name__} needs every row in the memory of this process, and {where_rows_are(X)}"
-            )
+            raise TypeError(f"{name} needs every row in the memory of this process, and {where_rows_are(X)}")
 
 
 def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -44,6 +44,9 @@ from electorate import (
     Union,
     VadaBoostClassifier,
     certificate,
+    check_up,
+    compare,
+    explain,
     load,
     scan,
 )
@@ -320,6 +323,13 @@ def test_what_needs_every_row_says_so_before_any_work(model: Any, name: str) -> 
     X.source.function = fail
     with pytest.raises(TypeError, match=f"{name} needs every row in .*X is a scanned table"):
         model.fit(X, y)
+
+
+def test_functions_that_need_every_row_say_so() -> None:
+    X, y = scanned("two")
+    for name, call in {"compare": compare, "check_up": check_up, "explain": lambda X, y: explain(None, X)}.items():
+        with pytest.raises(TypeError, match=f"{name} needs every row in .*X is a scanned table"):
+            call(X, y)
 
 
 def test_a_gpu_is_refused() -> None:
