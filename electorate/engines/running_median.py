@@ -1,4 +1,4 @@
-"""The weighted median of votes that come one after another: the voters so far, sorted by what they say of each row."""
+"""The weighted median of votes that come one after another: the voters so far, sorted by their predictions."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 class Stage:
-    """The voters so far, sorted by what they say of each row."""
+    """The voters so far, sorted by their predictions of each row."""
 
     def __init__(self, n_rows: int, n_voters: int) -> None:
         self.values = np.empty((n_rows, n_voters))
@@ -20,17 +20,17 @@ class Stage:
         self.mass = np.zeros(n_rows, dtype=np.int64)
         self.reach = np.zeros(n_rows)
         self.count = 0
-        self.alone: tuple[Array, Array] | None = None  # what a voter that decides says, and how sure it is
+        self.alone: tuple[Array, Array] | None = None  # the predictions of a voter that decides, and its confidence
 
-    def add(self, said: Array, units: int, sure: Array | None, decides: bool = False) -> None:
+    def add(self, values: Array, units: int, sure: Array | None, decides: bool = False) -> None:
         if decides:
-            self.alone = said, np.ones(len(said)) if sure is None else sure
+            self.alone = values, np.ones(len(values)) if sure is None else sure
             return
-        weights = np.full(len(said), units) if sure is None else np.rint(units * sure).astype(np.int64)
+        weights = np.full(len(values), units) if sure is None else np.rint(units * sure).astype(np.int64)
         if self.count == self.values.shape[1]:  # more than were announced
             self.values = np.concatenate([self.values, np.empty_like(self.values[:, : max(8, self.count)])], axis=1)
             self.weights = np.concatenate([self.weights, np.empty_like(self.weights[:, : max(8, self.count)])], axis=1)
-        kernels.insert_votes(self.values, self.weights, self.count, np.ascontiguousarray(said), weights)
+        kernels.insert_votes(self.values, self.weights, self.count, np.ascontiguousarray(values), weights)
         self.count += 1
         self.mass += weights
         self.reach += units
@@ -42,8 +42,8 @@ class Stage:
             kernels.sorted_quantiles(self.values, self.weights, self.count, need, not upper, found)
         found = outside(found, inside, rho, upper)
         if self.alone is not None:
-            said, sure = self.alone
-            known = np.where(np.abs(rho) < sure, said, outside(said, np.zeros(len(said), dtype=bool), rho, upper))
+            values, sure = self.alone
+            known = np.where(np.abs(rho) < sure, values, outside(values, np.zeros(len(values), dtype=bool), rho, upper))
             found = np.where(sure > 0, known, found)
         return found
 

@@ -159,10 +159,10 @@ def _rules_text(rules: RuleTable, most: int) -> str:
 
 def row_text(found: RowExplanation, most: int, first_row: int = 0) -> str:
     """Return the explanation of a row as text."""
-    is_class = found.rival is not None
+    is_class = found.runner_up is not None
     lines = [f"Row {found.row + first_row}: {literal(repr(found.prediction))}"]
     if found.margin is not None and found.share_below is not None:
-        lines[0] += f", margin {found.margin:.3f} before {literal(repr(found.rival))}"
+        lines[0] += f", margin {found.margin:.3f} before {literal(repr(found.runner_up))}"
         lines.append(f"  {100 * found.share_below:.1f}% of the rows have a smaller margin")
     titles = ("for it", "against it") if is_class else ("that raise it", "that lower it")
     for title, votes in zip(titles, (found.in_favour, found.against), strict=True):

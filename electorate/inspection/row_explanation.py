@@ -50,7 +50,7 @@ class RowExplanation:
     row : int
         Its position among the rows given.
     prediction : the predicted class or number
-    rival : the class with the next most votes; None for a regressor
+    runner_up : the class with the next most votes; None for a regressor
     margin : float or None
         The normalised margin between both, from 0 to 1; None for a regressor.
     share_below : float or None
@@ -65,7 +65,7 @@ class RowExplanation:
 
     row: int
     prediction: Any
-    rival: Any
+    runner_up: Any
     margin: float | None
     share_below: float | None
     votes: list[VoterVote]
@@ -105,8 +105,8 @@ def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
     columns = _columns(source, X, table, row, first)
     labels = model.classes_.tolist()
     turning = counterfactuals(source, block, row)
-    rival = labels[second] if len(labels) > 1 else None
-    return RowExplanation(row, labels[first], rival, margin, share, cast, columns, turning)
+    runner_up = labels[second] if len(labels) > 1 else None
+    return RowExplanation(row, labels[first], runner_up, margin, share, cast, columns, turning)
 
 
 def _two_strongest(votes: NDArray[np.int64]) -> tuple[int, int]:

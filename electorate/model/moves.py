@@ -22,7 +22,7 @@ TYPES: dict[str, ArrayType] = {
     "move.round": ("<i8", (None,)),
     "move.label": ("<i4", (None,)),
     "move.number": ("<i8", (None,)),
-    "move.told": ("<f8", (None, 5)),
+    "move.details": ("<f8", (None, 5)),
 }
 Turn = list[tuple[int, float, float]]  # of a round: voter, its weight before, and after
 

@@ -274,12 +274,12 @@ def _least(slope: Callable[[float], float], now: float) -> float:
 def _right_and_wrong(voter: Voter) -> tuple[float, float]:
     """Of the weights in the leaves of a voter; one with outputs between -1 and 1 is partly both."""
     assert voter.outputs is not None
-    sums, said = voter.sums, voter.outputs[:, 0]
+    sums, output = voter.sums, voter.outputs[:, 0]
     total = int(sums.sum())
-    if np.all(np.abs(said) == 1):
-        right = int(sums[np.arange(len(said)), (said > 0).astype(np.int64)].sum())
+    if np.all(np.abs(output) == 1):
+        right = int(sums[np.arange(len(output)), (output > 0).astype(np.int64)].sum())
         return right, total - right
-    edge = float(ordered_sum((sums[:, 1] - sums[:, 0]) * said))
+    edge = float(ordered_sum((sums[:, 1] - sums[:, 0]) * output))
     return (total + edge) / 2, (total - edge) / 2
 
 
@@ -293,5 +293,5 @@ def _key(voter: Voter) -> Any:
         sign = {name: abs(getattr(fitted, name)) for name in ("sign", "factor") if hasattr(fitted, name)}
         return repr(replace(fitted, **sign))
     splits = tuple((s.node, s.column, s.cut, s.on_left.tobytes()) for s in voter.splits)
-    said = voter.outputs[:, 0] * (1.0 if voter.outputs[0, 0] >= 0 else -1.0)
-    return splits, tuple(said.tolist())
+    output = voter.outputs[:, 0] * (1.0 if voter.outputs[0, 0] >= 0 else -1.0)
+    return splits, tuple(output.tolist())

@@ -363,9 +363,9 @@ def constant(search: Search) -> Voter:
     return Voter([], [ROOT], search.sums.totals[None])
 
 
-def stump(found: Found, said: NDArray[np.float64] | None = None) -> Voter:
+def stump(found: Found, outputs: NDArray[np.float64] | None = None) -> Voter:
     """A tree with one split."""
-    return Voter([Split(ROOT, 1, 2, found.column, found.cut, found.on_left)], [1, 2], found.sums, outputs=said)
+    return Voter([Split(ROOT, 1, 2, found.column, found.cut, found.on_left)], [1, 2], found.sums, outputs=outputs)
 
 
 class BinFamily(BaseEstimator):

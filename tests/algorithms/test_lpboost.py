@@ -234,6 +234,8 @@ def test_dask_is_refused_in_words() -> None:
     class Collection:
         def __dask_graph__(self) -> None: ...
 
+        def to_delayed(self) -> None: ...
+
     with pytest.raises(TypeError, match=r"LPBoostClassifier needs every row.*compute\(\)"):
         LPBoostClassifier().fit(Collection(), [0, 1])
 

@@ -556,7 +556,7 @@ def test_damaged_moves_are_refused(tmp_path: Any) -> None:
     for name, damage in {
         "move.round": lambda a: a + 1,
         "move.number": lambda a: -1 - a,
-        "move.told": lambda a: a * 2,
+        "move.details": lambda a: a * 2,
         "move.label": lambda a: a + 1,
         "gap": lambda a: np.repeat(a, 2),
     }.items():
