@@ -5,6 +5,7 @@ spread over all of them, and few examples of every property.
 """
 
 import os
+import signal
 from itertools import groupby
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from hypothesis import settings
 
 # before anything imports SciPy: without it scikit-learn skips its check of array API input
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# A job in the background of a shell ignores Ctrl-C, and the tests of it would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
 MOST_PARAMETER_SETS, MOST_EXAMPLES = 2, 5
