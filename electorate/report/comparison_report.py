@@ -18,13 +18,15 @@ INTERVALS = "Violet: worse than the first beyond chance; blue: a tie."
 def comparison_report(found: Any, path: str | os.PathLike[str], *, title: str = "Comparison", command: str = "") -> str:
     """Write the report of a finished comparison, and return it."""
     sections = [_ranking(found)]
-    if found.best_of_ours is not None:
+    if found.best_of_ours is not None and len(found.refits.parts[1]):
         model, (X, y, test) = (
             found.models[found.best_of_ours][0],
             (found.refits.X, found.refits.y, found.refits.parts[1]),
         )
         parts = model_sections(model, take_rows(X, test), y[test], profiled=(X, y))
-        note = f"{found.best_of_ours}, trained without the test rows, on the {len(test):,} test rows."
+        n_test = found.refits.n_test
+        sampled = "" if len(test) == n_test else f"{len(test):,} of "
+        note = f"{found.best_of_ours}, trained without the test rows, on {sampled}the {n_test:,} test rows."
         parts[0].body.insert(0, f"<p>{text(note)}</p>")
         sections += [*parts, how_section(model, len(test), command)]
     page = render(title, f"<p class='soft'>{text(found.head)}</p>", sections)
