@@ -30,6 +30,7 @@ PASSED = (
     "metric",
     "folds",
     "locked",
+    "certify",
     "sample_rows",
     "quick",
     "task",
@@ -66,6 +67,8 @@ def add_options(one: argparse.ArgumentParser) -> None:
         default=0.2,
         help="share of rows held out for the bound (0.2)",
     )
+    certify = "also cross-fit the best algorithm on all rows, with a bound that pays for the choice among all settings"
+    add("--certify", choices=("crossfit",), help=certify)
     sample = "of a table read batch by batch: compare on so many sampled rows (200,000, or what fits into memory)"
     add("--sample-rows", type=int, metavar="N", help=sample)
     add_scan_option(one)
