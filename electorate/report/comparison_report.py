@@ -21,13 +21,15 @@ IN_PYTHON = "in Python: "
 def comparison_report(found: Any, path: str | os.PathLike[str], *, title: str = "Comparison", command: str = "") -> str:
     """Write the report of a finished comparison, and return it."""
     sections = [_ranking(found)]
-    if found.best_of_ours is None:
+    if found.best_of_ours is None or not len(found.refits.parts[1]):
         sections.append(_repeat_section(command))
     else:
         model, test = found.models[found.best_of_ours][0], found.refits.parts[1]
         bare, (X, y) = without_cleaning(model), (found.refits.X, found.refits.y)
         parts = model_sections(bare, take_rows(X, test), y[test], profiled=(X, y))
-        note = f"{found.best_of_ours}, trained without the test rows, on the {len(test):,} test rows."
+        n_test = found.refits.n_test
+        sampled = "" if len(test) == n_test else f"{len(test):,} of "
+        note = f"{found.best_of_ours}, trained without the test rows, on {sampled}the {n_test:,} test rows."
         parts[0].body.insert(0, f"<p>{text(note)}</p>")
         warnings = [*_duplicates(found, bare), *(f"Check-up before training: {one}." for one in found.check_up)]
         parts[-1].body[:0] = [f"<p class='warn'>{text(warning)}</p>" for warning in warnings]
