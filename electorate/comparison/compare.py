@@ -429,6 +429,11 @@ class Comparison:
         return report.columns(self.ranking, self.bounds, self.protocol.metric)
 
     @property
+    def printed(self) -> list[list[str]]:
+        """The heads and the rows of the printed table."""
+        return report.printed(self.ranking, self.bounds, self.protocol.metric)
+
+    @property
     def frame(self) -> Any:
         return report.as_frame(self.columns, type(self.refits.X).__module__.split(".")[0], "columns")
 
