@@ -124,8 +124,10 @@ def _extremes(weight: Floats, group: Ints, n_groups: int) -> Reduce:
     else:
         np.maximum.at(largest, where, positive)
     rows = np.bincount(where, minlength=n_groups)
-    exponent = _lowest_exponent(positive) if len(positive) else 2000
-    return Reduce((Max(largest), rows, Min(float(positive.min(initial=np.inf))), Min(exponent)))
+    least = float(positive.min(initial=np.inf))
+    differing = positive if least < largest.max() else positive[:1]
+    exponent = _lowest_exponent(differing) if len(positive) else 2000
+    return Reduce((Max(largest), rows, Min(least), Min(exponent)))
 
 
 def _whole_unit_steps(
