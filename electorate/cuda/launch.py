@@ -161,9 +161,7 @@ class Launcher:
         arguments = (*block_arguments(block), np.int32(block.shape[1]), hashes)
         self.of_type("hash", block)(self.blocks(len(block)), (THREADS,), arguments)
 
-    def select(
-        self, block: Any, columns: Any, weights: Any, limit: int, values: Any, totals: Any, found: Any
-    ) -> None:
+    def select(self, block: Any, columns: Any, weights: Any, limit: int, values: Any, totals: Any, found: Any) -> None:
         arguments = (*block_arguments(block), columns, np.int32(len(columns)), optional(weights), np.uint64(limit))
         arguments += (np.uint32(values.shape[1]), values, totals, found)
         self.of_type("select", block)(self.blocks(len(block) * len(columns)), (THREADS,), arguments)

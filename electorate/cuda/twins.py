@@ -214,9 +214,7 @@ class Twins:
             panel[dest[used]] = words[:, at : at + panel.shape[1]]
             at += panel.shape[1]
 
-    def select(
-        self, block: Any, columns: Any, weights: Any, limit: int, values: Any, totals: Any, found: Any
-    ) -> None:
+    def select(self, block: Any, columns: Any, weights: Any, limit: int, values: Any, totals: Any, found: Any) -> None:
         """Append the numbers of some columns whose hash is at most the limit to values[column], with their weights.
 
         weights: of the rows, or empty. found: of every column how many there are, of which only so many are stored as

@@ -5,7 +5,6 @@ Votes may be on a device: operators only, so that decisions stay there.
 
 from typing import Any
 
-
 from electorate.grid import UNITS
 
 

@@ -123,9 +123,9 @@ def test_columns_and_infinite_numbers_are_checked_there():
     with pytest.raises(ValueError, match="X has 3 features, but AdaBoostClassifier is expecting 4"):
         model.predict(Wrapped(X[:, :3]))
     X[70, 3] = np.inf
-    with pytest.raises(ValueError, match="infinity.*column 3, row 70"):
+    with pytest.raises(ValueError, match=r"infinity.*column 3, row 70"):
         model.predict(Wrapped(X))
-    with pytest.raises(ValueError, match="infinity.*column 3, row 70"):
+    with pytest.raises(ValueError, match=r"infinity.*column 3, row 70"):
         model.fit(Wrapped(X), score > 0)
 
 
