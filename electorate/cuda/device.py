@@ -128,13 +128,17 @@ class Gpu(Device):
             ) from error
 
 
-def refuse_too_large(device: Device, per_row: int, n_rows: int, fixed: int) -> None:
-    """Raise MemoryError if so many bytes do not fit on a device. fixed: those that do not depend on the rows."""
+def refuse_too_large(device: Device, per_row: int, n_rows: int, fixed: int) -> int:
+    """Raise MemoryError if so many bytes do not fit on a device; return how many are left.
+
+    fixed: those that do not depend on the rows.
+    """
     needed, free = per_row * n_rows + fixed, device.free_bytes()
     if needed > free:
         fit = max(0, (free - fixed) // max(1, per_row))
         sizes = f"{needed / 2**30:.1f} GiB on the GPU, and {free / 2**30:.1f} GiB are free"
         raise MemoryError(f"this fit needs about {sizes}: about {fit} rows would fit; or use device='cpu'")
+    return free - needed
 
 
 def hash_there(array: Any, start: int, device: Device) -> NDArray[np.uint64]:

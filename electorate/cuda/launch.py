@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.cuda.layouts import PANEL, Codes, ColumnArrays, ColumnTables, Median, Orders, Tree, ValueTrees
+from electorate.cuda.layouts import PANEL, Codes, ColumnArrays, ColumnTables, MedianRule, Orders, Tree, ValueTrees
 from electorate.kernels.layouts import Formulas, RowArrays
 
 FILES = ("codes", "weights", "histograms", "partition", "values", "encode", "search", "votes")
@@ -186,7 +186,7 @@ class Launcher:
         arguments = (*block_arguments(block), *trees_arguments(trees), nodes)
         self.of_type("find_nodes", block)(self.blocks(len(block)), (THREADS,), arguments)
 
-    def choose_places(self, nodes: Any, median: Median, places: Any) -> None:
+    def choose_places(self, nodes: Any, median: MedianRule, places: Any) -> None:
         sizes = np.int64(len(places)), np.int32(len(nodes))
         how = np.int32(median.n_places), np.int32(median.lower), np.int32(median.decides)
         arguments = (nodes, *sizes, median.place, median.weight, *how, places)

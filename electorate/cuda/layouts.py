@@ -83,7 +83,7 @@ class ValueTrees(NamedTuple):
     sets: Any  # [set, code of a category]
 
 
-class Median(NamedTuple):
+class MedianRule(NamedTuple):
     """How a median is chosen. place: of a node's output among all n_places outputs in order; weight: of its vote.
 
     lower: the lowest place with half of the weight up to it, not with more than half. decides: the last voter decides

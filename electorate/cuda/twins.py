@@ -10,7 +10,7 @@ from electorate.cuda.layouts import (
     Codes,
     ColumnArrays,
     ColumnTables,
-    Median,
+    MedianRule,
     Orders,
     Tree,
     ValueTrees,
@@ -250,7 +250,7 @@ class Twins:
         """nodes[voter, row]: the leaf that a row reaches."""
         nodes[:] = nodes_of(block, trees)
 
-    def choose_places(self, nodes: Any, median: Median, places: Any) -> None:
+    def choose_places(self, nodes: Any, median: MedianRule, places: Any) -> None:
         """places[row]: that of the weighted median of the voters, -1 where all weights are 0."""
         place, weight = median.place[nodes], median.weight[nodes]
         mass = weight.sum(axis=0)

@@ -330,19 +330,19 @@ def _sketch_there(
     if parts is None or not table.n_rows:
         return None
     weighted = weights_there(weights, device)
-    found: list[Found | None] | None = [None] * len(columns)
+    chosen: Sequence[Found | None] = [None] * len(columns)
     if limit < NO_LIMIT:
-        found = select_values(parts, weighted, columns, capacity, limit, device)
-        if found is None:
+        selected = select_values(parts, weighted, columns, capacity, limit, device)
+        if selected is None:
             return None
-    limits = [NO_LIMIT if one is None else limit for one in found]
-    every = [
-        distinct_values(parts, weighted, column, capacity, device) if one is None else one
-        for column, one in zip(columns, found, strict=True)
-    ]
-    if any(one is None for one in every):
-        return None
-    return tuple(pool.map(lambda one: Sketch.of_found(capacity, one[0], *one[1]), zip(limits, every, strict=True)))
+        chosen = selected
+    found: list[tuple[int, Found]] = []
+    for column, one in zip(columns, chosen, strict=True):
+        of_all = distinct_values(parts, weighted, column, capacity, device) if one is None else one
+        if of_all is None:
+            return None
+        found.append((NO_LIMIT if one is None else limit, of_all))
+    return tuple(pool.map(lambda one: Sketch.of_found(capacity, one[0], *one[1]), found))
 
 
 def add_to_sketches(sketches: dict[int, Sketch], table: Table, weights: Ints, pool: ThreadPool) -> None:

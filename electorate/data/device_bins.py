@@ -12,15 +12,17 @@ from electorate.data.table import ArrayTable, Stack, Table
 
 Found = tuple[NDArray[np.float64], NDArray[np.int64], bool]  # values, their weights, whether any is missing
 ONES = np.empty(0, dtype=np.int64)  # every row has the weight 1
-SHARE = 3  # of the free memory: rows that take at most a third of it are copied to the device once
+SHARE = 3  # rows that take at most a third of the spare memory are copied to the device once
 
 
-def place_rows(table: Table, device: Device) -> None:
-    """Copy the floats of a table to a device, where they take little of its memory; else they go there in blocks."""
+def place_rows(table: Table, device: Device, spare: int) -> None:
+    """Copy the floats of a table to a device, if they take little of its spare bytes; else they go there in blocks."""
     for part in table.tables if isinstance(table, Stack) else [table]:
-        if isinstance(part, ArrayTable) and part.there is None and part.is_floats:
-            if SHARE * part.array.nbytes <= device.free_bytes():
-                part.there = RowsThere(device.xp.asarray(part.array), device)
+        if not isinstance(part, ArrayTable) or part.there is not None or not part.is_floats:
+            continue
+        if SHARE * part.array.nbytes <= spare:
+            spare -= part.array.nbytes
+            part.there = RowsThere(device.xp.asarray(part.array), device)
 
 
 def weights_there(weights: NDArray[np.int64], device: Device) -> Any:

@@ -39,11 +39,11 @@ Weight = NDArray[np.float64]
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """Return X as a table. reset: store its columns in the estimator (training); else compare them."""
     if is_there(X):
-        rows = rows_there(X)
-        if rows is not None:
-            like = np.empty((0, rows.array.shape[1]), dtype=rows.array.dtype)
+        there = rows_there(X)
+        if there is not None:
+            like = np.empty((0, there.array.shape[1]), dtype=there.array.dtype)
             validate_data(estimator, like, reset=reset, skip_check_array=True)
-            return ThereTable(rows)
+            return ThereTable(there)
     X = readable_container(X)
     try:
         frame = nw.from_native(X, pass_through=True)

@@ -210,7 +210,9 @@ class CudaEngine(LocalShards, Engine):
         self.share_answers()
 
     def call(self, verb: str, *arguments: Any) -> Any:
-        """One exchange with the shard; histograms that it stores need not be known here."""
+        """One exchange with the shard; histograms that it stores need not be known here, unless they are sent away."""
+        if self.shards[0].packing is not None:
+            return super().call(verb, *arguments)
         return self.verbs[verb]([getattr(self.shards[0], verb)(*arguments)])
 
     def both_sides(self, splits: Sequence[Split], wholes: list[Any]) -> tuple[list[Any], NDArray[np.int64]]:

@@ -165,7 +165,7 @@ class BoostedRegressor(TargetModel):
         check_is_fitted(self)
         if self._votes_there(X) and self.vote_.trees is not None and self.vote_.n_voters and not self.confidences_:
             table, categories = self._read_clean(X, reset=False), self.bins_.categories
-            return medians_there(self.vote_, table, X, categories, self._lower, self.fallback_)  # type: ignore[no-any-return]
+            return medians_there(self.vote_, table, X, categories, self._lower, self.fallback_)
         return self._evaluate(X, self._median)
 
     def _median(self, votes: Votes | Stage) -> Array:

@@ -107,7 +107,7 @@ def _trees(ensemble: Ensemble, device: Device) -> layouts.ValueTrees:
     return layouts.ValueTrees(*device.upload(ensemble.offsets[:-1].astype(np.int32), *nodes))
 
 
-def _choice(vote: Median, lower: bool, device: Device) -> layouts.Median:
+def _choice(vote: Median, lower: bool, device: Device) -> layouts.MedianRule:
     """The weights of leaves, as `Median.votes` gives them to voters."""
     assert vote.trees is not None
     sizes, confidence = np.diff(vote.trees.offsets), vote.trees.value[:, 1]
@@ -119,4 +119,5 @@ def _choice(vote: Median, lower: bool, device: Device) -> layouts.Median:
         alone = np.maximum(1, np.rint(sure * UNITS)).astype(np.int64)
         weight[last] = np.where(sure > 0, alone, weight[last])
     place = np.where(vote.trees.column == LEAF, vote.placed[:, 0], 0).astype(np.int32)
-    return layouts.Median(*device.upload(place, weight), len(vote.table), lower, vote.decides)
+    place_there, weight_there = device.upload(place, weight)
+    return layouts.MedianRule(place_there, weight_there, len(vote.table), lower, vote.decides)

@@ -31,10 +31,8 @@ def where_rows_are(X: Any) -> str:
 
 
 def trained_on_cpus(X: Any) -> str | None:
-    """Return, for a message, why a lazy table is not trained on a GPU; None for rows in memory."""
-    if is_scanned(X):
-        return "X is a scanned table, which is trained on the CPU"
-    return "X is a Dask collection, whose workers train on their CPUs" if is_dask(X) else None
+    """Return, for a message, why a table is not trained on a GPU; None where it can be."""
+    return "X is a scanned table, which is trained on the CPU" if is_scanned(X) else None
 
 
 def refuse_lazy(model: Any, *tables: Any) -> None:

@@ -90,9 +90,8 @@ class WorkerData:
         inputs.refuse_too_large(self.bytes_needed(max_bins, 256))
         if self.device is not None:
             n_rows = sum(each.table.n_rows for each in self.examples.values())
-            refuse_too_large(self.device, *self._device_bytes(max_bins, n_rows))
-            for each in self.examples.values():
-                place_rows(each.table, self.device)
+            spare = refuse_too_large(self.device, *self._device_bytes(max_bins, n_rows))
+            place_rows(examples.table, self.device, spare)
         by_type = SortedUnion(np.array(examples.table.category_columns(), dtype=np.int64), "X")
         (by_type,) = yield Reduce((by_type,))
         columns = inputs.category_columns(examples.table, categorical, by_type.values.tolist())

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from electorate.cuda.device import Device, hash_there
-from electorate.cuda.layouts import Codes, ColumnTables, Median, Tree, ValueTrees
+from electorate.cuda.layouts import Codes, ColumnTables, MedianRule, Tree, ValueTrees
 from electorate.engines.device_histograms import Pool, SlotHistogram
 from electorate.engines.device_rows import DeviceRows, no_codes, pack_codes
 from electorate.kernels.layouts import Formulas, RowArrays
@@ -174,7 +174,7 @@ def medians(device: Device, rng: np.random.Generator, lower: bool, decides: bool
     nodes = device.xp.empty((len(trees.roots), len(block)), dtype=np.int32)
     places = device.xp.empty(len(block), dtype=np.int32)
     device.kernels.find_nodes(block, trees, nodes)
-    device.kernels.choose_places(nodes, Median(*device.upload(place, weight), 20, lower, decides), places)
+    device.kernels.choose_places(nodes, MedianRule(*device.upload(place, weight), 20, lower, decides), places)
     return [np.array(device.download(places))]
 
 
