@@ -38,9 +38,11 @@ demo: $(VENV)/.installed-base
 	$(RUN) -m electorate.demo
 
 test: $(VENV)/.installed-test
+	$(RUN) tests/compile_kernels.py
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu"
 
 test-fast: $(VENV)/.installed-test
+	$(RUN) tests/compile_kernels.py
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu" --fast
 
 # requirements-oldest.txt has the lower bounds of pyproject.toml.

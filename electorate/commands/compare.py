@@ -11,7 +11,8 @@ import sys
 import time
 from typing import Any
 
-from electorate.commands.options import TABLE, add_training_options, read, split_names
+from electorate.commands.options import TABLE, add_training_options, read, source_of, split_names
+from electorate.commands.scanned import ScannedData, add_scan_option, announce, read_scanned, wants_scan
 from electorate.escape import literal
 from electorate.safe_write import check_writable, write_text
 
@@ -29,6 +30,7 @@ PASSED = (
     "metric",
     "folds",
     "locked",
+    "sample_rows",
     "quick",
     "task",
     "check_up",
@@ -64,6 +66,9 @@ def add_options(one: argparse.ArgumentParser) -> None:
         default=0.2,
         help="share of rows held out for the bound (0.2)",
     )
+    sample = "of a table read batch by batch: compare on so many sampled rows (200,000, or what fits into memory)"
+    add("--sample-rows", type=int, metavar="N", help=sample)
+    add_scan_option(one)
     add("--seed", type=int, default=0, help="the same seed gives the same table (0)")
     add("--n-jobs", "--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs)")
 
@@ -83,13 +88,28 @@ def run(options: argparse.Namespace) -> int:
     one = _with_target(options, options.tables[0] if options.tables else None)
     folder = options.folder or ("breast-cancer" if one.table is None else _name(one.table)) + ".compare"
     _check_folder(folder)
-    found = _compare(one, _example() if one.table is None else read(one), folder, options.time_limit)
+    found = _compare(one, _example() if one.table is None else _read(one), folder, options.time_limit)
     print(found)
     if not found.ranking.lines:
         return 1
     _write_report(found, folder, _name(one.table or "breast-cancer"))
     print("\n".join(_next_steps(one, found, folder)), file=sys.stderr)
     return 0
+
+
+def _read(options: argparse.Namespace) -> Any:
+    """The table, in memory or as a scan, with a line about what that takes."""
+    from electorate.data.targets import guess_task
+
+    source = source_of(options)
+    if not wants_scan(options, source):
+        return read(options, source)
+    for name in ("group", "time_column"):
+        if getattr(options, name) is not None:
+            raise source.error(f"--{name.replace('_', '-')} needs the table in memory: add --scan never")
+    data = read_scanned(options, source)
+    announce(data, source, guess_task(data.labels) if options.task == "auto" else options.task, sys.stderr)
+    return data
 
 
 def _write_report(found: Any, folder: str, title: str) -> None:
@@ -138,6 +158,7 @@ def _example() -> Any:
 
 def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float | None) -> Any:
     from electorate.comparison.compare import compare
+    from electorate.data.targets import guess_task
 
     X, beside = data.X, {}
     for name in ("group", "time_column"):
@@ -151,6 +172,8 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
         "folder": folder,
         "progress": not options.quiet,
     }
+    if isinstance(data, ScannedData) and options.task == "auto":  # by the labels of all rows, not only of the sample
+        passed["task"] = guess_task(data.labels)
     with data.by_line():
         return compare(X, data.y, **passed)
 
@@ -176,10 +199,12 @@ def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[st
         name = literal(found.best_of_ours) + ("" if won else ", the best of this package")
         bounded, final = (BOUNDED, FINAL) if won else (OUR_BOUNDED, OUR_FINAL)
         about = "the bound is about this model" if found.bounds else "tested on them"
-        lines += [
-            f"{path}/{bounded}: {name}, trained without the test rows; {about}",
-            f"{path}/{final}: {name}, refitted on all rows; it has no bound",
-        ]
+        lines.append(f"{path}/{bounded}: {name}, trained without the test rows; {about}")
+        without, refitted = found.models[found.best_of_ours]
+        if refitted is without:
+            final = bounded
+        else:
+            lines.append(f"{path}/{final}: {name}, refitted on all rows; it has no bound")
         if options.table is not None:
             lines.append(f"to predict: electorate predict {path}/{final} NEW_TABLE --out predictions.csv")
     spent = ", ".join(f"{what} {seconds:.0f} s" for what, seconds in found.seconds.items())
@@ -211,8 +236,9 @@ def _run_all(options: argparse.Namespace) -> int:
     deadline = None if options.time_limit is None else time.monotonic() + options.time_limit
     found: dict[str, Any] = {}
     for i, (name, table) in enumerate(zip(names, tables, strict=True)):
-        print(f"{literal(name)}: {sizes[i]} rows, table {i + 1} of {len(tables)}", file=sys.stderr)
-        data, seconds = read(table), None
+        size = "" if sizes[i] is None else f"{sizes[i]} rows, "
+        print(f"{literal(name)}: {size}table {i + 1} of {len(tables)}", file=sys.stderr)
+        data, seconds = _read(table), None
         if deadline is not None:  # an equal share of the time left; more than 0, so that a folder is made
             seconds = max(0.001, (deadline - time.monotonic()) / (len(tables) - i))
         found[name] = _compare(table, data, os.path.join(folder, name + ".compare"), seconds)
@@ -222,15 +248,17 @@ def _run_all(options: argparse.Namespace) -> int:
     return _conclude(found, folder)
 
 
-def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int]:
-    """The number of rows of each table; classification and regression have no algorithm in common."""
+def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int | None]:
+    """The number of rows of each table, if it is known; classification and regression have no algorithm in common."""
     from electorate.data.targets import guess_task
 
-    sizes: list[int] = []
+    sizes: list[int | None] = []
     tasks: dict[str, str] = {}
     for name, table in zip(names, tables, strict=True):
-        y = read(table).y
-        sizes.append(len(y))
+        data = _read(table)
+        is_scanned = isinstance(data, ScannedData)
+        y = data.labels if is_scanned else data.y
+        sizes.append(data.X.source.n_rows if is_scanned else len(y))
         tasks.setdefault(guess_task(y) if table.task == "auto" else table.task, literal(name))
     if len(tasks) > 1:
         one, other = tasks["classification"], tasks["regression"]

@@ -84,11 +84,12 @@ def run(options: argparse.Namespace) -> int:
     data: Any = read_scanned(options, source) if is_scanned else read(options, source)
     if is_scanned:
         check, y = electorate.CheckUp([], None), data.labels
-        announce(data, source, sys.stderr)
     else:
         check = _check_up(data, options, "regression" if list(found) == ["regression"] else options.task)
         y = check.clean_target(data.y)
     task = _needed_task(options.algorithm, found, options.task, y)
+    if is_scanned:
+        announce(data, source, task, sys.stderr)
     model = _build(found[task], task, options)
     _check_target(model, y, options.target)
     if not options.quiet and sys.stderr.isatty():

@@ -19,6 +19,7 @@ from electorate.tables.source import Source, list_names
 SHARE = 3  # a table that takes more than the free memory over this is read batch by batch
 UNPACKED = 4  # about how much larger a gzipped text is
 LARGEST_WHOLE = 2**53
+MOST_LABELS = 2**16  # distinct numbers that are kept
 EVERY = 0.2  # seconds between two lines of progress
 SCAN = "read the table batch by batch, for tables larger than memory (auto: if it takes a third of the free memory)"
 
@@ -104,13 +105,39 @@ def scanned_data(opened: Any, features: list[str], options: argparse.Namespace) 
 
     progress = None if options.quiet or not sys.stderr.isatty() else ScanProgress(sys.stderr)
     X = ScannedTable(opened, features, progress=progress)
-    y, labels = ScannedColumn(opened, options.target), np.empty(0)
-    for part in y.parts():
-        labels = np.unique(part if not len(labels) else np.concatenate([labels, np.unique(part)]))
-    if labels.dtype.kind == "f" and np.all(labels == np.rint(labels)) and np.all(np.abs(labels) < LARGEST_WHOLE):
+    y = ScannedColumn(opened, options.target)
+    labels, is_whole = distinct_labels(y, progress)
+    if is_whole:
         y, labels = replace(y, whole=True), labels.astype(np.int64)
     weight = None if options.weights is None else ScannedColumn(opened, options.weights)
     return ScannedData(X, y, weight, labels)
+
+
+def distinct_labels(y: Any, progress: Any = None) -> tuple[NDArray[Any], bool]:
+    """The distinct values of a target, and whether they are floats without fractions.
+
+    Of numbers about the first MOST_LABELS are enough to tell the task; after a fraction the rest is not read.
+    """
+    from electorate.data.targets import MOST_INTEGER_CLASSES, check_either
+    from electorate.scans.batches import rows_at_once
+
+    labels, is_whole, rows = np.empty(0), True, 0
+    for batch in y.source.batches(y.read, rows_at_once(1, None)):
+        n_rows = batch.rows.shape[0]
+        if n_rows == 0:
+            continue
+        with batch.named():
+            part = np.unique(check_either("the target", y.values(batch), n_rows))
+        is_number = part.dtype.kind in "iufb"
+        is_whole &= part.dtype.kind == "f" and bool(np.all((part == np.rint(part)) & (np.abs(part) < LARGEST_WHOLE)))
+        if not is_number or len(labels) < MOST_LABELS:
+            labels = part if not len(labels) else np.union1d(labels, part)
+        rows += n_rows
+        if progress is not None:
+            progress("target", rows, y.source.n_rows, None)
+        if is_number and part.dtype.kind == "f" and not is_whole and len(labels) > MOST_INTEGER_CLASSES:
+            break
+    return labels, is_whole and len(labels) > 0
 
 
 def scan_labelled(model: Any, source: Source, options: argparse.Namespace) -> tuple[Any, Any]:
@@ -127,15 +154,16 @@ def scan_labelled(model: Any, source: Source, options: argparse.Namespace) -> tu
     return data.X, data.y
 
 
-def announce(data: ScannedData, source: Source, file: TextIO) -> None:
+def announce(data: ScannedData, source: Source, task: str, file: TextIO) -> None:
     """Print what a fit is going to take."""
-    from electorate.training.scanned_place import Needed
+    from electorate.training.scanned_place import Needed, state_bytes
 
     opened, words = data.X.source, "read batch by batch, without a check-up of its columns"
     if opened.n_rows is None:
         print(f"{source.name}: {words}", file=file)
         return
-    needed = Needed.of(opened.n_rows, len(data.X.columns), data.X.storage)
+    per_row = state_bytes(task == "regression", len(data.labels))
+    needed = Needed.of(opened.n_rows, len(data.X.columns), data.X.storage, per_row=per_row)
     print(f"{source.name}: {opened.n_rows:,} rows are {words}; the fit takes {needed}", file=file)
 
 

@@ -53,12 +53,14 @@ def statement(held_out: dict[str, Any] | None) -> str:
     """The result on held-out rows, in words."""
     if held_out is None:
         return "no result on held-out rows"
+    trained = held_out.get("training_rows")
+    fitted = "" if trained is None else f"fitted to {trained} rows; "
     if held_out.get("bound") is None:
         error = held_out.get("error")
         tested = "" if error is None else f"error {error:.6g} on {held_out.get('rows')} held-out rows; "
-        return f"{tested}no bound: {held_out.get('why')}"
+        return f"{fitted}{tested}no bound: {held_out.get('why')}"
     bound = f"with confidence {held_out.get('confidence')} the error is at most {held_out['bound']:.6f}"
-    return f"{held_out.get('errors')} errors on {held_out.get('rows')} held-out rows: {bound}"
+    return f"{fitted}{held_out.get('errors')} errors on {held_out.get('rows')} held-out rows: {bound}"
 
 
 def _text(value: Any) -> str:

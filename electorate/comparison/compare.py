@@ -31,12 +31,13 @@ from electorate.comparison.race import Race, Reserve, rungs_for
 from electorate.comparison.ranking import Line, rank
 from electorate.comparison.refits import Refits
 from electorate.comparison.rows import Floats, Rows, read_rows
+from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
 from electorate.comparison.workers import Limits, run_cells
 from electorate.data.inputs import check_weight
 from electorate.data.row_subset import take_rows
 from electorate.escape import literal
 from electorate.safe_write import write_text
-from electorate.training.lazy_inputs import refuse_lazy_for
+from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 
 HUGE = 200_000  # rows times classes from which three folds are enough
 QUICK_FOLDS = 3
@@ -57,6 +58,7 @@ def compare(
     time_column: Any = None,
     folds: int | None = None,
     locked: float = 0.2,
+    sample_rows: int | None = None,
     time_limit: float | None = None,
     quick: bool = False,
     task: str = "auto",
@@ -72,8 +74,9 @@ def compare(
 
     Parameters
     ----------
-    X : array-like, sparse matrix or dataframe
-        Anything the estimators accept, with missing values and categories.
+    X : array-like, sparse matrix, dataframe or scanned table
+        Anything the estimators accept, with missing values and categories. Of a table of :func:`scan`, algorithms are
+        compared on a sample; the winner is then fitted to all rows but the test rows, batch by batch.
     y : array-like
         Class labels, or numbers to predict.
     sample_weight : array-like, optional
@@ -96,6 +99,9 @@ def compare(
         Number of folds; by default 5, or 3 with `quick` and where rows times classes exceed 200,000.
     locked : float, default=0.2
         The share of test rows, which are held out and used once, for the winner.
+    sample_rows : int, optional
+        Of a scanned table: how many rows to sample, test rows included. By default 200,000, or as many as take an
+        eighth of the free memory.
     time_limit : float, optional
         Seconds for everything, the refits of the winner included. Cells that are not run by then are listed.
     quick : bool, default=False
@@ -103,7 +109,8 @@ def compare(
     task : {"auto", "classification", "regression"}
         With "auto", float targets, and integer targets with more than 20 distinct values, are treated as regression.
     check_up : bool, default=True
-        Check the columns first, on the rows that are not held out, and clean them: see :func:`check_up`.
+        Check the columns first, on the rows that are not held out, and clean them: see :func:`check_up`. Scanned
+        tables are used as they are.
     keep : collection of str
         Columns that the check-up leaves as they are.
     categorical_features : as for the estimators
@@ -139,6 +146,11 @@ def compare(
     """
     limits = Limits(n_jobs or int(joblib.cpu_count()), time_limit or math.inf)
     _check_options(folds, locked, time_limit, seed)
+    sample = None
+    if is_scanned(X):
+        _check_scanned(group, time_column, sample_rows)
+        sample = draw_sample(X, y, sample_weight, RowDraw(seed, locked), sample_rows)
+        X, y, sample_weight, check_up = sample.X, sample.y, sample.weight, False
     refuse_lazy_for("compare", X)
     weight, n_rows = None, read_columns(X)[2]
     beside = {"group": _codes(group), "time": _times(time_column)}
@@ -158,7 +170,7 @@ def compare(
     rows = _with_columns(rows, beside)
     if rows.n_rows < FEWEST_ROWS:
         raise ValueError(f"{rows.n_rows} rows are too few to compare algorithms: at least {FEWEST_ROWS} are needed")
-    parts = splits.lock(rows, locked, seed)
+    parts = splits.lock(rows, locked, seed) if sample is None else sample.parts
     n_open, n_classes = len(parts[0]), len(classes)
     chosen = applicable(task_of(n_classes), algorithms, peers, Size(n_open, n_classes), quick)
     ranked_by = metric_for(metric, n_classes)
@@ -172,7 +184,8 @@ def compare(
     protocol = Protocol(chosen, n_folds, seed, n_classes, ranked_by, _rungs(training, n_folds, seed))
     race = Race(protocol, frozenset(a for a, one in enumerate(chosen) if algorithms is not None or one.peer))
     labels = classes[rows.target] if n_classes else rows.target
-    refits = Refits(X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
+    given = (X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
+    refits = Refits(*given) if sample is None else ScannedRefits(*given, sample=sample)
     found = Comparison(race, training, refits)
     found.run(folder, locked, limits, progress)
     return found
@@ -235,6 +248,14 @@ def _check_options(folds: int | None, locked: float, time_limit: float | None, s
         raise ValueError(f"seed is {seed}: it must not be negative")
 
 
+def _check_scanned(group: Any, time_column: Any, sample_rows: int | None) -> None:
+    for name, values in (("group", group), ("time_column", time_column)):
+        if values is not None:
+            raise ValueError(f"{name} needs every row in memory, and X is a scanned table: read it, or a part of it")
+    if sample_rows is not None and sample_rows < FEWEST_ROWS:
+        raise ValueError(f"sample_rows is {sample_rows}: it must be at least {FEWEST_ROWS}")
+
+
 def _is_listed(algorithm: Algorithm) -> bool:
     """Whether worker processes find it by its name."""
     return any(one.name == algorithm.name and one.make == algorithm.make for one in every_algorithm())
@@ -257,9 +278,9 @@ class Comparison:
         Python code that trains the winner.
     model : estimator
         The winner refitted on all rows. No row was held out from it, so it has no bound. Its probabilities are
-        calibrated by the predictions for the rows of all folds.
+        calibrated by the predictions for the rows of all folds. Of a scanned table, `model_without_locked`.
     model_without_locked : estimator
-        The winner trained without the test rows.
+        The winner trained without the test rows. Of a scanned table, to all others; `notes` has how many they are.
     bound : float
         With 95% confidence, an upper bound on the error of `model_without_locked` on rows like these (exact binomial,
         Clopper and Pearson); NaN for regression, for rows of different weights and for splits by group or time.
@@ -297,7 +318,7 @@ class Comparison:
             if folder is not None or in_processes:
                 place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
                 journal = Journal(place)
-                journal.open(protocol, rows, locked)
+                journal.open(protocol, rows, locked, self.refits.describe())
             used = limits if in_processes else replace(limits, n_jobs=1)
             results = run_cells(self.race, rows, journal, used, self._reserve(), progress)
         self.seconds["cells"] = time.monotonic() - limits.started
@@ -306,6 +327,7 @@ class Comparison:
         self.notes = report.dropped(self.race.dropped(results), self.race.unscreened(results), protocol)
         self.notes += report.missing(self.ranking, protocol)
         self._train()
+        self.notes += self.refits.notes()
         self.seconds["refits"] = time.monotonic() - limits.started - self.seconds["cells"]
         if folder is not None:
             self.write(os.fspath(folder))
@@ -315,7 +337,8 @@ class Comparison:
     def _reserve(self) -> Reserve:
         """Refits are on the training rows and on all rows. They use all CPUs, which leaves a margin."""
         n_learn = min(len(learn) for learn, _ in self.protocol.split(self.training_rows).folds)
-        return Reserve(self.protocol, self.training_rows.n_rows / n_learn, self.refits.rows.n_rows / n_learn)
+        n_rows = self.training_rows.n_rows
+        return Reserve(self.protocol, n_rows / n_learn, (self.refits.n_refitted - n_rows) / n_learn)
 
     def _train(self) -> None:
         """Train the winner, and the best of ours if another library won."""
@@ -327,8 +350,7 @@ class Comparison:
             self.best_of_ours = ours.algorithm.name
         for line in (lines[0], ours):
             if line is not None and line.algorithm.name not in self.models:
-                without = self.refits.fit_without(line)
-                final = None if line.algorithm.peer else self.refits.fit_final(line)  # a peer is not stored
+                without, final = self.refits.fit_both(line)
                 self.models[line.algorithm.name] = without, final
                 bound = without.held_out_["bound"]
                 if bound is not None:
@@ -389,6 +411,11 @@ class Comparison:
         return report.columns(self.ranking, self.bounds, self.protocol.metric)
 
     @property
+    def printed(self) -> list[list[str]]:
+        """The heads and the rows of the printed table."""
+        return report.printed(self.ranking, self.bounds, self.protocol.metric)
+
+    @property
     def frame(self) -> Any:
         return report.as_frame(self.columns, type(self.refits.X).__module__.split(".")[0], "columns")
 
@@ -404,8 +431,9 @@ class Comparison:
         some = "" if used == protocol.n_folds else f", {used} of them run by all"
         weighted = "" if rows.weight is None else "; errors are weighted"
         by = "; split by group" if rows.group is not None else "; split by time" if rows.time is not None else ""
-        test = f"{len(self.refits.parts[1]):,} test rows held out and used once"
-        where = f"{self.training_rows.n_rows:,} rows in {protocol.n_folds} folds{some}{by}"
+        test = f"{self.refits.n_test:,} test rows held out and used once"
+        drawn = self.refits.drawn_from
+        where = f"{self.training_rows.n_rows:,} rows{drawn} in {protocol.n_folds} folds{some}{by}"
         return f"{where}; {test}; seed {protocol.seed}{weighted}"
 
     @property
@@ -434,9 +462,10 @@ class Comparison:
             return
         write_text(os.path.join(folder, RESULTS), report.as_csv(self.columns))
         names = (BOUNDED, FINAL) if self.best_of_ours == self.winner else (OUR_BOUNDED, OUR_FINAL)
-        for name in {BOUNDED, FINAL, OUR_BOUNDED, OUR_FINAL} - set(names):
+        without, final = self.models.get(self.best_of_ours or "", (None, None))
+        stored = {} if without is None else {names[0]: without} | ({} if final is without else {names[1]: final})
+        for name in {BOUNDED, FINAL, OUR_BOUNDED, OUR_FINAL} - set(stored):
             with suppress(FileNotFoundError):  # of an earlier run, whose winner was another
                 os.remove(os.path.join(folder, name))
-        if self.best_of_ours is not None:
-            for model, name in zip(self.models[self.best_of_ours], names, strict=True):
-                model.save(os.path.join(folder, name))
+        for name, model in stored.items():
+            model.save(os.path.join(folder, name))

@@ -31,7 +31,8 @@ UNFINISHED = {CELLS, ROWS, PLAN + ".tmp"}  # files that a run killed at its star
 META = {"temperature": float, "size": int, "fit_seconds": float, "predict_seconds": float}  # of a cell, besides arrays
 
 
-def plan_of(protocol: Protocol, rows: Rows, locked: float) -> dict[str, Any]:
+def plan_of(protocol: Protocol, rows: Rows, locked: float, table: dict[str, int]) -> dict[str, Any]:
+    """table: the sizes of the table that the rows are a sample of, if they are one."""
     return {
         "electorate": __version__,
         "task": task_of(protocol.n_classes),
@@ -42,6 +43,7 @@ def plan_of(protocol: Protocol, rows: Rows, locked: float) -> dict[str, Any]:
         "folds": protocol.n_folds,
         "seed": protocol.seed,
         "locked": locked,
+        **({"table": table} if table else {}),
         "rows": rows.digest(),  # last: another seed has other rows too, and the first difference is reported
     }
 
@@ -59,9 +61,9 @@ class Journal:
 
     # ------------------------------------------------------------ the plan
 
-    def open(self, protocol: Protocol, rows: Rows, locked: float) -> None:
+    def open(self, protocol: Protocol, rows: Rows, locked: float, table: dict[str, int]) -> None:
         """Start, or resume the same plan; a folder with another comparison or with other files is refused."""
-        plan, before = plan_of(protocol, rows, locked), self.read_plan()
+        plan, before = plan_of(protocol, rows, locked, table), self.read_plan()
         if before is None:
             names = set(os.listdir(self.folder)) - UNFINISHED if os.path.isdir(self.folder) else set()
             names |= set(os.listdir(self.path(CELLS))) if os.path.isdir(self.path(CELLS)) else set()

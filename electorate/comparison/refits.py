@@ -33,6 +33,29 @@ class Refits:
     is_classifier: bool
     check_up: CheckUp
 
+    @property
+    def n_test(self) -> int:
+        """How many test rows there are."""
+        return len(self.parts[1])
+
+    @property
+    def n_refitted(self) -> int:
+        """The rows of all refits of an algorithm of this package together."""
+        return len(self.parts[0]) + self.rows.n_rows
+
+    @property
+    def drawn_from(self) -> str:
+        """Where the rows come from, if they are a sample."""
+        return ""
+
+    def describe(self) -> dict[str, int]:
+        """The sizes of the table that the rows are a sample of, if they are one."""
+        return {}
+
+    def notes(self) -> list[str]:
+        """What to know about the rows that models were fitted to."""
+        return []
+
     def build(self, line: Line) -> Any:
         """The estimator of a line, as the user would make it: for the columns of X."""
         if line.algorithm.peer:
@@ -42,9 +65,13 @@ class Refits:
 
     def fit_without(self, line: Line) -> Any:
         """The model without the test rows, with what they show of it as `held_out_`."""
-        model = self._fit(line, self.parts[0])
+        model = self._fit_open(line)
         model.held_out_ = self.test(model)
         return self._completed(model, line)
+
+    def fit_both(self, line: Line) -> tuple[Any, Any]:
+        """The model without the test rows, and the model on all rows; None for a peer, which is not stored."""
+        return self.fit_without(line), None if line.algorithm.peer else self.fit_final(line)
 
     def fit_final(self, line: Line) -> Any:
         """The model on all rows."""
@@ -60,6 +87,10 @@ class Refits:
             model.held_out_["digest"] = model.digest_
         return model
 
+    def _fit_open(self, line: Line) -> Any:
+        """The estimator of a line, fitted to the rows that are not held out."""
+        return self._fit(line, self.parts[0])
+
     def _fit(self, line: Line, which: Places | None) -> Any:
         """The estimator of a line, fitted to some rows, or to all."""
         X = self.X if which is None else take_rows(self.X, which)
@@ -71,11 +102,8 @@ class Refits:
 
     def test(self, model: Any) -> dict[str, Any]:
         """The error of a model on the test rows, and the exact bound that follows, or why there is none."""
-        weight, test = self.rows.weight, self.parts[1]
-        predicted, target = model.predict(take_rows(self.X, test)), self.y[test]
-        losses = (predicted != target if self.is_classifier else np.abs(predicted - target)).astype(np.float64)
-        error = float(np.average(losses, weights=None if weight is None else weight[test]))
-        result = {"rows": len(test), "error": error}
+        losses, weight = self._losses(model)
+        result = {"rows": len(losses), "error": float(np.average(losses, weights=weight))}
         if weight is not None and np.ptp(weight):
             why = "an exact binomial bound does not apply to rows of different weights"
             return result | {"bound": None, "why": why}
@@ -86,8 +114,19 @@ class Refits:
         if not self.is_classifier:
             return result | {"bound": None, "why": _interval(losses)}
         errors = int(losses.sum())
-        bound = binomial_bound(errors, len(test), CONFIDENCE)
+        bound = binomial_bound(errors, len(losses), CONFIDENCE)
         return result | {"errors": errors, "bound": bound, "confidence": CONFIDENCE}
+
+    def _losses(self, model: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """The losses of the test rows, and their weights."""
+        weight, test = self.rows.weight, self.parts[1]
+        losses = losses_of(model.predict(take_rows(self.X, test)), self.y[test], self.is_classifier)
+        return losses, None if weight is None else weight[test]
+
+
+def losses_of(predicted: NDArray[Any], target: NDArray[Any], is_classifier: bool) -> NDArray[np.float64]:
+    """0 or 1 for a class, the absolute error for a number."""
+    return np.asarray(predicted != target if is_classifier else np.abs(predicted - target), dtype=np.float64)
 
 
 def _interval(distances: NDArray[np.float64]) -> str:

@@ -5,6 +5,7 @@ are cleaned. Columns without a step stay as they are.
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -254,6 +255,22 @@ def _stored_step(step: Step) -> Stored:
 def cleaned(model: Any, X: Any) -> Any:
     """Return X as the model was fitted to it: cleaned where the model has a cleaning."""
     return X if model.cleaning_ is None else model.cleaning_.transform(X)
+
+
+def without_cleaning(model: Any) -> Any:
+    """Return the model for rows that are clean already: a shallow copy where the model has a cleaning."""
+    if getattr(model, "cleaning_", None) is None:
+        return model
+    bare = copy(model)
+    bare.cleaning_ = None
+    return bare
+
+
+def clean_beforehand(model: Any, X: Any, y: Any = None) -> tuple[Any, Any, Any]:
+    """Return the model for clean rows, and the rows and targets cleaned: for functions that change single columns."""
+    if getattr(model, "cleaning_", None) is None:
+        return model, X, y
+    return without_cleaning(model), cleaned(model, X), None if y is None else cleaned_target(model, y)
 
 
 def cleaned_target(model: Any, y: Any) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.data.all_reduce import Max, Reduce, ReduceSteps
 from electorate.data.bins import SKETCH_VALUES, Sketch
-from electorate.data.inputs import check_n_rows, read_y, refuse_missing
+from electorate.data.inputs import check_labels, check_n_rows, read_y, refuse_missing
 
 Array = NDArray[np.float64]
 TARGET_BINS = 64
@@ -36,6 +36,15 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
     if len(targets) and not np.isfinite(4 * (float(targets.max()) - float(targets.min()))):
         raise ValueError("the range of y is too large for float64: divide y by a large number")
     return targets
+
+
+def check_either(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
+    """Return y, checked as numbers if it holds numbers, else as class labels: before the task is known."""
+    values = np.asarray(y)
+    if values.dtype.kind not in "iufb":
+        return check_labels(estimator, values, n_rows)
+    check_targets(estimator, values, n_rows)
+    return values
 
 
 def guess_task(y: Any) -> str:

@@ -33,7 +33,7 @@ from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
 from electorate.training.devices import chosen_device, readable_errors, refuse_device
 from electorate.training.fit import resume_lost, validation_seed
-from electorate.training.lazy_inputs import is_scanned, trained_on_cpus, where_rows_are
+from electorate.training.lazy_inputs import NotInMemoryError, is_scanned, trained_on_cpus
 from electorate.training.rollback import Undoing
 from electorate.training.scanned_place import open_scan
 from electorate.training.worker_data import Given
@@ -139,10 +139,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         return int(self.ensemble_.rounds.max(initial=0))
 
     def _refuse_lazy(self, X: Any) -> None:
-        """Raise TypeError where voters or options need every row in the memory of this process."""
+        """Raise NotInMemoryError where voters or options need every row in the memory of this process."""
         if not self._is_native:
-            needs = f"{type(self._family()).__name__} needs every row in one place: use Stumps or Trees"
-            raise TypeError(f"{needs}; {where_rows_are(X)}")
+            raise NotInMemoryError(
+                f"{type(self._family()).__name__} needs every row in one place: use Stumps or Trees", X
+            )
 
     # ------------------------------------------------------------ fitting
 

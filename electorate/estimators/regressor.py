@@ -22,7 +22,7 @@ from electorate.model.median import Median, Votes
 from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Checkpoint
-from electorate.training.lazy_inputs import row_by_row, where_rows_are
+from electorate.training.lazy_inputs import NotInMemoryError, row_by_row
 from electorate.training.regression import Try, fit_regressor
 from electorate.training.worker_data import TargetOutline, TargetPlan, TargetWorkerData, values_of
 from electorate.voters.columns import Columns
@@ -109,7 +109,7 @@ class BoostedRegressor(TargetModel):
 
     def _refuse_lazy(self, X: Any) -> None:
         if self._functions == "confidence_by":
-            raise TypeError(f"confidence_by is a function of all of X: use 'bumps'; {where_rows_are(X)}")
+            raise NotInMemoryError("confidence_by is a function of all of X: use 'bumps'", X)
         super()._refuse_lazy(X)
 
     def _plan(self, resumes: bool) -> TargetPlan:

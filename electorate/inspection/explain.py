@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data.cleaning import clean_beforehand
 from electorate.escape import literal
 from electorate.inspection.importances import Importances, column_importances
 from electorate.inspection.row_explanation import RowExplanation, explain_row
@@ -93,6 +94,7 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     refuse_lazy_for("explain", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
+    model, X, y = clean_beforehand(model, X, y)
     one = None if row is None else explain_row(model, X, row)
     some, labels = _some_rows(X, y)
     is_summed = isinstance(getattr(model, "ensemble_", None), Ensemble)

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data.cleaning import clean_beforehand
 from electorate.inspection.margins import margins
 from electorate.model.text import column_names
 
@@ -71,6 +72,7 @@ def column_importances(model: Any, X: Any, y: Any = None, *, repeats: int = 3, r
         By splits, by permutation and by margin.
     """
     check_is_fitted(model)
+    model, X, y = clean_beforehand(model, X, y)
     rng, rows = check_random_state(random_state), Rows(X)
     truth = model.predict(X) if y is None else np.asarray(y)
     now = _losses(model, X, truth)

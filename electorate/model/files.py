@@ -41,7 +41,7 @@ STORED_KINDS = {"O": "object", "U": "str"}
 DIGEST_KINDS = {"O": "str", "U": "str", "i": "<i8", "u": "<i8", "f": "<f8"}
 LONGEST_REASON = 1000  # characters of a stop reason
 HELD_OUT: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("rows", "errors"), (int,)),
+    **dict.fromkeys(("rows", "errors", "training_rows"), (int,)),
     **dict.fromkeys(("error", "bound", "confidence"), (int, float)),
     **dict.fromkeys(("why", "digest"), (str,)),
 }

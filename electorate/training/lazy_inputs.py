@@ -30,21 +30,29 @@ def where_rows_are(X: Any) -> str:
     return SCANNED if is_scanned(X) else DASK
 
 
+class NotInMemoryError(TypeError):
+    """Something needs every row of a lazy table in one place. why: what does, in words."""
+
+    def __init__(self, why: str, X: Any) -> None:
+        super().__init__(f"{why}; {where_rows_are(X)}")
+        self.why = why
+
+
 def trained_on_cpus(X: Any) -> str | None:
     """Return, for a message, why a table is not trained on a GPU; None where it can be."""
     return "X is a scanned table, which is trained on the CPU" if is_scanned(X) else None
 
 
 def refuse_lazy(model: Any, *tables: Any) -> None:
-    """Raise TypeError for an estimator that only fits rows in the memory of this process."""
+    """Raise NotInMemoryError for an estimator that only fits rows in the memory of this process."""
     refuse_lazy_for(type(model).__name__, *tables)
 
 
 def refuse_lazy_for(name: str, *tables: Any) -> None:
-    """Raise TypeError for what only takes rows in the memory of this process."""
+    """Raise NotInMemoryError for what only takes rows in the memory of this process."""
     for X in tables:
         if is_lazy(X):
-            raise TypeError(f"{name} needs every row in the memory of this process, and {where_rows_are(X)}")
+            raise NotInMemoryError(f"{name} needs every row in the memory of this process", X)
 
 
 def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:

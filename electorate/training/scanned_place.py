@@ -193,7 +193,7 @@ class ScannedPlace:
         """Where bins and state go: to memory as far as they fit, else to temporary files."""
         storage, n_rows = self.rows[0].X.storage, sum(rows.starts[-1] for rows in self.rows)
         has_targets, n_labels = isinstance(self.parts[0], TargetWorkerData), self.parts[0].examples["train"].n_labels
-        state = TARGET_BYTES if has_targets else STATE_BYTES + VOTE_BYTES * (n_labels if n_labels > 2 else 0)
+        state = state_bytes(has_targets, n_labels)
         needed = Needed.of(n_rows, self.n_columns, storage, bins.code_type().itemsize, state)
         if has_targets:
             needed = replace(needed, state_on_disk=False)
@@ -256,6 +256,11 @@ class Needed:
 
     def __str__(self) -> str:
         return f"about {self.memory / 2**30:.1f} GiB of memory and {self.disk / 2**30:.1f} GiB of temporary files"
+
+
+def state_bytes(has_targets: bool, n_labels: int) -> int:
+    """About how many bytes an example takes beside its bins. n_labels: of classes, if it has no target."""
+    return TARGET_BYTES if has_targets else STATE_BYTES + VOTE_BYTES * (n_labels if n_labels > 2 else 0)
 
 
 def rows_per_shard(n_rows: int, jobs: int) -> int:

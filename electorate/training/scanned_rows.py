@@ -49,12 +49,7 @@ class ScannedRows:
             raise TypeError(f"X is a scanned table and X_val is {type(X).__name__}: scan it too")
         if y is None:
             raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
-        for word, option, column in (("y", "target", y), ("sample_weight", "weights", weight)):
-            if column is not None and (not isinstance(column, ScannedColumn) or column.source is not X.source):
-                raise TypeError(
-                    f"X is a scanned table, and {word} is no column of the same scan: use what "
-                    f"scan(..., {option}=...) returns"
-                )
+        require_columns(X, y, weight)
         validate_data(model, X.like, reset=reset, skip_check_array=True)
         self.X, self.y, self.weight, self.read_y = X, y, weight, read_y
         self.like = X.empty()
@@ -86,7 +81,7 @@ class ScannedRows:
             texts = held  # a column without any text is hashed as numbers
         if not found:
             return self.read_y(np.empty(0), 0), None, None
-        y, weight, hashes = (_joined(list(column)) for column in zip(*found, strict=True))
+        y, weight, hashes = (joined(list(column)) for column in zip(*found, strict=True))
         return y, weight, hashes
 
     def _vectors(self, batch: Batch) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
@@ -184,7 +179,17 @@ class ScannedRows:
                 )
 
 
-def _joined(parts: list[Any]) -> Any:
+def require_columns(X: ScannedTable, y: Any, weight: Any) -> None:
+    """Raise TypeError where y or the weights are no columns of the scan of X."""
+    for word, option, column in (("y", "target", y), ("sample_weight", "weights", weight)):
+        if column is not None and (not isinstance(column, ScannedColumn) or column.source is not X.source):
+            raise TypeError(
+                f"X is a scanned table, and {word} is no column of the same scan: use what "
+                f"scan(..., {option}=...) returns"
+            )
+
+
+def joined(parts: list[Any]) -> Any:
     """One array of the vectors of all batches."""
     if parts[0] is None:
         return None

@@ -41,9 +41,21 @@ def test_common_elsewhere(check):
         go_through(check, engine, "AdaBoost", "missing")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("booster", [*REAL, *BOOSTERS])
-@pytest.mark.parametrize("check", checks.OF_BITS, ids=names)
+def on_engine(booster, check, engine):
+    """On Dask every booster with any parts, and two of them with the other checks, which take long there."""
+    return engine != "dask" or check is checks.check_any_parts or booster in ("AdaBoost", "SAMME.R-trees")
+
+
+@pytest.mark.parametrize(
+    ("booster", "check", "engine"),
+    [
+        pytest.param(b, c, e, id=f"{names(c)}-{b}-{e}")
+        for e in ENGINES
+        for b in (*REAL, *BOOSTERS)
+        for c in checks.OF_BITS
+        if on_engine(b, c, e)
+    ],
+)
 def test_common_bits(check, booster, engine):
     estimator = REAL[booster] if booster in REAL else BOOSTERS[booster].estimator
     check(ENGINES[engine], estimator, *DATA["categories"])

@@ -10,18 +10,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from electorate import LPBoostClassifier, Pool, RLPBoostClassifier, RQPBoostClassifier, Trees
 
-FEW = {"n_estimators": 10}
+FEW = {"n_estimators": 5}
 MODELS = [
     LPBoostClassifier(),
     LPBoostClassifier(C=1.0, solver="scipy", **FEW),
     LPBoostClassifier(C=np.inf),
     LPBoostClassifier(Trees(2), nu=0.5, **FEW),
     LPBoostClassifier(Pool(), **FEW),
-    LPBoostClassifier(DecisionTreeClassifier(max_depth=2), **FEW),
     RLPBoostClassifier(**FEW),
-    RLPBoostClassifier(Trees(3), C=1.0, solver="scipy", n_estimators=40),
+    RLPBoostClassifier(Trees(2), C=1.0, solver="scipy", **FEW),
     RQPBoostClassifier(**FEW),
-    RQPBoostClassifier(DecisionTreeClassifier(max_depth=2), C=0.1, **FEW),
+    RQPBoostClassifier(DecisionTreeClassifier(max_depth=2), C=0.1, n_estimators=10),
 ]
 
 

@@ -6,12 +6,11 @@ from typing import Any
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from electorate import AdaBoostClassifier, ThinnedClassifier, Trees
+from electorate import AdaBoostClassifier, ThinnedClassifier
 
 MODELS = [
     ThinnedClassifier(AdaBoostClassifier(n_estimators=10), max_voters=6),
-    ThinnedClassifier(AdaBoostClassifier(Trees(2), n_estimators=3), by="lp"),
-    ThinnedClassifier(RandomForestClassifier(4, random_state=0, bootstrap=False), by="qp"),
+    ThinnedClassifier(RandomForestClassifier(2, max_depth=2, random_state=0, bootstrap=False), by="lp"),
 ]
 
 

@@ -45,7 +45,6 @@ from electorate import (
     VadaBoostClassifier,
     certificate,
     check_up,
-    compare,
     explain,
     load,
     scan,
@@ -327,7 +326,7 @@ def test_what_needs_every_row_says_so_before_any_work(model: Any, name: str) -> 
 
 def test_functions_that_need_every_row_say_so() -> None:
     X, y = scanned("two")
-    for name, call in {"compare": compare, "check_up": check_up, "explain": lambda X, y: explain(None, X)}.items():
+    for name, call in {"check_up": check_up, "explain": lambda X, y: explain(None, X)}.items():
         with pytest.raises(TypeError, match=f"{name} needs every row in .*X is a scanned table"):
             call(X, y)
 
