@@ -1,6 +1,6 @@
-"""How much each column matters to a fitted model: by its splits, by its votes, and by its margins.
+"""Importances of the columns of a fitted model: by splits, by permutation, and by margins.
 
-A column matters to predictions, or to margins, as far as they suffer when its values are shuffled among the rows.
+The importance of a column for predictions or margins is what they lose when its values are shuffled among the rows.
 """
 
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ def column_importances(model: Any, X: Any, y: Any = None, *, repeats: int = 3, r
     X : array-like, sparse matrix or dataframe
         Rows.
     y : array-like, optional
-        Their labels or targets; without them, importances compare with the model's own predictions.
+        Their labels or targets. Without them, importances are computed with the model's own predictions.
     repeats : int, default=3
         How often each column is shuffled.
     random_state : int, RandomState instance or None, default=0
