@@ -51,12 +51,30 @@ def add_options(one: argparse.ArgumentParser) -> None:
     limit = "a limit for the whole run, refits included, e.g. 60 or 5m"
     add("--time-limit", "--time", dest="time_limit", type=_seconds, metavar="SECONDS", help=limit)
     add("--quick", action="store_true", help="one setting per algorithm, three folds, no slow algorithms")
-    add("--metric", choices=METRICS, help="the metric that settings are chosen by and algorithms are ranked by (error; mae for regression)")
-    add("--group", metavar="COLUMN", help="rows with the same value stay together in every split; the column is not used as a feature")
-    add("--time-column", metavar="COLUMN", help="train on earlier rows and test on later ones; the column is not used as a feature")
+    add(
+        "--metric",
+        choices=METRICS,
+        help="the metric that settings are chosen by and algorithms are ranked by (error; mae for regression)",
+    )
+    add(
+        "--group",
+        metavar="COLUMN",
+        help="rows with the same value stay together in every split; the column is not used as a feature",
+    )
+    add(
+        "--time-column",
+        metavar="COLUMN",
+        help="train on earlier rows and test on later ones; the column is not used as a feature",
+    )
     peers = "other models to compare with: linear,hgb,lightgbm,xgboost,catboost,ebm (linear,hgb)"
     add("--peers", "--with", dest="peers", type=split_names, metavar="NAMES", help=peers)
-    add("--algorithm", action="append", dest="algorithms", metavar="NAME", help="compare only this algorithm; can be repeated")
+    add(
+        "--algorithm",
+        action="append",
+        dest="algorithms",
+        metavar="NAME",
+        help="compare only this algorithm; can be repeated",
+    )
     add("--folds", type=int, help="number of folds of the cross-validation")
     add(
         "--test-fraction",
@@ -67,7 +85,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
         default=0.2,
         help="share of the rows held out as test rows (0.2)",
     )
-    sample = "for a table that is read batch by batch: the number of sampled rows to compare on (200,000, or what fits into memory)"
+    sample = "for a table that is read batch by batch: the number of sampled rows (200,000, or what fits into memory)"
     add("--sample-rows", type=int, metavar="N", help=sample)
     add_scan_option(one)
     add("--seed", type=int, default=0, help="the same seed gives the same table (0)")

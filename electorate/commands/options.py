@@ -17,7 +17,13 @@ def add_table_options(one: argparse.ArgumentParser) -> None:
     add("--format", choices=FORMATS, default="", help="the format of the table, if the file name does not show it")
     add("--delimiter", type=_delimiter, metavar="CHARACTER", help="the character between cells, e.g. ';'")
     add("--decimal", choices=(".", ","), default=".", help="the decimal separator (.)")
-    add("--encoding", type=_encoding, default="utf-8", metavar="NAME", help="the encoding of a text file, e.g. latin-1 (utf-8)")
+    add(
+        "--encoding",
+        type=_encoding,
+        default="utf-8",
+        metavar="NAME",
+        help="the encoding of a text file, e.g. latin-1 (utf-8)",
+    )
     add("--missing", action="append", default=[], metavar="TEXT", help="a cell that means a missing value, e.g. '?'")
 
 
@@ -34,7 +40,12 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     types = "treat the column as number or text instead of guessing"
     add("--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help=types)
     add("--task", choices=("auto", "classification", "regression"), default="auto", help=REGRESSION)
-    add("--no-check-up", dest="check_up", action="store_false", help="train on the columns without the check-up and its cleaning")
+    add(
+        "--no-check-up",
+        dest="check_up",
+        action="store_false",
+        help="train on the columns without the check-up and its cleaning",
+    )
     add("--quiet", action="store_true", help="show no progress")
     add_skip_option(one)
     add_table_options(one)

@@ -255,8 +255,10 @@ def check_theorem_3(n: int, plan: Plan) -> dict[str, float]:
 
 def theorem_3(request: Request, plan: Plan, lines: Lines) -> list[str]:
     text = (
-        f"Samples of friedman1. The finite set has {plan.voters} trees, fitted to 2,000 other rows. An error is a target "
-        f"farther than eps from the median. The bound holds with probability {1 - DELTA:g}. Its constants are ours: the "
+        f"Samples of friedman1. The finite set has {plan.voters} trees, fitted to 2,000 other rows. "
+        "An error is a target "
+        f"farther than eps from the median. The bound holds with probability {1 - DELTA:g}. Its "
+        "constants are ours: the "
         "paper gives only its order. Bounds above 1 are vacuous."
     )
     table = []

@@ -123,7 +123,8 @@ def table_lines(table: StudyTable, rows: Sequence[Row]) -> list[str]:
         lines.append([data, table.doubts[data][1], splits, *map(_shown, mine)])
     head = " | ".join(("data set", "classes", "splits", *table.algorithms))
     explained = (
-        "A cell has our error ± standard error / the published error ± standard error (the difference in standard errors). "
+        "A cell has our error ± standard error / the published error ± standard error (the "
+        "difference in standard errors). "
         f"With fewer than {MANY} splits the deviation is pooled over the algorithms of a data set. "
         "`classes`: how certain it is that the two classes are the paper's."
     )
@@ -214,7 +215,8 @@ def order_lines(table: StudyTable, rows: Sequence[Row], pairs: Iterable[tuple[st
         lines.append([f"{one} - {other}", len(run), _record(printed), _record(ours), mean, f"{better} / {worse}"])
     head = "difference | sets | wins, ties, losses: published | ours | mean: ours / published | better / worse"
     text = (
-        "The first algorithm wins if its mean error is lower. The last column counts the sets on which a one-sided paired "
+        "The first algorithm wins if its mean error is lower. The last column counts the sets on "
+        "which a one-sided paired "
         f"t-test over the splits finds the first algorithm better, or worse, at {level:.0%}."
     )
     return [text, "", *markdown_table(head, lines, "lrlllr"), ""]
