@@ -21,7 +21,7 @@ POINTS = 5  # of a shape function, in the text
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What a fitted model does, and why it predicts what it predicts.
+    """The explanation of a fitted model, and of its prediction for one row.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class Explanation:
     rules : RuleTable or None
         Its rules; None if the voters are not electorate's trees, or if they are too deep to be written out.
     shapes : list of Shape
-        What each column adds, for stumps; the weightiest first.
+        For stumps, what each column adds to the decision; the largest first.
     importances : Importances
         By splits, by permutation and by margin.
     row : RowExplanation or None
-        Of the row that was asked for.
+        The explanation of the requested row.
     """
 
     model: str
@@ -44,7 +44,7 @@ class Explanation:
     row: RowExplanation | None
 
     def to_text(self, most: int = 10, first_row: int = 0) -> str:
-        """Return the explanation as text, with at most so many entries of each kind. first_row: its number."""
+        """Return the explanation as text, with at most `most` entries of each kind. first_row: its number."""
         parts = [f"{self.model}", _importances_text(self.importances, most)]
         if self.shapes:
             parts.append(_shapes_text(self.shapes, most))

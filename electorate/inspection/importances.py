@@ -29,12 +29,12 @@ class Importances:
     names : list of str
         The names of the columns.
     split : ndarray
-        The share of the steps that rests on each column: ``feature_importances_``.
+        The share of the steps that belongs to splits on each column: ``feature_importances_``.
     permutation : ndarray
         How much the error of a classifier, or the mean absolute error of a regressor, grows when the column is
         shuffled. Without labels: the share of predictions that change, or their mean absolute change.
     margin : ndarray or None
-        How much the mean margin falls when the column is shuffled; None where the model has no margins.
+        How much the mean margin falls when the column is shuffled; None if the model has no margins.
     by_labels : bool
         Whether labels or targets were given.
     """
