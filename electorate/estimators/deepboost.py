@@ -24,6 +24,7 @@ from electorate.model.moves import first_moves
 from electorate.model.voter_view import Voters
 from electorate.theory import training as proved
 from electorate.theory.complexity import Shape
+from electorate.training.lazy_inputs import in_memory_only
 from electorate.voters.by_rows import ByRows
 from electorate.voters.deepboost_search import DeepBoostSearch
 from electorate.voters.prices import Prices, shape_of
@@ -241,6 +242,7 @@ class DeepBoostClassifier(RoundsClassifier):
         check_is_fitted(self)
         return np.asarray(self._merged().importances())
 
+    @in_memory_only
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""
         check_is_fitted(self)

@@ -25,7 +25,8 @@ from electorate.engines.running_median import Stage
 from electorate.estimators.regressor import BoostedRegressor
 from electorate.model.median import Votes, conformal_rank
 from electorate.theory import training as proved
-from electorate.training.lazy_inputs import is_lazy, row_by_row, where_rows_are
+from electorate.training.dask_inputs import is_dask
+from electorate.training.lazy_inputs import in_memory_only, refuse_lazy_for, row_by_row
 from electorate.training.regression import Try
 from electorate.training.worker_data import TargetOutline
 from electorate.voters.columns import Columns
@@ -276,8 +277,8 @@ class MedBoostRegressor(BoostedRegressor):
             An interval that contains the target of a new row with at least this probability, for any model, if the
             rows given to `calibrate` and the new row are exchangeable (split conformal prediction).
         """
-        if is_lazy(X):
-            raise TypeError(f"predict_interval takes rows in memory, and {where_rows_are(X)}")
+        if is_dask(X):
+            refuse_lazy_for("predict_interval", X)
         if (rho is None) == (coverage is None):
             raise ValueError("give either rho, for quantiles of the vote, or coverage, for a conformal interval")
         if rho is not None:
@@ -301,6 +302,7 @@ class MedBoostRegressor(BoostedRegressor):
             return np.full((2, len(ends)), [[-np.inf], [np.inf]])
         return ends
 
+    @in_memory_only
     def calibrate(self, X: Any, y: Any) -> Self:
         """Calibrate prediction intervals on rows that are used for nothing else.
 
@@ -328,12 +330,14 @@ class MedBoostRegressor(BoostedRegressor):
             return found, np.full(len(found), self.eps_)
         return found[0], found[1]
 
+    @in_memory_only
     def staged_predict_interval(self, X: Any, *, rho: float) -> Iterator[tuple[Array, Array]]:
         """`predict_interval` by rho, after every round."""
         for stage in self._stages(X):
             low, high = both_quantiles(stage, rho)
             yield low, high
 
+    @in_memory_only
     def staged_confidence(self, X: Any) -> Iterator[Array]:
         """`confidence`, after every round."""
         for stage in self._stages(X):
@@ -349,6 +353,7 @@ class MedBoostRegressor(BoostedRegressor):
         """L^(rho) of eq. 9: the share of rows on which the vote is not rho-robust eps-precise."""
         return self._share_wrong(self._quantiles(X, float(rho)), y, sample_weight)
 
+    @in_memory_only
     def staged_robust_error(self, X: Any, y: Any, rho: float = 0.0, sample_weight: Any = None) -> Iterator[float]:
         """`robust_error` after every round."""
         for stage in self._stages(X):

@@ -29,6 +29,7 @@ from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
+from electorate.training.lazy_inputs import in_memory_only
 from electorate.training.quad_path import Path, Point, PoolProblem, points_along
 from electorate.training.quadratic import fit_quad_classifier
 from electorate.training.worker_data import Outline
@@ -289,6 +290,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
                 stacklevel=5,
             )
 
+    @in_memory_only
     def path(self, X: Any, y: Any, sample_weight: Any = None, *, values: Any = None, n_values: int = 50) -> Path:
         """The whole regularisation path on a pool, in one fit: every point continues from the one before it.
 
@@ -340,6 +342,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     def _link(self) -> Link:
         return Link("ramp", 1.0)
 
+    @in_memory_only
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""
         check_is_fitted(self)

@@ -15,7 +15,7 @@ from electorate.estimators.base import StopsEarly
 from electorate.estimators.quadboost import QuadBoosted
 from electorate.estimators.regressor import TargetModel
 from electorate.grid import UNITS
-from electorate.training.lazy_inputs import refuse_lazy, row_by_row
+from electorate.training.lazy_inputs import in_memory_only, refuse_lazy, row_by_row
 from electorate.training.quad_regression import fit_quad_regressor
 from electorate.training.worker_data import TargetOutline, TargetPlan
 from electorate.voters.columns import Columns
@@ -193,6 +193,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         check_is_fitted(self, "ensemble_")
         return np.asarray(self.intercept_ + self.scale_ * (self._votes(X)[0] / UNITS))
 
+    @in_memory_only
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """After every round, as a model of so many rounds would."""
         check_is_fitted(self, "ensemble_")

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.training.lazy_inputs import refuse_lazy_for
+
 
 def export_input(model: Any, X: Any) -> NDArray[np.float64]:
     """Return X as the input array of exported models, in double precision.
@@ -42,6 +44,7 @@ def export_input(model: Any, X: Any) -> NDArray[np.float64]:
            [2. , nan],
            [1. , 4. ]])
     """
+    refuse_lazy_for("export_input", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     if not model._is_native:

@@ -15,6 +15,7 @@ from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
 from electorate.model.model_trees import model_trees
 from electorate.model.text import Rule, Words
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     >>> print(rule_table(model).to_text())  # doctest: +ELLIPSIS
     +0.5...  if x0 <= 3...
     """
+    refuse_lazy_for("rule_table", X)
     check_is_fitted(model)
     ensemble, steps = model_trees(model, "rule_table")
     table = inputs.check_table(model, X, reset=False) if X is not None else None

@@ -108,11 +108,19 @@ class ScannedTable:
         for batch in self.batches():
             yield self.table(batch)
 
-    def batches(self, others: Names | None = None, columns: Names | None = None) -> Iterator[Batch]:
-        """Yield batches, read ahead by another thread. others: columns beside these; columns: only some of these."""
+    def batches(self, others: Names | None = None, columns: Names | None = None, what: str = "") -> Iterator[Batch]:
+        """Yield batches, read ahead by another thread.
+
+        others: columns beside these; columns: only some of these; what: they are read for, to report the progress.
+        """
         wanted = list(dict.fromkeys([*(self.columns if columns is None else columns), *(others or [])]))
         size = rows_at_once(len(self.columns), self.batch_rows)
-        return prefetched(batch for batch in self.source.batches(wanted, size) if batch.rows.shape[0])
+        rows = 0
+        for batch in prefetched(batch for batch in self.source.batches(wanted, size) if batch.rows.shape[0]):
+            yield batch
+            rows += batch.rows.shape[0]
+            if self.progress is not None and what:
+                self.progress(what, rows, self.source.n_rows, self.source.n_bytes)
 
     @property
     def names(self) -> list[str]:
