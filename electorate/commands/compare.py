@@ -87,7 +87,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
         help="share of the rows held out as test rows (0.2)",
     )
     certify = (
-        "also cross-fit the best algorithm on all rows, with a bound that accounts for the choice among all settings"
+        "also cross-fit the best algorithm on all rows, with a bound that covers the choice among all settings"
     )
     add("--certify", choices=("crossfit",), help=certify)
     sample = "for a table that is read batch by batch: the number of sampled rows (200,000, or what fits into memory)"
