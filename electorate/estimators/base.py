@@ -283,7 +283,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """The share of the steps that rests on each column."""
+        """The share of the steps that belongs to splits on each column."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.importances())
 

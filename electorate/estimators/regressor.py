@@ -151,7 +151,7 @@ class BoostedRegressor(TargetModel):
 
     @property
     def feature_importances_(self) -> Array:
-        """The share of the steps that rests on each column."""
+        """The share of the steps that belongs to splits on each column."""
         check_is_fitted(self)
         return self.vote_.importances(self.n_features_in_)
 

@@ -122,7 +122,7 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
 
     @row_by_row
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the most votes; of equals, the first."""
+        """The class with the most votes; the first one if several have the most."""
         check_is_fitted(self)
         if self.n_classes_ <= FEW_CLASSES:
             return self._classes_of(self.decision_function(X))
