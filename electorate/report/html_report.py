@@ -22,6 +22,7 @@ from electorate.report.probabilities_section import probabilities_section
 from electorate.report.rounds_sections import margins_section, rounds_section
 from electorate.report.rules_section import rules_section
 from electorate.safe_write import write_text
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_ROWS = 5000  # for curves by rounds
 FEWEST_SHUFFLED, MOST_SHUFFLED = 200, 1000  # for importances and partial dependence
@@ -69,6 +70,7 @@ def html_report(
     >>> page.startswith("<!DOCTYPE html>")
     True
     """
+    refuse_lazy_for("html_report", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     bare, X, y = clean_beforehand(model, X, y)

@@ -128,6 +128,14 @@ class Code:
         classes = [*range(self.n_classes), NOBODY]
         return [(a, b) for a in classes for b in classes if a != b]
 
+    def class_at(self, place: int) -> int:
+        """The class at a place of arrays that have nobody last."""
+        return int(place) if place < self.n_classes else NOBODY
+
+    @cached_property
+    def pair_places(self) -> dict[tuple[int, int], int]:
+        return {pair: number for number, pair in enumerate(self.vote_pairs)}
+
     @cached_property
     def leaf_urn(self) -> Urn:
         """Of leaves beside a branch: every class, and nobody last, where NOBODY finds it."""
@@ -151,7 +159,7 @@ class Code:
 
     def bits(self, voters: Sequence[AnyVoter]) -> float:
         """Of a vote. The order of its voters, and of the literals of each, is not paid for."""
-        place = {pair: number for number, pair in enumerate(self.vote_pairs)}
+        place = self.pair_places
         tests = [test for voter in voters for test in voter.tests]
         total = self.head + self.count_bits(len(voters))
         total += self.column_urn.bits(int(self.column[test]) for test in tests)

@@ -30,6 +30,7 @@ PATHS = ((0.4, 1), (1.0, 1), (0.5, 3))  # slope of the logistic loss, per unit, 
 THRIFT = 0.25  # what bits weigh against the smooth loss, which changes less than the count of errors
 PATIENCE = 4  # additions without a smaller bound
 EXTENDED = 3  # candidates that get a second literal, or become trees
+PAIRED = 6  # classes, nobody among them, that a candidate may vote for on each side of its tests
 TRIED = 8  # candidates whose bound is computed
 SWEEPS = 2
 POLISHED = 3  # ends of paths: those with the least bounds
@@ -121,8 +122,18 @@ class DescriptionSearch:
     # ------------------------------------------------------------ a vote and its bound
 
     def describe(self, voters: tuple[AnyVoter, ...]) -> Described:
-        bits, errors = self.code.bits(voters), self.errors(self.votes(voters))
+        return self.described(voters, self.votes(voters))
+
+    def described(self, voters: tuple[AnyVoter, ...], votes: Floats) -> Described:
+        """votes: of these voters."""
+        bits, errors = self.code.bits(voters), self.errors(votes)
         return Described(voters, bits, errors, self.bound(errors, bits))
+
+    def inserted(self, rest: tuple[AnyVoter, ...], place: int, voter: AnyVoter, votes: Floats) -> Described:
+        """One voter more. votes: of the others; sums are exact, so their order does not matter."""
+        more = votes.copy()
+        self.add(more, voter)
+        return self.described((*rest[:place], voter, *rest[place:]), more)
 
     def bound(self, errors: float, bits: float) -> float:
         return priced_bound(int(errors), self.rows.n_rows, bits * math.log(2) + self.log_delta)
@@ -173,10 +184,10 @@ class DescriptionSearch:
             before = best
             for place in range(len(best.voters), -1, -1):
                 rest = best.voters[:place] + best.voters[place + 1 :]
-                tried = [self.describe(rest)] if len(rest) < len(best.voters) else []
                 votes = self.votes(rest)
+                tried = [self.described(rest, votes)] if len(rest) < len(best.voters) else []
                 found = self.candidates(rest, votes, _wrong, trees=True) if len(rest) < self.most else []
-                tried += [self.describe((*rest[:place], voter, *rest[place:])) for _, voter in found[:TRIED]]
+                tried += [self.inserted(rest, place, voter, votes) for _, voter in found[:TRIED]]
                 best = min(best, *tried, key=lambda one: one.bound) if tried else best
             if best.bound >= before.bound:
                 break
@@ -245,7 +256,7 @@ class DescriptionSearch:
     ) -> list[Scored]:
         """Trees with a test of `firsts` at the root, for each weight that is allowed."""
         found: list[Scored] = []
-        nodes = NodePrices(prices.tests, prices.votes, prices.leaves, prices.rate)
+        nodes = NodePrices(prices.tests, prices.by_pair, prices.leaves, prices.rate)
         for weight in np.flatnonzero(np.isfinite(prices.weights)).tolist():
             some = slice(weight, None, len(self.weights))  # of [class and weight]
             grower = TreeGrower(self.rows, self.code, nodes, changed[:, some])
@@ -276,31 +287,34 @@ class DescriptionSearch:
         nobody = np.zeros((shape[0], 1, shape[2]))
         within = np.concatenate([inside.reshape(shape), nobody], axis=1)
         without = np.concatenate([(everywhere - inside).reshape(shape), nobody], axis=1)
-        pairs = np.array(self.code.vote_pairs)
-        score = within[:, pairs[:, 0]] + without[:, pairs[:, 1]]
-        score += tests[:, None, None] + prices.votes[:, None] + prices.weights
+        chosen, other = _lowest(within), _lowest(without)
+        score = np.take_along_axis(within, chosen, 1)[:, :, None] + np.take_along_axis(without, other, 1)[:, None]
+        score += prices.by_pair[chosen[:, :, None], other[:, None]] + tests[:, None, None, None] + prices.weights
         flat = score.ravel()
         best = np.argpartition(flat, min(TRIED, len(flat) - 1))[:TRIED]
         found: list[Scored] = []
         for number in best[np.argsort(flat[best], kind="stable")].tolist():
-            test, pair, weight = (int(place) for place in np.unravel_index(number, score.shape))
-            if all(test != literal.test for literal in first):
+            test, a, b, weight = (int(place) for place in np.unravel_index(number, score.shape))
+            if np.isfinite(flat[number]) and all(test != literal.test for literal in first):
                 literals = tuple(sorted((*first, Literal(test, holds))))
-                found.append((float(flat[number]), CodedVoter(literals, *self.code.vote_pairs[pair], weight)))
+                votes = self.code.class_at(chosen[test, a, weight]), self.code.class_at(other[test, b, weight])
+                found.append((float(flat[number]), CodedVoter(literals, *votes, weight)))
         return found
 
     def prices(self, voters: tuple[AnyVoter, ...], errors: int, thrift: float, n_weights: int) -> "Prices":
         """What the next voter costs, in errors."""
         rate = thrift * self.rate(errors, self.code.bits(voters))
         used = [int(self.code.column[test]) for voter in voters for test in voter.tests]
-        place = {pair: number for number, pair in enumerate(self.code.vote_pairs)}
+        place = self.code.pair_places
         columns = self.code.column_urn.next_bits(used)[self.code.column]
         pairs = self.code.vote_urn.next_bits([place[pair] for voter in voters for pair in voter.pairs])
         single = [label % (self.rows.n_classes + 1) for voter in voters for label in voter.single_leaves]
         leaves = self.code.leaf_urn.next_bits(single)
         weights = self.code.weight_urn.next_bits([voter.weight for voter in voters])
         weights[n_weights:] = np.inf
-        return Prices(rate, rate * (columns + self.code.test_bits), rate * pairs, rate * leaves, rate * weights)
+        by_pair = np.full((self.rows.n_classes + 1,) * 2, np.inf)
+        by_pair[tuple(np.array(self.code.vote_pairs).T)] = rate * pairs
+        return Prices(rate, rate * (columns + self.code.test_bits), by_pair, rate * leaves, rate * weights)
 
     def rate(self, errors: int, bits: float) -> float:
         """How many errors a bit is worth, at this point of the bound."""
@@ -312,13 +326,23 @@ class DescriptionSearch:
 
 @dataclass(frozen=True)
 class Prices:
-    """In errors: of each test, each pair of votes, each vote of a single leaf, each weight. rate: errors per bit."""
+    """In errors: of each test, each pair of votes, each vote of a single leaf, each weight. rate: errors per bit.
+
+    by_pair: [inside, outside], nobody last; infinite where both are the same.
+    """
 
     rate: float
     tests: Floats
-    votes: Floats
+    by_pair: Floats
     leaves: Floats
     weights: Floats
+
+
+def _lowest(changes: Floats) -> Ints:
+    """[test, place, weight]: the classes (nobody last) with the least changes [test, class, weight]; few: all."""
+    if changes.shape[1] <= PAIRED:
+        return np.broadcast_to(np.arange(changes.shape[1])[:, None], changes.shape)
+    return np.asarray(np.argpartition(changes, PAIRED, axis=1)[:, :PAIRED])
 
 
 def _logistic(margin: Floats, slope: float) -> Floats:

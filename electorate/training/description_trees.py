@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.theory.description import NOBODY, Code
+from electorate.theory.description import Code
 from electorate.theory.tree_code import Branch
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,10 @@ class RegionSums(Protocol):
 
 
 class NodePrices(NamedTuple):
-    """In errors: of each test, each pair of votes, each vote of a leaf beside a branch (nobody last), and of a bit."""
+    """In errors: of each test, each pair of votes, each vote of a leaf beside a branch, and of a bit.
+
+    pairs: [inside, outside], nobody last.
+    """
 
     tests: Floats
     pairs: Floats
@@ -99,12 +102,13 @@ class TreeGrower:
         """The best test with two leaves."""
         within = np.column_stack([region.sums, np.zeros(len(region.sums))])
         without = np.column_stack([region.total - region.sums, np.zeros(len(region.sums))])
-        pairs = np.array(self.code.vote_pairs)  # NOBODY, -1, is the last column
-        score = within[:, pairs[:, 0]] + without[:, pairs[:, 1]] + self.prices.pairs + self.prices.tests[:, None]
-        test, pair = (int(place) for place in np.unravel_index(int(np.argmin(score)), score.shape))
-        return Grown(float(score[test, pair]), Branch(test, *self.code.vote_pairs[pair]))
+        score = np.min(within[:, :, None] + without[:, None] + self.prices.pairs, axis=(1, 2)) + self.prices.tests
+        test = int(np.argmin(score))
+        pairs = within[test, :, None] + without[test] + self.prices.pairs
+        a, b = np.unravel_index(int(np.argmin(pairs)), pairs.shape)
+        return Grown(float(score[test]), Branch(test, self.code.class_at(int(a)), self.code.class_at(int(b))))
 
     def leaf(self, region: Region) -> Grown:
         score = np.append(region.total, 0.0) + self.prices.leaves
         best = int(np.argmin(score))
-        return Grown(float(score[best]), best if best < self.code.n_classes else NOBODY)
+        return Grown(float(score[best]), self.code.class_at(best))

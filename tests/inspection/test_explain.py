@@ -144,7 +144,7 @@ def test_regressors():
 
 def test_what_is_refused():
     X, y = table(2)
-    with pytest.raises(ValueError, match="row 90 is not among the 90 rows"):
+    with pytest.raises(ValueError, match="row 90 does not exist: X has 90 rows"):
         explain(AdaBoostClassifier(n_estimators=2).fit(X, y), X, row=90)
     with pytest.raises(TypeError, match="weighted median"):
         explain(MedBoostRegressor(n_estimators=2).fit(X, y), X, row=0)
