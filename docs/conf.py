@@ -15,7 +15,7 @@ extensions = [
     *("sphinx_design", "sphinx_gallery.gen_gallery"),
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 exclude_patterns = ["_build", "gallery/README.rst"]
 templates_path = ["_templates"]
 nitpicky = False
