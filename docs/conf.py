@@ -23,6 +23,7 @@ nitpicky = False
 autosummary_generate = True
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"
 
 # One file that needs no network: MathJax with its fonts as SVG.
 MATHJAX = Path(str(find_spec("sphinx-mathjax-offline").origin)).parent / "static" / "mathjax" / "tex-svg.js"
