@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.cleaning import clean_beforehand
 from electorate.escape import literal
-from electorate.inspection.importances import Importances, column_importances
+from electorate.inspection.importances import Importances, check_explainable, column_importances
 from electorate.inspection.median_row import explain_median_row
 from electorate.inspection.row_explanation import RowExplanation, explain_row
 from electorate.inspection.rule_table import RuleTable, rule_table
@@ -96,6 +96,7 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     refuse_lazy_for("explain", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
+    check_explainable(model, "explain")
     model, X, y = clean_beforehand(model, X, y)
     is_summed = isinstance(getattr(model, "ensemble_", None), Ensemble)
     is_median = getattr(getattr(model, "vote_", None), "trees", None) is not None

@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 from electorate import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    CrossFittedClassifier,
     LocMedBoostRegressor,
     MedBoostRegressor,
     QuadBoostRegressor,
@@ -18,6 +19,7 @@ from electorate import (
     check_up,
     contributions,
     explain,
+    html_report,
     margins,
 )
 
@@ -153,6 +155,14 @@ def test_what_is_refused():
         explain(MedBoostRegressor(n_estimators=2).fit(X, y), X, row=90)
     with pytest.raises(TypeError, match="weighted median"):
         explain(MedBoostRegressor(DecisionTreeRegressor(), n_estimators=2).fit(X[["b"]], y), X[["b"]], row=0)
+
+
+def test_models_that_combine_several_are_refused():
+    X, y = table(2)
+    model = CrossFittedClassifier(AdaBoostClassifier(n_estimators=2), n_folds=2).fit(X, y)
+    for function in (explain, html_report):
+        with pytest.raises(TypeError, match="CrossFittedClassifier is not one: pass one of its estimators_"):
+            function(model, X, y)
 
 
 @pytest.mark.parametrize("model", [AdaBoostRegressor, MedBoostRegressor, LocMedBoostRegressor])
