@@ -77,8 +77,8 @@ def compare(
     Parameters
     ----------
     X : array-like, sparse matrix, dataframe or scanned table
-        Anything the estimators accept, with missing values and categories. Of a table of :func:`scan`, algorithms are
-        compared on a sample; the winner is then fitted to all rows but the test rows, batch by batch.
+        Anything the estimators accept, with missing values and categories. With a table of :func:`scan`, algorithms
+        are compared on a sample; the winner is then fitted to all rows but the test rows, batch by batch.
     y : array-like
         Class labels, or numbers to predict.
     sample_weight : array-like, optional
@@ -307,7 +307,7 @@ class Comparison:
     seconds : dict
         How long cells and refits took.
     not_run, failed : list and dict
-        The cells that the table lacks.
+        The cells that are missing from the table.
     notes : list of str
         The same in words, and the algorithms that are not ranked.
     """

@@ -116,12 +116,12 @@ def _by_value(series: Any, read: Callable[[Sequence[Any]], NDArray[np.float64]])
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What is done to the columns of a table, and to its target.
+    """The steps that clean the columns of a table and its target.
 
     Attributes
     ----------
     columns : tuple of str, or int
-        The names of the raw columns, or how many there are where they have no names.
+        The names of the raw columns, or their number if they have no names.
     steps : dict
         The step of each column that has one, by its place.
     target : step or None
@@ -157,13 +157,13 @@ class Cleaning:
 
     @property
     def changed(self) -> list[str]:
-        """The raw columns that are read in another way, not only left out."""
+        """The raw columns that are changed and not only dropped."""
         if isinstance(self.columns, int):
             return []
         return [self.columns[j] for j, step in sorted(self.steps.items()) if not isinstance(step, Drop)]
 
     def describe(self) -> list[str]:
-        """Return what is done to each column, in words."""
+        """Return a description of the step of each column."""
         names = range(self.columns) if isinstance(self.columns, int) else self.columns
         words = {
             "drop": "left out",
@@ -228,7 +228,7 @@ class Cleaning:
         return frame.with_columns(*series).select(*self.names)
 
     def transform_target(self, y: Any) -> Any:
-        """Return the target with one spelling per label, or as numbers where it was numbers written as text."""
+        """Return the target with one spelling per label, or as numbers if it was numbers stored as text."""
         values = np.asarray(y)
         if self.target is None or values.dtype.kind not in "OUT":
             return y

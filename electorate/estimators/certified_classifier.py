@@ -90,7 +90,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         Rounds of AdaBoost on the prior rows; the vote may start from the first 1, 2, 4, ... of its voters, or from
         none. 0: no such start, for a model that fits on a card.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category and enum
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category and enum
         columns of a dataframe.
     random_state : int, RandomState instance or None, default=0
         The seed of the draw of the prior rows. It must not be chosen by looking at bounds.

@@ -113,9 +113,9 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     # ------------------------------------------------------------ calibration
 
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None, *, cv: int | None = None) -> Self:
-        """Calibrate the probabilities: they become the softmax of a temperature times the decisions.
+        """Calibrate the probabilities: they are then the softmax of a temperature times the decisions.
 
-        Predictions, decisions and the digest do not change. The temperature has the least log loss. `fit` forgets it.
+        Predictions, decisions and the digest do not change. The temperature minimises the log loss. `fit` resets it.
 
         Parameters
         ----------

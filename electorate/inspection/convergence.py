@@ -28,7 +28,7 @@ ADABOOST_R = "AdaBoost_R paper, Theorem 1"
 
 
 def convergence(model: Any) -> Convergence:
-    """Compare what the papers predict of every round of a fit with what was observed.
+    """Compare the predictions of the papers for every round of a fit with the observed values.
 
     AdaBoost, Real AdaBoost and AdaBoost_R: prod Z_t and the weak learner's rate. QuadBoost: 1 - T gamma^2 and the
     exact decreases. VadaBoost: the decrease of its cost, at lam = 0 the identity of Theorem 5. MedBoost: Theorem 1

@@ -91,7 +91,7 @@ def empirical_rademacher(
 ) -> Estimate:
     """Estimate the empirical Rademacher complexity of a family: how well its voters can fit random labels.
 
-    Exact up to the draw where the family's search is exhaustive; otherwise a lower estimate, and labelled as one.
+    Exact up to the random draw if the search of the family is exhaustive; otherwise a lower estimate, and labelled so.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Why a model predicts what it predicts for one row: the voters for and against, the margin, the columns."""
+"""Explains the prediction for one row: the voters for and against it, the margin, the columns."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ MOST_BACKGROUND = 200  # rows to compare with for Shapley values
 
 @dataclass(frozen=True)
 class VoterVote:
-    """One voter's part in the prediction of a row.
+    """The vote of one voter for a row.
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class VoterVote:
     step : float
         Its weight.
     vote : float
-        Step times output. For a classifier it counts for the predicted class, against the strongest other one;
-        negative votes are against it.
+        Step times output. For a classifier, positive votes are for the predicted class and negative votes are for
+        the class with the second most votes.
     """
 
     voter: int
@@ -43,24 +43,29 @@ class VoterVote:
 
 @dataclass(frozen=True, eq=False)
 class RowExplanation:
-    """Why a model predicts what it predicts for a row.
+    """The explanation of the prediction for a row.
 
     Attributes
     ----------
     row : int
         Its position among the rows given.
     prediction : the predicted class or number
-    runner_up : the class with the next most votes; None for a regressor
+    runner_up : the class with the second most votes; None for a regressor
     margin : float or None
-        The normalised margin between both, from 0 to 1; None for a regressor.
+        The normalised margin between these two classes, from 0 to 1; None for a regressor.
     share_below : float or None
-        The share of the rows given whose margin is smaller: near 0, the prediction is unusually narrow.
+        The share of the given rows with a smaller margin; near 0, the margin is unusually small.
     votes : list of VoterVote
-        Of all voters, the largest first.
+        The votes of all voters, the largest first.
     columns : list of (name, float)
-        What each column adds to the decision, compared with the rows given (Shapley values), the largest first.
+        What each column adds to the decision, compared with the given rows (Shapley values), the largest first.
     counterfactuals : list of Counterfactual
-        For each column that can turn the vote alone, the least change that does; the smallest first.
+        For each column that can change the prediction alone, the smallest change that does; the smallest first.
+        Empty for a regressor.
+    is_median : bool
+        Whether the prediction is a weighted median. The votes are then shares of the weight, positive above the
+        prediction, and `columns` has the change of the prediction against its mean when the column takes the values of
+        the given rows.
     """
 
     row: int
@@ -71,25 +76,26 @@ class RowExplanation:
     votes: list[VoterVote]
     columns: list[tuple[str, float]]
     counterfactuals: list[Counterfactual]
+    is_median: bool = False
 
     @property
     def in_favour(self) -> list[VoterVote]:
-        """The voters for the prediction; of a regressor, those that raise it."""
+        """The voters for the prediction; of a regressor, those that raise it, or predict more than the median."""
         return [vote for vote in self.votes if vote.vote > 0]
 
     @property
     def against(self) -> list[VoterVote]:
-        """The voters against it; of a regressor, those that lower it."""
+        """The voters against it; of a regressor, those that lower it, or predict less than the median."""
         return [vote for vote in self.votes if vote.vote < 0]
 
 
 def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
-    """Return why a model predicts what it predicts for a row of X, compared with the other rows."""
+    """Return the explanation of the prediction for a row of X, compared with the other rows."""
     source = summed_trees(model, "explain")
     model = source.model
     table = model._check_rows(X, reset=False)
     if not 0 <= row < table.n_rows:
-        raise ValueError(f"row {row} is not among the {table.n_rows} rows, which are counted from 0")
+        raise ValueError(f"row {row} does not exist: X has {table.n_rows} rows, counted from 0")
     block = np.array(model._reader(table)(0, table.n_rows))
     votes = source.trees.votes(table.n_rows, lambda low, high: np.ascontiguousarray(block[:, low:high]))
     predicted = model.predict(X)
@@ -110,7 +116,7 @@ def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
 
 
 def _two_strongest(votes: NDArray[np.int64]) -> tuple[int, int]:
-    """Return the codes of the predicted class and of the one with the next most votes."""
+    """Return the codes of the predicted class and of the class with the second most votes."""
     if len(votes) == 1:
         return (1, 0) if votes[0] > 0 else (0, 1)
     order = np.argsort(-votes, kind="stable")
@@ -128,7 +134,7 @@ def _votes_of(source: SummedTrees, values: Floats, count: Any) -> list[VoterVote
     words, found = Words(source.model, brief=True), []
     for voter in range(source.trees.n_voters):
         alone = source.trees.only(voter)
-        path, leaf = _path(alone, values)
+        path, leaf = path_of(alone, values)
         text = words.path_text(alone, path) or "always"
         units = source.trees.units[int(source.trees.offsets[voter]) + leaf] / UNITS
         output = (
@@ -139,7 +145,7 @@ def _votes_of(source: SummedTrees, values: Floats, count: Any) -> list[VoterVote
     return sorted(found, key=lambda one: -abs(one.vote))
 
 
-def _path(alone: Ensemble, values: Floats) -> tuple[Path, int]:
+def path_of(alone: Ensemble, values: Floats) -> tuple[Path, int]:
     """Return the way of a row through an ensemble of one voter, and the leaf it ends in."""
     path: Path = []
     node = 0

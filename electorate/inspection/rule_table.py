@@ -47,10 +47,10 @@ class RuleTable:
 
 
 def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTable:
-    """The rules of a fitted model of voters over bins.
+    """Return the rules of a fitted model with voters over bins.
 
-    Missing values are mentioned only where a column had some in training; elsewhere they are with the heavier side, as
-    in ``estimators_[k].to_text()``.
+    Missing values are mentioned only if the column had some in training; otherwise they go to the side with more
+    weight, as in ``estimators_[k].to_text()``.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Shape:
 
 
 def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
-    """The constant, and the shape function of every column that some stump tests, the weightiest first.
+    """Return the constant, and the shape functions of all columns that stumps test, the largest first.
 
     Parameters
     ----------

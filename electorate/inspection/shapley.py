@@ -44,7 +44,7 @@ class Contributions:
 
     @property
     def decision(self) -> Floats:
-        """The decisions that the contributions add up to, in the shape of ``decision_function``."""
+        """The sums of the contributions and the base, in the shape of ``decision_function``."""
         return np.asarray(np.moveaxis(self.values.sum(axis=-1), 0, -1) + self.base)
 
 

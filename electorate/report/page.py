@@ -18,7 +18,7 @@ from electorate.escape import literal
 
 DIGITS = 4  # of numbers in charts
 BUTTON = "<button id='theme' type='button' hidden>Dark / light</button>"
-FOOT = "Made by electorate. This file holds everything it shows and loads nothing."
+FOOT = "Made by electorate. This file is self-contained and loads nothing."
 Chart = dict[str, Any]  # see the kinds in assets/report.js
 
 

@@ -77,7 +77,7 @@ class ScannedColumn:
 
 @dataclass(frozen=True, eq=False)
 class ScannedTable:
-    """Rows and columns that are read when they are used.
+    """Rows and columns of a source that are read when they are needed.
 
     `fit`, `predict` and the like take it in place of a dataframe. columns: the names, or the places in an array.
     progress(what, rows, n_rows, n_bytes): is called while a fit reads; of the table, n_rows and n_bytes, or None.
@@ -127,7 +127,7 @@ class ScannedTable:
         return [] if is_array(self.source.like) else [str(name) for name in self.columns]
 
     def empty(self) -> Table:
-        """The table of no rows."""
+        """A table without rows."""
         return read_table(self.like)
 
 
@@ -142,7 +142,7 @@ def scan(
     memory: int | None = None,
     folder: Any = None,
 ) -> Any:
-    """Return a table that is read batch by batch, for fits and predictions on more rows than memory holds.
+    """Return a table that is read batch by batch, for fits and predictions on tables larger than memory.
 
     A fit reads it a few times: labels and weights, then the edges of the bins, then the bins themselves, one byte per
     cell, which stay in memory or go to temporary files. The model is the same as that of a fit in memory, whatever the
@@ -197,6 +197,8 @@ def scan(
     for name, value in (("batch_rows", batch_rows), ("memory", memory)):
         if value is not None and not (isinstance(value, int | np.integer) and value > 0):
             raise ValueError(f"{name}={value!r}: it must be a positive integer")
+    if folder is not None and not os.path.isdir(folder):
+        raise NotADirectoryError(f"folder={os.fspath(folder)!r}: there is no such folder for temporary files")
     opened = open_source(source, filters, target)
     named = [
         ScannedColumn(opened, _column_of(opened, option, given), batch_rows)
