@@ -126,7 +126,7 @@ def main() -> None:
         *table,
         "",
         f"Lowest mean rank: `{chosen[0]}`, lam={chosen[1]:g}, beta={chosen[2]:g}. In DeepBoost, `Trees(K)` is a union: "
-        "in every round trees of one to K layers compete, each at a price that grows with its questions.",
+        "in every round trees of one to K layers compete, each with a penalty that grows with its number of splits.",
         "",
         "## Check on other data sets",
         *confirm(chosen, checking),

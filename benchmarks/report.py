@@ -12,15 +12,15 @@ Row = dict[str, Any]
 TIMED = ("one core", "two threads", "all cores")
 METHOD = """\
 All contenders run interleaved in one process, on the same data, with the same number of rounds and
-depth 1, fitted from raw float64 arrays with validation included. "One core": the process is pinned
-to one core, one thread each, medians of 5 repeats (21 for 1,000 x 10; fewer for a contender that
-has already spent a minute). "Two threads", "all cores": medians over 7 fresh processes, every
-contender once in each. Before anything is timed every contender, and with it our compiled kernels,
-is warmed up on at most 40,000 rows. Errors are on rows held out. The gradient boosters' learning rate is
-0.5, except with default parameters: their defaults learn less in 100 stumps, and time does not
-depend on it. Ratios are of medians. Memory: the peak of a fresh process during fit, less its
-memory just before, plus the input; default threads. Believe only figures of an idle machine: the
-load average before a row should be near 0 for the first, near 1 or 2 (the run itself) after."""
+depth 1. They are fitted to raw float64 arrays, and the time includes the validation of the input. "One core":
+the process is pinned to one core with one thread; medians of 5 repeats (21 for 1,000 x 10; fewer for a
+contender that has already taken a minute). "Two threads" and "all cores": medians over 7 fresh processes, with
+every contender once in each. Before the timing, every contender (with our compiled kernels) is warmed up on at
+most 40,000 rows. Errors are measured on held-out rows. The learning rate of the gradient boosters is 0.5, except with
+default parameters: with their defaults they learn less in 100 stumps, and the time does not depend on it. Ratios
+are ratios of medians. Memory is the peak of a fresh process during fit, minus its memory just before, plus the
+input; default threads. The figures are valid only for an idle machine: the load average before a row should be
+near 0 for the first row, and near 1 or 2 (the run itself) for later ones."""
 QUICK = "**A quick run on tiny data: it shows that everything runs; its figures mean nothing.**"
 
 

@@ -49,9 +49,9 @@ def main() -> None:
     options = parser.parse_args()
     sets = data_sets(options.most_rows)
     lines = [
-        "# What early stopping listens to, by held-out error\n",
+        "# The score and patience of early stopping, by held-out error\n",
         f"Mean error in percent, mean rank and mean rounds kept of at most {ROUNDS}, over {len(sets)} sets and 5 "
-        "folds; a tenth of the training rows set aside. Written by `benchmarks/stopping.py`.",
+        "folds; a tenth of the training rows are validation rows. Written by `benchmarks/stopping.py`.",
     ]
     for name, family in {"stumps": None, "trees of depth 3": Trees(3)}.items():
         found = np.array([[error_and_rounds(make, family, X, y) for make in RULES.values()] for _, X, y in sets])

@@ -303,21 +303,22 @@ def row(*cells: str) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-INTRODUCTION = """# How far "real" and "tie" can be trusted
+INTRODUCTION = """# How reliable "real" and "tie" are
 
-`electorate compare` calls a lead *real* or a *tie* ([how](../docs/compare.md)). *Real* is meant to be said of equal
-algorithms in at most 5% of comparisons, whatever the number K of algorithms. Written by `benchmarks/verdicts.py`."""
+`electorate compare` calls a lead *real* or a *tie* ([how](../docs/compare.md)). For equal
+algorithms, a difference should be called *real* in at most 5% of comparisons, for any number K of algorithms.
+Written by `benchmarks/verdicts.py`."""
 
 ASSUMED = """
-## What is assumed
+## Assumptions
 
 - Mean losses are roughly normal. Losses are 0 or 1, or absolute errors; heavy tails make "real" rarer.
-- Rows are independent. Copies of a row, or groups of rows that belong together, are not noticed.
-- Training in overlapping folds adds at most 1.25 times the variance that rows alone give (5 folds; Nadeau and Bengio).
+- Rows are independent. Copies of a row, and groups of dependent rows, are not detected.
+- Training in overlapping folds adds at most 1.25 times the variance over rows (5 folds; Nadeau and Bengio).
   One data set cannot show how much it adds (Bengio and Grandvalet 2004): the last table measures it on fresh rows.
-  Training that varies more is noticed where it makes folds differ from each other.
-- "Real" is about the expected loss with training sets of this size, from rows like these, for the grid of settings that
-  was tried."""
+  Training that varies more is detected if it makes the folds differ.
+- "Real" refers to the expected loss with training sets of this size from the same distribution, for the settings
+  that were tried."""
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ COMMANDS = {
     "compare": "rank the boosting algorithms on a table and bound the error of the best",
     "fit": "train one algorithm on a table",
     "predict": "predict the rows of a table of any size with a model",
-    "explain": "show the rules and importances of a model, and why it predicts what it does for a row",
+    "explain": "show the rules and importances of a model, and explain its prediction for a row",
     "score": "measure the errors of a model on a table, with confidence intervals",
     "report": "write a report about a model on labelled rows as one HTML file",
     "certify": "compute bounds on the risk of a model, with their assumptions",
@@ -76,7 +76,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="electorate",
         description="AdaBoost and its relatives: compare them on a table, train, predict, and bound the error.",
-        epilog="electorate COMMAND --help explains each.",
+        epilog="electorate COMMAND --help describes each command.",
     )
     top.add_argument("--version", action="version", version=f"electorate {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -85,7 +85,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         one = commands.add_parser(
             name,
             help=COMMANDS[name],
-            description=COMMANDS[name].capitalize() + ".",
+            description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
             epilog=module.EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

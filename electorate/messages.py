@@ -241,7 +241,7 @@ class Sums:
 
 
 class WorkerLostError(RuntimeError):
-    """A worker that held examples is gone, or does not answer. address: which one.
+    """A worker that held examples is lost, or does not answer. address: its address.
 
     Examples
     --------

@@ -50,7 +50,7 @@ _T = TypeVar("_T")
 
 
 class ModelFormatError(ValueError):
-    """The file is damaged, hostile, too new, or not a model file at all; see the message.
+    """The file is damaged, hostile, too new, or not a model file; see the message.
 
     Examples
     --------

@@ -26,7 +26,7 @@ TURNED = 1e-13  # label noise this near 1/2 leaves nothing to learn
 
 
 class Problem:
-    """What all have in common. Subclasses are their parameters, `noise` among them, and what is abstract here."""
+    """Base class of the simulated problems. Subclasses define parameters such as `noise`, and the abstract methods."""
 
     noise: float
     columns: int
@@ -38,7 +38,7 @@ class Problem:
             raise ValueError(f"noise={self.noise!r}: a rate from 0 to 0.5")
 
     def sample(self, n: int, random_state: Any = None) -> tuple[NDArray[Any], Ints]:
-        """n rows and their labels. random_state: a seed, a NumPy generator, or None."""
+        """Draw n rows and their labels. random_state: a seed, a NumPy generator, or None."""
         if n < 1:
             raise ValueError(f"n={n!r}: draw at least one row")
         random = np.random.default_rng(random_state)
@@ -54,16 +54,16 @@ class Problem:
         raise NotImplementedError
 
     def probability(self, X: Any) -> Floats:
-        """Of the label 1, given each row."""
+        """The probability of the label 1 for each row."""
         likely = self._likely(_rows(X, self.columns).astype(np.float64))
         return np.asarray(self.noise + (1 - 2 * self.noise) * likely)
 
     def predict(self, X: Any) -> Ints:
-        """The Bayes rule; of equals, the label 0."""
+        """The predictions of the Bayes rule; the label 0 if both labels are equally likely."""
         return (self.probability(X) > 0.5).astype(np.int64)
 
     def bayes_error(self) -> float:
-        """Of the best rule there is. By default to about 0.0003: the mean of min(p, 1 - p) over drawn points."""
+        """The error of the Bayes rule; by default the mean of min(p, 1 - p) over drawn points, to about 0.0003."""
         p = self.probability(self.sample(DRAWN, 0)[0])
         return float(np.minimum(p, 1 - p).mean())
 
@@ -118,7 +118,7 @@ class Bits(Problem):
         return self._likely(rows[:, : self._relevant].astype(np.int64))
 
     def points(self) -> tuple[Ints, Floats]:
-        """Every row there is, and its probability."""
+        """All possible rows and their probabilities."""
         if 2**self.columns > MOST_POINTS:
             raise ValueError(f"{self.columns} bits make 2^{self.columns} rows, too many to go through: draw a sample")
         bits = _all_bits(self.columns)
@@ -140,7 +140,7 @@ def _all_bits(n: int) -> Ints:
 
 @dataclass(frozen=True)
 class LEDEven(Bits):
-    """A digit by seven segments of a display, each inverted at the rate of the noise; 1 if the digit is odd.
+    """A digit shown by seven segments, each inverted with probability `noise`; the label is 1 if the digit is odd.
 
     ``irrelevant=17`` is LEDeven+17.
     """
@@ -178,7 +178,7 @@ def _segments() -> Ints:
 
 @dataclass(frozen=True)
 class XD6(Bits):
-    """x0 x1 x2 or x3 x4 x5 or x6 x7 x8, and one bit without meaning."""
+    """x0 x1 x2 or x3 x4 x5 or x6 x7 x8, and one irrelevant bit."""
 
     noise: float = 0.1
     irrelevant: int = 1
@@ -190,7 +190,7 @@ class XD6(Bits):
 
 @dataclass(frozen=True)
 class Parity(Bits):
-    """Whether an odd number of the first bits is set. The paper does not give their number: the defaults are ours."""
+    """Whether an odd number of the first bits is set. The paper does not state their number: the defaults are ours."""
 
     relevant: int = 4
     irrelevant: int = 4

@@ -4,7 +4,7 @@ from typing import Any
 
 
 def trusted_types(model: Any) -> list[str]:
-    """Return the names of the types of this package in a fitted model, as skops wants them.
+    """Return the names of the types of this package in a fitted model, for skops and MLflow.
 
     skops, and MLflow, which stores models by skops, load types outside scikit-learn only if the caller names them.
     Types of other packages (a wrapped estimator, a function of your own) are not in the list: add those you trust.
@@ -14,7 +14,7 @@ def trusted_types(model: Any) -> list[str]:
     Parameters
     ----------
     model : estimator
-        A model of this package, or a pipeline or search that holds one.
+        A model of this package, or a pipeline or search that contains one.
 
     Returns
     -------

@@ -265,15 +265,15 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         margin (LPBoost); or RQPBoost.
     max_voters : int or None, default=None
         The most voters to keep; for more than two classes at least one per class. The strength of regularisation is the
-        one with the best held-out accuracy; where it leaves more voters, the heaviest are weighed again by themselves.
-        None: the fewest voters whose held-out accuracy is within one standard error of the best.
+        one with the best held-out accuracy; if it leaves more voters, only those with the largest weights are kept
+        and re-weighted. None: the fewest voters with a held-out accuracy within one standard error of the best.
     weighing_fraction : float, default=0.25
         The part of every class that determines the weights. The ensemble is fitted to the other rows. Where a class has
         one distinct row only, the ensemble is fitted to all rows, and all determine the weights.
     validation_fraction : float, default=0.25
         The part of these rows that chooses the strength. Afterwards all of them determine the weights.
     random_state : int, RandomState or None, default=0
-        Seed of the two splits. They depend on what rows hold, not on their order; equal rows stay together.
+        Seed of the two splits. They depend on the contents of the rows, not on their order; equal rows stay together.
 
     Attributes
     ----------
@@ -294,8 +294,8 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
 
     Notes
     -----
-    Probabilities are the classes' shares of the votes; they are not calibrated. The stages of ``staged_predict`` are
-    the heaviest voter (of each class), the two heaviest, and so on.
+    Probabilities are the shares of the votes; they are not calibrated. The stages of ``staged_predict`` are the voter
+    with the largest weight (of each class), the two largest, and so on.
 
     See Also
     --------

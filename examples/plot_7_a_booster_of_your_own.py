@@ -2,10 +2,10 @@
 A booster of your own in 40 lines
 =================================
 
-An algorithm is the arithmetic of its paper: the weights of the examples and the step of a voter. Searching voters,
-bins, missing values, threads, early stopping, staged predictions and Dask come with the base class. This example
-adds AdaBoost with a margin target (Rätsch and Warmuth, 2005): every step is shorter by the step that a margin of
-``rho`` takes.
+A booster contains only the formulas of a paper: the weights of the examples and the step of a voter. The base class
+provides the search for voters, bins, missing values, threads, early stopping, staged predictions and Dask. This
+example adds AdaBoost with a margin target (Rätsch and Warmuth, 2005): every step is shorter by the step that
+corresponds to a margin of ``rho``.
 """
 
 # %%

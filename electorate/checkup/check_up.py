@@ -36,7 +36,7 @@ class CheckUp:
     findings : list of Finding
         What was found: `kind`, `column`, `seen`, `done`.
     cleaning : Cleaning or None
-        What is done to the columns and the target; None if there is nothing to do.
+        The steps that clean the columns and the target; None if there is nothing to clean.
 
     Examples
     --------
@@ -54,11 +54,11 @@ class CheckUp:
         return X if self.cleaning is None else self.cleaning.transform(X)
 
     def clean_target(self, y: Any) -> Any:
-        """Return the target with one spelling per label, or as numbers where it was numbers written as text."""
+        """Return the target with one spelling per label, or as numbers if it was numbers stored as text."""
         return y if self.cleaning is None else self.cleaning.transform_target(y)
 
     def fit(self, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit a model of this package to the cleaned rows. It keeps the cleaning: its file too, and its predictions.
+        """Fit a model of this package to the cleaned rows and attach the cleaning to it.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class CheckUp:
         return self.attach_to(model)
 
     def attach_to(self, model: Any) -> Any:
-        """Give a model that was fitted to cleaned rows the cleaning, so that it predicts raw rows."""
+        """Attach the cleaning to a model that was fitted to cleaned rows, so that it predicts raw rows."""
         if self.cleaning is not None:
             model.cleaning_ = self.cleaning
         return model
@@ -104,17 +104,17 @@ class CheckUp:
 
 
 def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "auto") -> CheckUp:
-    """Look for columns that spoil a model, and fit what cleans them.
+    """Find columns that harm a model, and fit the cleaning of them.
 
     Parameters
     ----------
     X : dataframe, array or sparse matrix
-        Training rows only: what is found out about other rows would leak into the model. In an array, columns can only
-        be left out; of a sparse matrix, only the target is checked.
+        Only training rows: otherwise information about other rows would leak into the model. Columns of an array can
+        only be dropped; for a sparse matrix, only the target is checked.
     y : array-like, optional
         Class labels, or numbers to predict.
     keep : collection of str
-        Columns that stay as they are (of an array, their numbers as texts).
+        Columns that are not changed (for an array, their positions as strings).
     task : {"auto", "classification", "regression"}
         With "auto", float targets, and integer targets with more than 20 distinct values, are treated as regression.
 
@@ -129,9 +129,9 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
 
     Notes
     -----
-    Identifiers and free text are left out, dates are replaced by their parts, numbers written as text are read, and
-    spellings that differ by case or space are merged. Everything else is only named: suspected leaks, constants,
-    near duplicates, rare classes, imbalance, repeated rows. docs/check_up.md has the rules.
+    Identifiers and free text are dropped, dates are replaced by their parts, numbers stored as text are converted,
+    and spellings that differ only by case or spaces are merged. Everything else is only reported: suspected leaks,
+    constants, near duplicates, rare classes, imbalance, repeated rows. docs/check_up.md has the rules.
 
     Examples
     --------

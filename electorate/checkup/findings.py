@@ -13,7 +13,7 @@ LONGEST_EXAMPLE = 30
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found.
+    """A finding of the check-up.
 
     Attributes
     ----------

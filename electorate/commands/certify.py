@@ -56,11 +56,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _rows(model: Any, name: str, options: argparse.Namespace) -> tuple[Any, Any] | None:
-    """The columns of the model, and the target; large held-out tables are scanned."""
+    """The columns of the model, and the target; large tables are scanned."""
     path = getattr(options, name)
     if path is None:
         return None
     source = source_of(options, path)
-    if name == "heldout" and model.cleaning_ is None and wants_scan(options, source):
+    if model.cleaning_ is None and wants_scan(options, source):
         return scan_labelled(model, source, options)
     return read_labelled(model, path, options)[:2]

@@ -30,6 +30,7 @@ PASSED = (
     "metric",
     "folds",
     "locked",
+    "certify",
     "sample_rows",
     "quick",
     "task",
@@ -46,27 +47,50 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
     add("tables", nargs="*", metavar="TABLE", help=TABLE)
     add_training_options(one)
-    folder = "for results, models and intermediate results (TABLE.compare)"
+    folder = "the folder for the results, the report and the models (TABLE.compare)"
     add("--folder", "--out", dest="folder", metavar="FOLDER", help=folder)
-    limit = "for everything, refits included, e.g. 60 or 5m"
+    limit = "a limit for the whole run, refits included, e.g. 60 or 5m"
     add("--time-limit", "--time", dest="time_limit", type=_seconds, metavar="SECONDS", help=limit)
     add("--quick", action="store_true", help="one setting per algorithm, three folds, no slow algorithms")
-    add("--metric", choices=METRICS, help="to choose and rank by (error; mae for regression)")
-    add("--group", metavar="COLUMN", help="rows with the same value stay together in every split; no feature")
-    add("--time-column", metavar="COLUMN", help="test on later rows than those trained on; no feature")
+    add(
+        "--metric",
+        choices=METRICS,
+        help="the metric that settings are chosen by and algorithms are ranked by (error; mae for regression)",
+    )
+    add(
+        "--group",
+        metavar="COLUMN",
+        help="rows with the same value stay together in every split; the column is not used as a feature",
+    )
+    add(
+        "--time-column",
+        metavar="COLUMN",
+        help="train on earlier rows and test on later ones; the column is not used as a feature",
+    )
     peers = "other models to compare with: linear,hgb,lightgbm,xgboost,catboost,ebm (linear,hgb)"
     add("--peers", "--with", dest="peers", type=split_names, metavar="NAMES", help=peers)
-    add("--algorithm", action="append", dest="algorithms", metavar="NAME", help="only this one; may be repeated")
-    add("--folds", type=int, help="of the cross-validation")
+    add(
+        "--algorithm",
+        action="append",
+        dest="algorithms",
+        metavar="NAME",
+        help="compare only this algorithm; can be repeated",
+    )
+    add("--folds", type=int, help="number of folds of the cross-validation")
     add(
         "--test-fraction",
         "--locked",
         dest="locked",
         type=float,
+        metavar="SHARE",
         default=0.2,
-        help="share of rows held out for the bound (0.2)",
+        help="share of the rows held out as test rows (0.2)",
     )
-    sample = "of a table read batch by batch: compare on so many sampled rows (200,000, or what fits into memory)"
+    certify = (
+        "also cross-fit the best algorithm on all rows, with a bound that covers the choice among all settings"
+    )
+    add("--certify", choices=("crossfit",), help=certify)
+    sample = "for a table that is read batch by batch: the number of sampled rows (200,000, or what fits into memory)"
     add("--sample-rows", type=int, metavar="N", help=sample)
     add_scan_option(one)
     add("--seed", type=int, default=0, help="the same seed gives the same table (0)")

@@ -33,7 +33,7 @@ ENDINGS = (".csv.gz", ".csv")
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("name", nargs="?", help="of a data set")
+    one.add_argument("name", nargs="?", help="the name of a data set")
     one.add_argument("--out", metavar="FILE", help="the CSV file to write; the last column is the target")
     one.add_argument("--folder", default=os.environ.get("ELECTORATE_DATA"), help="a folder with data sets")
 

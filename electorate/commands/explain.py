@@ -1,4 +1,4 @@
-"""`electorate explain`: rules, shape functions and importances of a model, and its prediction for one row."""
+"""`electorate explain`: rules, shape functions and importances of a model, and an explanation of one prediction."""
 
 import argparse
 
@@ -8,7 +8,8 @@ from electorate.commands.options import TABLE, add_skip_option, add_table_option
 EXAMPLES = """examples:
   electorate explain adult.model adult.csv.gz --target income
   electorate explain adult.model new.csv --row 1 --top 5
-Without --target, importances compare with the model's own predictions. Rows are counted from 1, without the header."""
+Without --target, importances are computed with the model's own predictions. Rows are counted from 1, without the
+header."""
 
 
 def add_options(one: argparse.ArgumentParser) -> None:

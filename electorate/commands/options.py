@@ -14,28 +14,39 @@ REGRESSION = "auto: float targets, and integer targets with more than 20 distinc
 
 def add_table_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
-    add("--format", choices=FORMATS, default="", help="of the table, where its name does not show it")
-    add("--delimiter", type=_delimiter, metavar="CHARACTER", help="between cells, e.g. ';'")
+    add("--format", choices=FORMATS, default="", help="the format of the table, if the file name does not show it")
+    add("--delimiter", type=_delimiter, metavar="CHARACTER", help="the character between cells, e.g. ';'")
     add("--decimal", choices=(".", ","), default=".", help="the decimal separator (.)")
-    add("--encoding", type=_encoding, default="utf-8", metavar="NAME", help="of a text file, e.g. latin-1 (utf-8)")
+    add(
+        "--encoding",
+        type=_encoding,
+        default="utf-8",
+        metavar="NAME",
+        help="the encoding of a text file, e.g. latin-1 (utf-8)",
+    )
     add("--missing", action="append", default=[], metavar="TEXT", help="a cell that means a missing value, e.g. '?'")
 
 
 def add_skip_option(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--skip-missing-target", action="store_true", help="leave out rows whose target is missing")
+    one.add_argument("--skip-missing-target", action="store_true", help="skip rows with a missing target")
 
 
 def add_training_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
     add("--target", metavar="COLUMN", help="the column to predict")
     add("--weights", metavar="COLUMN", help="the column with the weights of the rows")
-    drop = "a column to leave out, by name or by position from 1 on; '' is a column without a name"
+    drop = "a column to leave out, by name or by position, starting at 1; '' is a column without a name"
     add("--drop", action="append", default=[], metavar="COLUMN", help=drop)
-    types = "number or text, instead of guessing"
+    types = "treat the column as number or text instead of guessing"
     add("--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help=types)
     add("--task", choices=("auto", "classification", "regression"), default="auto", help=REGRESSION)
-    add("--no-check-up", dest="check_up", action="store_false", help="train on the columns as they are")
-    add("--quiet", action="store_true", help="no progress")
+    add(
+        "--no-check-up",
+        dest="check_up",
+        action="store_false",
+        help="train on the columns without the check-up and its cleaning",
+    )
+    add("--quiet", action="store_true", help="show no progress")
     add_skip_option(one)
     add_table_options(one)
 

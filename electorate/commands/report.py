@@ -11,7 +11,8 @@ from electorate.escape import literal
 
 EXAMPLES = """examples:
   electorate report adult.model unseen.csv --target income -o report.html
-The file holds everything it shows and loads nothing. Rows that were not used for training show honest errors."""
+The file is self-contained and loads nothing. Use rows that were not used for training: the errors of training rows are
+too low."""
 
 
 def add_options(one: argparse.ArgumentParser) -> None:

@@ -40,7 +40,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--jobs", type=_positive, default=1, metavar="N", help="processes (1)")
     folder = "the folder of the data sets and DATASETS.json; by default that in ELECTORATE_DATA"
     add("--data", default=os.environ.get("ELECTORATE_DATA", "../shared/data"), metavar="FOLDER", help=folder)
-    add("--out", metavar="FOLDER", help="for results and intermediate results (PAPER.reproduce)")
+    add("--out", metavar="FOLDER", help="the folder for results and intermediate results (PAPER.reproduce)")
 
 
 def _positive(text: str) -> int:

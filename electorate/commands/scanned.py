@@ -19,6 +19,7 @@ from electorate.tables.source import Source, list_names
 SHARE = 3  # a table that takes more than the free memory over this is read batch by batch
 UNPACKED = 4  # about how much larger a gzipped text is
 LARGEST_WHOLE = 2**53
+CERTIFIED_BYTES = 64  # of a row: its label, prediction, votes, margin and hash
 MOST_LABELS = 2**16  # distinct numbers that are kept
 EVERY = 0.2  # seconds between two lines of progress
 SCAN = "read the table batch by batch, for tables larger than memory (auto: if it takes a third of the free memory)"
@@ -150,7 +151,8 @@ def scan_labelled(model: Any, source: Source, options: argparse.Namespace) -> tu
     known = replace(source, types=kinds) if source.is_text else source
     opened = open_scan(known, options.target, options.skip_missing_target)
     source.find_all([*kinds, options.target], opened.names)
-    data = scanned_data(opened, list(kinds), argparse.Namespace(target=options.target, weights=None, quiet=True))
+    data = scanned_data(opened, list(kinds), argparse.Namespace(target=options.target, weights=None, quiet=False))
+    announce_rows(data, source, sys.stderr)
     return data.X, data.y
 
 
@@ -165,6 +167,14 @@ def announce(data: ScannedData, source: Source, task: str, file: TextIO) -> None
     per_row = state_bytes(task == "regression", len(data.labels))
     needed = Needed.of(opened.n_rows, len(data.X.columns), data.X.storage, per_row=per_row)
     print(f"{source.name}: {opened.n_rows:,} rows are {words}; the fit takes {needed}", file=file)
+
+
+def announce_rows(data: ScannedData, source: Source, file: TextIO) -> None:
+    """Print what certifying a model with scanned rows is going to take."""
+    n_rows = data.X.source.n_rows
+    many = "" if n_rows is None else f"{n_rows:,} rows are "
+    size = "" if n_rows is None else f"; they take about {n_rows * CERTIFIED_BYTES / 2**30:.1f} GiB of memory"
+    print(f"{source.name}: {many}read batch by batch{size}", file=file)
 
 
 class ScanProgress:

@@ -21,7 +21,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("table", help="rows with their target: CSV, TSV, Parquet, Arrow")
     add("--target", metavar="COLUMN", help="the column to predict (the only one that the model does not use)")
     add("--weights", metavar="COLUMN", help="the column with the weights of the rows")
-    add("--confidence", type=float, default=0.95, help="of each interval (0.95)")
+    add("--confidence", type=float, default=0.95, help="the confidence of each interval (0.95)")
     output = one.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print all of it as JSON")
     output.add_argument("--csv", action="store_true", help="print the metrics as CSV")

@@ -23,6 +23,7 @@ from electorate.comparison import folds as splits
 from electorate.comparison import report
 from electorate.comparison.algorithms import BALANCED, Algorithm, Size, applicable, balanced, every_algorithm, task_of
 from electorate.comparison.cells import Protocol
+from electorate.comparison.certified_winner import REFITTED, CertifiedWinner, check_certify, cross_fit
 from electorate.comparison.checked_rows import check_open_rows
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.metrics import metric_for
@@ -58,6 +59,7 @@ def compare(
     time_column: Any = None,
     folds: int | None = None,
     locked: float = 0.2,
+    certify: str | None = None,
     sample_rows: int | None = None,
     time_limit: float | None = None,
     quick: bool = False,
@@ -75,8 +77,8 @@ def compare(
     Parameters
     ----------
     X : array-like, sparse matrix, dataframe or scanned table
-        Anything the estimators accept, with missing values and categories. Of a table of :func:`scan`, algorithms are
-        compared on a sample; the winner is then fitted to all rows but the test rows, batch by batch.
+        Anything the estimators accept, with missing values and categories. With a table of :func:`scan`, algorithms
+        are compared on a sample; the winner is then fitted to all rows but the test rows, batch by batch.
     y : array-like
         Class labels, or numbers to predict.
     sample_weight : array-like, optional
@@ -99,6 +101,11 @@ def compare(
         Number of folds; by default 5, or 3 with `quick` and where rows times classes exceed 200,000.
     locked : float, default=0.2
         The share of test rows, which are held out and used once, for the winner.
+    certify : {"crossfit"}, optional
+        Hand over the best algorithm of this package as `certified`, too: a :class:`CrossFittedClassifier` that is
+        trained on all rows and has a bound. The bound pays for the choice among all settings of the comparison: fewer
+        `algorithms`, or `quick`, make it smaller. It is for classification without weights, groups and times, and the
+        check-up must leave the columns as they are.
     sample_rows : int, optional
         Of a scanned table: how many rows to sample, test rows included. By default 200,000, or as many as take an
         eighth of the free memory.
@@ -186,7 +193,8 @@ def compare(
     labels = classes[rows.target] if n_classes else rows.target
     given = (X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
     refits = Refits(*given) if sample is None else ScannedRefits(*given, sample=sample)
-    found = Comparison(race, training, refits)
+    check_certify(certify, sample is not None, rows, n_classes, check)
+    found = Comparison(race, training, refits, certify)
     found.run(folder, locked, limits, progress)
     return found
 
@@ -289,6 +297,9 @@ class Comparison:
         The second model of a peer is None until `model` is used.
     best_of_ours : str or None
         The first algorithm with a file format. Another library may be the winner.
+    certified : CertifiedWinner or None
+        With `certify`, `best_of_ours` as a cross-fitted ``model`` on all rows, with its ``bound`` and the ``sentence``
+        that one may quote; ``candidates`` is the number of settings that the bound pays for.
     outcomes : Outcomes
         The losses of every algorithm on the rows tested, as `compare_over` takes them.
     check_up : CheckUp
@@ -296,13 +307,15 @@ class Comparison:
     seconds : dict
         How long cells and refits took.
     not_run, failed : list and dict
-        The cells that the table lacks.
+        The cells that are missing from the table.
     notes : list of str
         The same in words, and the algorithms that are not ranked.
     """
 
-    def __init__(self, race: Race, training_rows: Rows, refits: Refits) -> None:
+    def __init__(self, race: Race, training_rows: Rows, refits: Refits, certify: str | None = None) -> None:
         self.race, self.protocol, self.training_rows, self.refits = race, race.protocol, training_rows, refits
+        self.certify = certify
+        self.certified: CertifiedWinner | None = None
         self.check_up = refits.check_up
         self.models: dict[str, tuple[Any, Any]] = {}
         self.bounds: dict[str, float] = {}
@@ -338,7 +351,10 @@ class Comparison:
         """Refits are on the training rows and on all rows. They use all CPUs, which leaves a margin."""
         n_learn = min(len(learn) for learn, _ in self.protocol.split(self.training_rows).folds)
         n_rows = self.training_rows.n_rows
-        return Reserve(self.protocol, n_rows / n_learn, (self.refits.n_refitted - n_rows) / n_learn)
+        final = self.refits.n_refitted - n_rows
+        if self.certify is not None:
+            final += REFITTED * self.refits.rows.n_rows
+        return Reserve(self.protocol, n_rows / n_learn, final / n_learn)
 
     def _train(self) -> None:
         """Train the winner, and the best of ours if another library won."""
@@ -355,6 +371,8 @@ class Comparison:
                 bound = without.held_out_["bound"]
                 if bound is not None:
                     self.bounds[line.algorithm.name] = bound
+        if self.certify is not None and ours is not None:
+            self.certified = cross_fit(ours, self.refits, self.protocol)
 
     # ------------------------------------------------------------ results
 
@@ -411,6 +429,11 @@ class Comparison:
         return report.columns(self.ranking, self.bounds, self.protocol.metric)
 
     @property
+    def printed(self) -> list[list[str]]:
+        """The heads and the rows of the printed table."""
+        return report.printed(self.ranking, self.bounds, self.protocol.metric)
+
+    @property
     def frame(self) -> Any:
         return report.as_frame(self.columns, type(self.refits.X).__module__.split(".")[0], "columns")
 
@@ -439,6 +462,8 @@ class Comparison:
         for line in self.ranking.lines:
             if line.algorithm.name in self.models:
                 lines += report.tested(line, self.models[line.algorithm.name][0].held_out_)
+        if self.certified is not None:
+            lines.append(self.certified.sentence)
         if self.winner is not None:
             lines.append(f"winner: {literal(self.winner, 40)} ({report.describe(self.setting) or 'defaults'})")
             lines.append(f"in Python: {self.code}")

@@ -216,9 +216,9 @@ class OverTables:
     frame : dataframe
         The pairs, in pandas, polars or pyarrow, whichever is installed.
     left_out : list of str
-        Algorithms that some data set lacks.
+        Algorithms without a result on some data set.
     in_units : bool
-        Whether errors are in the units of each target: then their mean and the t-test are of little use.
+        Whether errors are in the units of each target; then their mean and the t-test have little meaning.
     """
 
     def __init__(

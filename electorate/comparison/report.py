@@ -85,7 +85,13 @@ def as_frame(table: Table, library: str, name: str) -> Any:
 
 
 def as_text(ranking: Ranking, bounds: dict[str, float], metric: Metric) -> str:
-    """The table, aligned, the best first; columns without a value are left out."""
+    """The table, aligned, the best first."""
+    rows = printed(ranking, bounds, metric)
+    return align(rows, {1, len(rows[0]) - 1})
+
+
+def printed(ranking: Ranking, bounds: dict[str, float], metric: Metric) -> list[list[str]]:
+    """The heads and the rows of the printed table; columns without a value are left out."""
     table = columns(ranking, bounds, metric)
     table["difference_to_first"][0] = ""
     forms = {name: (METRICS[name].head, "{:.4f}") for name in (metric.name, *BESIDE) if name in table} | PRINTED
@@ -93,7 +99,7 @@ def as_text(ranking: Ranking, bounds: dict[str, float], metric: Metric) -> str:
         [forms[name][0], *(_text(value, forms[name][1]) for value in table[name])] for name in table if name in forms
     ]
     lines = [line for line in cells if any(line[1:])]
-    return align([list(row) for row in zip(*lines, strict=True)], {1, len(lines) - 1})
+    return [list(row) for row in zip(*lines, strict=True)]
 
 
 def _text(value: Any, form: str) -> str:

@@ -123,16 +123,12 @@ def draw_sample(X: ScannedTable, y: Any, weight: Any, draw: RowDraw, n_rows: int
 
 def _labelled(X: ScannedTable, y: ScannedColumn, weight: Any, what: str) -> Iterator[tuple[Any, Any, Any]]:
     """Yield batches with their checked targets and weights (or None), and report the progress."""
-    rows = 0
-    for batch in X.batches([*y.read, *([] if weight is None else weight.read)]):
+    for batch in X.batches([*y.read, *([] if weight is None else weight.read)], what=what):
         n_rows = batch.rows.shape[0]
         with batch.named():
             target = check_either("compare", y.values(batch), n_rows)
             weights = None if weight is None else inputs.check_weight(weight.values(batch), n_rows)
         yield batch, target, weights
-        rows += n_rows
-        if X.progress is not None:
-            X.progress(what, rows, X.source.n_rows, X.source.n_bytes)
 
 
 class _Kept:

@@ -47,7 +47,7 @@ class Scores:
     ----------
     rows : int
     confidence : float
-        Of every interval by itself.
+        The confidence of each interval.
     metrics : dict of Interval
         error, balanced_error, auc, f1 and log_loss of a classifier; mae, rmse and r2 of a regressor.
     calibration : list of CalibrationGroup
@@ -123,14 +123,14 @@ def _range(interval: Interval) -> str:
 
 
 def scores(model: Any, X: Any, y: Any, *, sample_weight: Any = None, confidence: float = 0.95) -> Scores:
-    """Measure how well a fitted model predicts rows with known targets.
+    """Return the metrics of a fitted model on rows with known targets, with confidence intervals.
 
     Parameters
     ----------
     model : estimator
         A fitted classifier or regressor of this package.
     X : array-like, sparse matrix or dataframe
-        Rows that took no part in training. A model with a cleaning takes the raw columns.
+        Rows that were not used for training. A model with a cleaning takes the raw columns.
     y : array-like
         Their labels or targets.
     sample_weight : array-like, optional

@@ -5,6 +5,7 @@ are cleaned. Columns without a step stay as they are.
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -115,12 +116,12 @@ def _by_value(series: Any, read: Callable[[Sequence[Any]], NDArray[np.float64]])
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What is done to the columns of a table, and to its target.
+    """The steps that clean the columns of a table and its target.
 
     Attributes
     ----------
     columns : tuple of str, or int
-        The names of the raw columns, or how many there are where they have no names.
+        The names of the raw columns, or their number if they have no names.
     steps : dict
         The step of each column that has one, by its place.
     target : step or None
@@ -156,13 +157,13 @@ class Cleaning:
 
     @property
     def changed(self) -> list[str]:
-        """The raw columns that are read in another way, not only left out."""
+        """The raw columns that are changed and not only dropped."""
         if isinstance(self.columns, int):
             return []
         return [self.columns[j] for j, step in sorted(self.steps.items()) if not isinstance(step, Drop)]
 
     def describe(self) -> list[str]:
-        """Return what is done to each column, in words."""
+        """Return a description of the step of each column."""
         names = range(self.columns) if isinstance(self.columns, int) else self.columns
         words = {
             "drop": "left out",
@@ -227,7 +228,7 @@ class Cleaning:
         return frame.with_columns(*series).select(*self.names)
 
     def transform_target(self, y: Any) -> Any:
-        """Return the target with one spelling per label, or as numbers where it was numbers written as text."""
+        """Return the target with one spelling per label, or as numbers if it was numbers stored as text."""
         values = np.asarray(y)
         if self.target is None or values.dtype.kind not in "OUT":
             return y
@@ -254,6 +255,22 @@ def _stored_step(step: Step) -> Stored:
 def cleaned(model: Any, X: Any) -> Any:
     """Return X as the model was fitted to it: cleaned where the model has a cleaning."""
     return X if model.cleaning_ is None else model.cleaning_.transform(X)
+
+
+def without_cleaning(model: Any) -> Any:
+    """Return the model for rows that are clean already: a shallow copy where the model has a cleaning."""
+    if getattr(model, "cleaning_", None) is None:
+        return model
+    bare = copy(model)
+    bare.cleaning_ = None
+    return bare
+
+
+def clean_beforehand(model: Any, X: Any, y: Any = None) -> tuple[Any, Any, Any]:
+    """Return the model for clean rows, and the rows and targets cleaned: for functions that change single columns."""
+    if getattr(model, "cleaning_", None) is None:
+        return model, X, y
+    return without_cleaning(model), cleaned(model, X), None if y is None else cleaned_target(model, y)
 
 
 def cleaned_target(model: Any, y: Any) -> Any:

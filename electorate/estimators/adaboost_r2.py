@@ -23,12 +23,12 @@ class AdaBoostRegressor(BoostedRegressor):
     Parameters
     ----------
     estimator : RegressionTrees, a scikit-learn regressor or None, default=None
-        What votes. None means `RegressionTrees(3)`, grown by least squares under the weights. A scikit-learn
-        regressor is fitted to rows drawn with the weights as odds, as scikit-learn's class does.
+        The voters. None means `RegressionTrees(3)`, grown by least squares under the weights. A scikit-learn
+        regressor is fitted to rows drawn in proportion to the weights, as in scikit-learn.
     n_estimators : int, default=50
         The largest number of rounds.
     learning_rate : float, default=1.0
-        A factor of every step. The theorems hold at 1.
+        Every step is multiplied by it. The theorems hold at 1.
     loss : {"linear", "square", "exponential"}, default="linear"
         The loss of a distance, as a share of the largest one.
     early_stopping : bool, default=False
@@ -45,13 +45,13 @@ class AdaBoostRegressor(BoostedRegressor):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     warm_start : bool, default=False
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained: by threads of this process, or on an NVIDIA GPU. "auto" uses a GPU for large
@@ -86,7 +86,7 @@ class AdaBoostRegressor(BoostedRegressor):
     best_round_ : int
         With early stopping, the number of rounds kept.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen

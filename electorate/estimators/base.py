@@ -23,6 +23,7 @@ from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, seen_of
 from electorate.estimators.certified import Certified
 from electorate.estimators.exported import Exported
+from electorate.estimators.scanned_scores import staged_scores
 from electorate.estimators.voting import ReadsRows
 from electorate.messages import WorkerLostError
 from electorate.model import files
@@ -273,13 +274,16 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """The accuracy of a classifier, R squared of a regressor, after every round."""
+        if is_scanned(X):
+            yield from staged_scores(self, X, y, sample_weight)
+            return
         metric = accuracy_score if is_classifier(self) else r2_score
         for predicted in self.staged_predict(X):
             yield float(metric(y, predicted, sample_weight=sample_weight))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """The share of the steps that rests on each column."""
+        """The share of the steps that belongs to splits on each column."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.importances())
 

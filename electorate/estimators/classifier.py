@@ -26,7 +26,7 @@ from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.training.classification import fit_classifier, groups_of
 from electorate.training.devices import has_formulas
-from electorate.training.lazy_inputs import is_lazy, where_rows_are
+from electorate.training.lazy_inputs import refuse_lazy_for
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
 
@@ -113,9 +113,9 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     # ------------------------------------------------------------ calibration
 
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None, *, cv: int | None = None) -> Self:
-        """Calibrate the probabilities: they become the softmax of a temperature times the decisions.
+        """Calibrate the probabilities: they are then the softmax of a temperature times the decisions.
 
-        Predictions, decisions and the digest do not change. The temperature has the least log loss. `fit` forgets it.
+        Predictions, decisions and the digest do not change. The temperature minimises the log loss. `fit` resets it.
 
         Parameters
         ----------
@@ -130,8 +130,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         self
         """
         check_is_fitted(self)
-        if is_lazy(X):
-            raise TypeError(f"calibrate takes rows in memory, and {where_rows_are(X)}")
+        refuse_lazy_for(f"{type(self).__name__}.calibrate", X)
         labels = self._read_y(y, read_table(X).n_rows)
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):

@@ -24,6 +24,7 @@ from electorate.model.moves import first_moves
 from electorate.model.voter_view import Voters
 from electorate.theory import training as proved
 from electorate.theory.complexity import Shape
+from electorate.training.lazy_inputs import in_memory_only
 from electorate.voters.by_rows import ByRows
 from electorate.voters.deepboost_search import DeepBoostSearch
 from electorate.voters.prices import Prices, shape_of
@@ -32,27 +33,27 @@ from electorate.voters.trees import Trees
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DeepBoostClassifier(RoundsClassifier):
-    """DeepBoost: voters pay a price that grows with the complexity of their family.
+    """DeepBoost: the penalty of a voter grows with the complexity of its family.
 
-    Figure 2 of [1]_, for families and unions of them. Every voter pays Lambda = lam r + beta per unit of its
-    weight, where r is the complexity of its family. In every round the best of the new voters and of all earlier
-    ones moves; a step can cancel a voter exactly. Trees are searched layer by layer, and a leaf that is not worth
-    its price is not split. More than two classes are fitted one against the rest.
+    Figure 2 of [1]_, for families and unions of them. Every voter has the penalty Lambda = lam r + beta per unit of
+    its weight, where r is the complexity of its family. Every round changes the weight of the best of the new voters
+    and all earlier ones; a step can set a weight to exactly 0. Trees are searched layer by layer, and a leaf is split
+    only if the gain exceeds the penalty. More than two classes are fitted one against the rest.
 
     Parameters
     ----------
     estimator : a family of electorate, a Union of them or None, default=None
-        What votes. None means `Trees(4)`: trees of one to four layers compete, and a tree pays by the number of
-        its splits. The paper's are `Union([Stumps(), PairedStumps()])` and `Trees(K)`. With one family of one
+        The voters. None means `Trees(4)`: trees of one to four layers compete, and the penalty of a tree depends on
+        its number of splits. The paper uses `Union([Stumps(), PairedStumps()])` and `Trees(K)`. With one family of one
         complexity, such as :class:`Stumps`, this is AdaBoost-L1.
     lam : float, default=0.01
-        The price of complexity.
+        The factor of the complexity in the penalty.
     beta : float, default=0.001
-        The price of weight as such.
+        The part of the penalty that does not depend on the complexity.
     loss : {"exponential", "logistic"} or a loss, default="exponential"
         Phi of v = 1 - y f: exp(v), or log2(1 + exp(v)). Or an object with `value(v)` and `slope(v)`, smooth,
-        convex and never falling, such as :class:`electorate.algorithms.losses.SquaredHinge`: its steps are
-        searched for.
+        convex and never falling, such as :class:`electorate.algorithms.losses.SquaredHinge`: its steps are found by a
+        line search.
     complexity : {"published", "provable"}, default="published"
         The r of the paper (eq. 7 to 9; for trees by the number of splits), or the bound that can be proved for
         this table.
@@ -65,7 +66,7 @@ class DeepBoostClassifier(RoundsClassifier):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     early_stopping : bool, default=False
         Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
@@ -83,7 +84,7 @@ class DeepBoostClassifier(RoundsClassifier):
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained: by threads of this process, or on an NVIDIA GPU. "auto" uses a GPU for large
@@ -111,7 +112,7 @@ class DeepBoostClassifier(RoundsClassifier):
     history_ : dict of ndarray
         Per round: step, edge, error (of the voter), objective (F of eq. 4, which never rises), train_error,
         n_voters, floor (the scale of the integer sums), seconds, and validation where there are validation
-        rows. `step` is how far the voter moved. Also voter (its number), family (of a union), size (splits),
+        rows. `step` is the change of the voter's weight. Also voter (its number), family (of a union), size (splits),
         weight (after the step), penalty (the sum of Lambda abs(alpha)), and for a union penalty_k and weight_k
         of family k.
     stop_reason_ : str
@@ -121,7 +122,7 @@ class DeepBoostClassifier(RoundsClassifier):
     best_round_ : int
         With early stopping, the number of rounds kept.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen
@@ -241,6 +242,7 @@ class DeepBoostClassifier(RoundsClassifier):
         check_is_fitted(self)
         return np.asarray(self._merged().importances())
 
+    @in_memory_only
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""
         check_is_fitted(self)

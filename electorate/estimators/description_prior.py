@@ -32,6 +32,7 @@ class PriorOptions(NamedTuple):
     max_terms: int
     categorical_features: Any
     n_classes: int
+    max_depth: int = 1
 
 
 class Part(NamedTuple):
@@ -92,7 +93,8 @@ def _first_vote(part: Part, options: PriorOptions) -> AdaBoostClassifier | None:
 
 
 def _code(tests: PriorTests, options: PriorOptions, head: float) -> Code:
-    return Code(tests.shares, tests.column, tests.bits, options.n_classes, len(WEIGHTS), options.max_terms, head)
+    sizes = options.n_classes, len(WEIGHTS), options.max_terms
+    return Code(tests.shares, tests.column, tests.bits, *sizes, head, options.max_depth)
 
 
 def _without_votes(rows: CountedRows, tests: PriorTests, options: PriorOptions, head: float) -> Opening:

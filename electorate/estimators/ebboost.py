@@ -23,7 +23,7 @@ class EBBoostClassifier(Penalised):
     Parameters
     ----------
     estimator : Stumps, Pool, PairedStumps, Columns, a Union or None, default=None
-        What votes. None means :class:`Stumps`.
+        The voters. None means :class:`Stumps`.
     lam : float from 0, or "auto", default=0.5
         The penalty of the variance. "auto" tries 0, 0.1, ..., 1 on the same bins and takes the one with the
         best validation score (`validation_fraction`, or `X_val` and `y_val`): of its best round with early
@@ -31,7 +31,7 @@ class EBBoostClassifier(Penalised):
     n_estimators : int, default=50
         The largest number of rounds.
     learning_rate : float, default=1.0
-        A factor of every step. The theorems hold at 1.
+        Every step is multiplied by it. The theorems hold at 1.
     class_weight : dict, "balanced" or None, default=None
         Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
         weight.
@@ -39,7 +39,7 @@ class EBBoostClassifier(Penalised):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     early_stopping : bool, default=False
         Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
@@ -57,7 +57,7 @@ class EBBoostClassifier(Penalised):
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained: by threads of this process, or on an NVIDIA GPU. "auto" uses a GPU for large
@@ -98,7 +98,7 @@ class EBBoostClassifier(Penalised):
     best_round_ : int
         With early stopping, the number of rounds kept.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Exported:
-    """Base class of all estimators."""
+    """The export methods of all estimators, such as `to_onnx` and `to_sql`."""
 
     def to_onnx(self) -> Any:
         """Return the model as an ONNX model in double precision, for any runtime of ONNX.
@@ -79,7 +79,7 @@ class Exported:
         return to_sql(self, table)
 
     def to_sklearn(self) -> Any:
-        """Return a fitted AdaBoost as scikit-learn's class of the same name, for tools that know only that one.
+        """Return a fitted AdaBoost as scikit-learn's class of the same name, for tools that accept only this class.
 
         For `AdaBoostClassifier` with electorate's own stumps or trees that return a label, on columns of numbers. Other
         models raise a TypeError that gives the reason.
@@ -91,7 +91,7 @@ class Exported:
 
         Notes
         -----
-        scikit-learn's trees read X as float32. For values that float32 holds exactly, predictions are equal and
+        scikit-learn's trees read X as float32. For values that are exact in float32, predictions are equal and
         decisions agree to 1e-12. Other values may differ where rounding moves them across a threshold.
         scikit-learn's class refuses missing values.
 
@@ -128,7 +128,7 @@ class Exported:
         return electorate.rule_table(getattr(self, "best_estimator_", self)).to_text()
 
     def to_shap(self, X: Any = None) -> dict[str, Any]:
-        """Return what ``shap.TreeExplainer`` takes as a model.
+        """Return a dictionary that ``shap.TreeExplainer`` takes as a model.
 
         Parameters
         ----------

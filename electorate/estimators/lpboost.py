@@ -59,9 +59,10 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
 
     @property
     def gap_(self) -> float:
-        """The duality gap: at most so far is the objective from the optimum. Of several classes, the largest.
+        """The duality gap, an upper bound on the distance of the objective from the optimum.
 
-        Of the form in C and of RQPBoost relative to the objective where that is larger than 1.
+        With several classes, the largest gap. For the form in C and for RQPBoost, the gap is relative to the objective
+        if that is larger than 1.
         """
         gaps = self.history_["gap"]
         labels = self.history_.get("label", np.zeros(len(gaps))).tolist()
@@ -70,7 +71,7 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
 
     @property
     def certificate_(self) -> str:
-        """What the duality gap proves of this model."""
+        """The statement that the duality gap proves about this model."""
         raise NotImplementedError
 
     def _warn(self) -> None:
@@ -128,26 +129,26 @@ def one_of_many(decision: Floats, totals: Floats) -> Floats:
 class LPBoostClassifier(TotallyCorrectiveClassifier):
     """LPBoost: the weights with the largest soft margin over a whole family of voters, by a linear program.
 
-    [1]_; the baseline of the QuadBoost paper. Each round the best voter of the family under the dual weights enters
-    the program, and all weights are solved for again with HiGHS, through SciPy or, warm-started, through highspy
-    where that is installed (`pip install electorate[lp]`). The duality gap bounds how far the model is from the
+    [1]_; the baseline of the QuadBoost paper. Each round adds the best voter of the family under the dual weights to
+    the program, and solves it again with HiGHS, through SciPy or, warm-started, through highspy if it is installed
+    (`pip install electorate[lp]`). The duality gap bounds how far the model is from the
     optimum over the family.
 
     Parameters
     ----------
     estimator : a family, a scikit-learn classifier or None, default=None
-        What votes. None means :class:`Stumps`. Outputs are from -1 to 1.
+        The voters. None means :class:`Stumps`. Outputs are from -1 to 1.
     C : float or None, default=None
         The form in C: min sum(alpha) + C sum(xi), y f + xi >= 1. `C=inf` is the hard margin: the largest
-        smallest margin with sum(alpha) = 1. A row of weight s pays C s, so C depends on the scale of the sample
-        weights: C times their sum must be at most 1e9, and a small one makes the model constant, with a
+        smallest margin with sum(alpha) = 1. The slack of a row of weight s costs C s, so C depends on the scale of
+        the sample weights: C times their sum must be at most 1e9. If it is small, the model is constant, with a
         warning.
     nu : float or None, default=None
         The form in nu: max rho - sum(xi) / (nu n), y f >= rho - xi, sum(alpha) = 1: about a share nu of the
         rows may fall short of the margin rho. In (0, 1]; up to 1 / n it is the hard margin. If neither C nor nu
         is given, 0.2.
     n_estimators : int, default=500
-        The largest number of rounds: searches, and voters that enter.
+        The largest number of rounds, and of voters.
     tol : float, default=1e-4
         Stop when the duality gap is at most this; in the form in C, relative to the objective where that is
         larger than 1.
@@ -161,10 +162,10 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained. This algorithm is trained on the CPU: "cuda" raises, "auto" is the same as "cpu".
@@ -191,9 +192,10 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
     estimator_errors_ : ndarray
         The weighted error of each voter.
     gap_ : float
-        The duality gap: the objective is at most so far from the optimum.
+        The duality gap, an upper bound on the distance of the objective from the optimum.
     certificate_ : str
-        What the gap proves: over the whole family where its search is exhaustive, else over the voters found.
+        The statement that the gap proves: over the whole family if its search is exhaustive, else over the voters
+        found.
     history_ : dict of ndarray
         Per round: step (of the new voter), edge and error (under the dual weights it was found with),
         objective, gap, train_error, n_voters, kept (1 if the voter has a weight in the end), seconds.
@@ -201,7 +203,7 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
         `callback`.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen

@@ -25,7 +25,8 @@ from electorate.engines.running_median import Stage
 from electorate.estimators.regressor import BoostedRegressor
 from electorate.model.median import Votes, conformal_rank
 from electorate.theory import training as proved
-from electorate.training.lazy_inputs import is_lazy, row_by_row, where_rows_are
+from electorate.training.dask_inputs import is_dask
+from electorate.training.lazy_inputs import in_memory_only, refuse_lazy_for, row_by_row
 from electorate.training.regression import Try
 from electorate.training.worker_data import TargetOutline
 from electorate.voters.columns import Columns
@@ -46,21 +47,21 @@ COSTS = {"zero_one": ZeroOne, "linear": Linear}
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MedBoostRegressor(BoostedRegressor):
-    """MedBoost: boosting whose vote is the weighted median, with prediction intervals.
+    """MedBoost: boosting that predicts the weighted median of its voters, with prediction intervals.
 
     Figure 1 of [1]_, with every confidence 1. A voter is right on a row if it is within eps of the target.
 
     Parameters
     ----------
     estimator : RegressionTrees, Pool, Columns, a scikit-learn regressor with sample_weight, or None, default=None
-        What votes. None means `RegressionTrees(3)`, grown by the edge of eq. 1. `Pool` and `Columns` are finite
+        The voters. None means `RegressionTrees(3)`, grown by the edge of eq. 1. `Pool` and `Columns` are finite
         sets that are searched exhaustively: Corollary 2 of the paper holds for them. The columns of `Columns`
         are predictions.
     n_estimators : int, default=100
         The largest number of rounds.
     cost : {"zero_one", "linear"} or callable, default="zero_one"
         C_eps of eq. 2: 1 beyond eps and 0 within; abs(h - y) / eps; or a function cost(h, y, eps) of arrays
-        that is 1 or more beyond eps. The linear cost has no bound and can chase outliers.
+        that is 1 or more beyond eps. The linear cost is unbounded and can overfit outliers.
     eps : float, "auto" or "validate", default="auto"
         The distance from the target within which a prediction is right. "auto": half the median distance of the
         targets from their median (all of it where leaves may abstain), halved again while the first voter is
@@ -86,13 +87,13 @@ class MedBoostRegressor(BoostedRegressor):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     warm_start : bool, default=False
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest. Where eps or rho is chosen by validation, every candidate is run again.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained: by threads of this process, or on an NVIDIA GPU. "auto" uses a GPU for large
@@ -132,7 +133,7 @@ class MedBoostRegressor(BoostedRegressor):
     best_round_ : int
         With early stopping, the number of rounds kept.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen
@@ -273,11 +274,11 @@ class MedBoostRegressor(BoostedRegressor):
             The quantiles f_rho- and f_rho+ of the vote, eq. 7 and 8: the lower and upper (1 - rho / c(x)) / 2 of the
             voters are left out. They are quantiles of the vote, not of the target, and infinite where rho >= c(x).
         coverage : float between 0 and 1
-            An interval that holds the target of a new row with at least this probability, whatever the model, if the
-            rows given to `calibrate` and the new one are exchangeable (split conformal prediction).
+            An interval that contains the target of a new row with at least this probability, for any model, if the
+            rows given to `calibrate` and the new row are exchangeable (split conformal prediction).
         """
-        if is_lazy(X):
-            raise TypeError(f"predict_interval takes rows in memory, and {where_rows_are(X)}")
+        if is_dask(X):
+            refuse_lazy_for("predict_interval", X)
         if (rho is None) == (coverage is None):
             raise ValueError("give either rho, for quantiles of the vote, or coverage, for a conformal interval")
         if rho is not None:
@@ -301,8 +302,9 @@ class MedBoostRegressor(BoostedRegressor):
             return np.full((2, len(ends)), [[-np.inf], [np.inf]])
         return ends
 
+    @in_memory_only
     def calibrate(self, X: Any, y: Any) -> Self:
-        """Learn from rows that were used for nothing else how wide intervals of some coverage must be.
+        """Calibrate prediction intervals on rows that are used for nothing else.
 
         The score of a row is its distance from the prediction, in units of eps plus half the width of the middle
         half of the vote there: intervals are wider where the voters disagree.
@@ -328,12 +330,14 @@ class MedBoostRegressor(BoostedRegressor):
             return found, np.full(len(found), self.eps_)
         return found[0], found[1]
 
+    @in_memory_only
     def staged_predict_interval(self, X: Any, *, rho: float) -> Iterator[tuple[Array, Array]]:
         """`predict_interval` by rho, after every round."""
         for stage in self._stages(X):
             low, high = both_quantiles(stage, rho)
             yield low, high
 
+    @in_memory_only
     def staged_confidence(self, X: Any) -> Iterator[Array]:
         """`confidence`, after every round."""
         for stage in self._stages(X):
@@ -349,6 +353,7 @@ class MedBoostRegressor(BoostedRegressor):
         """L^(rho) of eq. 9: the share of rows on which the vote is not rho-robust eps-precise."""
         return self._share_wrong(self._quantiles(X, float(rho)), y, sample_weight)
 
+    @in_memory_only
     def staged_robust_error(self, X: Any, y: Any, rho: float = 0.0, sample_weight: Any = None) -> Iterator[float]:
         """`robust_error` after every round."""
         for stage in self._stages(X):
@@ -385,7 +390,7 @@ def both_quantiles(votes: Votes | Stage, rho: Any) -> Array:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LocMedBoostRegressor(MedBoostRegressor):
-    """LocMedBoost: MedBoost whose voters have a confidence, and may abstain.
+    """LocMedBoost: MedBoost with voters that have a confidence and can abstain.
 
     Figure 1 of [1]_. A voter h comes with a confidence kappa(x) from 0 to 1; both are chosen together by eq. 1. The
     vote is the weighted median with the weights alpha kappa(x); `confidence` is their mean c(x), eq. 6. Where c(x)
@@ -394,9 +399,9 @@ class LocMedBoostRegressor(MedBoostRegressor):
     Parameters
     ----------
     estimator : RegressionTrees, Pool, Columns, a scikit-learn regressor with sample_weight, or None, default=None
-        What votes. None means `RegressionTrees(3)`, grown by the edge of eq. 1.
+        The voters. None means `RegressionTrees(3)`, grown by the edge of eq. 1.
     confidence_by : {"abstain", "bumps", "constant"}, callable or list of callables, default="abstain"
-        "abstain": a leaf that would lose more weight than it wins abstains, for stumps a half-space; for Pool
+        "abstain": a leaf with a negative edge abstains; for Pool
         and RegressionTrees grown by the edge. Columns abstain where they are missing. "bumps": smooth bumps
         over one column, bounded below, besides the constant. A function of X returns one number from 0 to 1 per
         row; of several the best is taken in every round.
@@ -406,7 +411,7 @@ class LocMedBoostRegressor(MedBoostRegressor):
         The largest number of rounds.
     cost : {"zero_one", "linear"} or callable, default="zero_one"
         C_eps of eq. 2: 1 beyond eps and 0 within; abs(h - y) / eps; or a function cost(h, y, eps) of arrays
-        that is 1 or more beyond eps. The linear cost has no bound and can chase outliers.
+        that is 1 or more beyond eps. The linear cost is unbounded and can overfit outliers.
     eps : float, "auto" or "validate", default="auto"
         The distance from the target within which a prediction is right. "auto": half the median distance of the
         targets from their median (all of it where leaves may abstain), halved again while the first voter is
@@ -432,13 +437,13 @@ class LocMedBoostRegressor(MedBoostRegressor):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     warm_start : bool, default=False
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest. Where eps or rho is chosen by validation, every candidate is run again.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained: by threads of this process, or on an NVIDIA GPU. "auto" uses a GPU for large
@@ -480,7 +485,7 @@ class LocMedBoostRegressor(MedBoostRegressor):
     best_round_ : int
         With early stopping, the number of rounds kept.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen

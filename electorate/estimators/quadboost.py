@@ -29,6 +29,7 @@ from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
 from electorate.theory.complexity import massart
 from electorate.threads import ThreadPool
+from electorate.training.lazy_inputs import in_memory_only
 from electorate.training.quad_path import Path, Point, PoolProblem, points_along
 from electorate.training.quadratic import fit_quad_classifier
 from electorate.training.worker_data import Outline
@@ -108,36 +109,36 @@ class QuadBoosted(StopsEarly):
 class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     """QuadBoost: voters weighted by the quadratic risk, the mean of (y - f)^2, in closed form.
 
-    Equations 6 to 9 and section 3.1 of [1]_. On a pool of voters (`Pool`, `Columns`) the cost of a round is the
-    number of voters, whatever the number of rows. More than two classes are fitted one against the rest.
+    Equations 6 to 9 and section 3.1 of [1]_. On a pool of voters (`Pool`, `Columns`) the cost of a round depends on
+    the number of voters, not on the number of rows. More than two classes are fitted one against the rest.
 
     Parameters
     ----------
     estimator : Pool, Columns, another family, a scikit-learn regressor or None, default=None
-        What votes. None means :class:`Pool`, the stumps of the paper's experiments.
+        The voters. None means :class:`Pool`, the stumps of the paper's experiments.
     penalty : {"l1", "l2", "linf"} or None, default=None
         None: the risk alone. "l1": risk + 2 lam abs(alpha)_1. "l2": risk + lam sum alpha^2. "linf": the risk
         over weights of at most `alpha_max`.
     lam : float or "theory", default=0.01
-        Of L1 and L2. "theory", for `Pool` and `Columns`: what Theorem 1 asks. L1: four times the Rademacher
-        complexity R of the voters. L2 and Linf, with `reweight="greedy"`: each round lowers the bound itself,
-        risk + 8 R n^(1 - 1/p) abs(alpha)_p for n distinct voters (Lemma 1), and training stops where no voter
-        does. It empties the model below some ten thousand rows, and then warns.
+        The penalty of L1 and L2. "theory", for `Pool` and `Columns`: the penalty of Theorem 1. L1: four times the
+        Rademacher complexity R of the voters. L2 and Linf, with `reweight="greedy"`: each round lowers the bound,
+        risk + 8 R n^(1 - 1/p) abs(alpha)_p for n distinct voters (Lemma 1), and training stops if no voter lowers
+        it. Below about ten thousand rows the model is then empty, with a warning.
     alpha_max : float or None, default=0.1
-        Of Linf. None: no bound; with `lam="theory"` the penalty alone then limits the weights.
+        The bound of Linf. None: no bound; with `lam="theory"`, only the penalty then limits the weights.
     reweight : {"never", "cyclic", "greedy"}, default="never"
-        Whether voters that are in the model get new weights (section 3.1). "never": a voter enters every round;
-        one may enter again, as a copy. "cyclic": a voter enters, then all get their best weight, one after
-        another. "greedy": each round, the old or new voter that lowers the objective most gets its best weight.
+        Whether voters of the model get new weights (section 3.1). "never": every round adds a voter; a voter can be
+        added again, as a copy. "cyclic": every round adds a voter, then all get their best weight, one after another.
+        "greedy": in every round, the old or new voter that lowers the objective most gets its best weight.
     n_estimators : int, default=100
         The largest number of rounds.
     max_voters : int or None, default=None
-        The largest number of distinct voters. Without re-weighting, training ends there; with it, no other
-        voter enters.
+        The largest number of distinct voters. Without re-weighting, training then ends; with it, no other voter is
+        added.
     tol : float, default=1e-06
         L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends
-        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the
-        improvement that `early_stopping` asks for.
+        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the smallest
+        improvement that counts for `early_stopping`.
     class_weight : dict, "balanced" or None, default=None
         Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
         weight.
@@ -145,7 +146,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     early_stopping : bool, default=False
         Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
@@ -161,7 +162,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained. This algorithm is trained on the CPU: "cuda" raises, "auto" is the same as "cpu".
@@ -182,7 +183,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     estimators_ : sequence of voters
         A read-only view of the voters; each has `predict` and `to_text`.
     steps_ : ndarray
-        The weight of each distinct voter; 0 where it has left again.
+        The weight of each distinct voter; 0 if it was set back to 0.
     estimator_weights_ : ndarray
         The weights of the voters; equal to `steps_`.
     gap_ : float
@@ -200,7 +201,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     best_round_ : int
         With early stopping, the number of rounds kept.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen
@@ -289,6 +290,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
                 stacklevel=5,
             )
 
+    @in_memory_only
     def path(self, X: Any, y: Any, sample_weight: Any = None, *, values: Any = None, n_values: int = 50) -> Path:
         """The whole regularisation path on a pool, in one fit: every point continues from the one before it.
 
@@ -340,6 +342,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     def _link(self) -> Link:
         return Link("ramp", 1.0)
 
+    @in_memory_only
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""
         check_is_fitted(self)

@@ -47,30 +47,30 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupport, Certified, Exported
     Parameters
     ----------
     estimator : Pool, Columns, another family, a scikit-learn regressor or None, default=None
-        What votes. None means :class:`Pool`.
+        The voters. None means :class:`Pool`.
     penalty : {"l1", "l2", "linf"} or None, default=None
         None: the risk alone. "l1": risk + 2 lam abs(alpha)_1. "l2": risk + lam sum alpha^2. "linf": the risk
         over weights of at most `alpha_max`.
     reweight : {"never", "cyclic", "greedy"}, default="never"
-        Whether voters that are in the model get new weights (section 3.1). "never": a voter enters every round;
-        one may enter again, as a copy. "cyclic": a voter enters, then all get their best weight, one after
-        another. "greedy": each round, the old or new voter that lowers the objective most gets its best weight.
+        Whether voters of the model get new weights (section 3.1). "never": every round adds a voter; a voter can be
+        added again, as a copy. "cyclic": every round adds a voter, then all get their best weight, one after another.
+        "greedy": in every round, the old or new voter that lowers the objective most gets its best weight.
     values : array-like or None, default=None
         Values of lam (L1, L2) or of alpha_max (Linf). None: the paper's, ten from 1e-4 to 1 (L1), from 1 to 1e3
         (L2), from 1e-4 to 0.1 (Linf).
     rounds : array-like of int or None, default=None
         Numbers of rounds. None: the paper's, ten from 1 to 1e3 (no penalty), from 10 to 1e5 (L2), from 1 to 1e5
-        (Linf). L1 ends by itself: up to 1e5 rounds. At most 1,000 for families that are searched every round,
-        that is all except `Pool` and `Columns`.
+        (Linf). L1 converges: up to 1e5 rounds. At most 1,000 for families that are searched in every round, which are
+        all except `Pool` and `Columns`.
     cv : int or splitter, default=5
         The folds, as in scikit-learn.
     max_voters : int or None, default=None
-        The largest number of distinct voters. Without re-weighting, training ends there; with it, no other
-        voter enters.
+        The largest number of distinct voters. Without re-weighting, training then ends; with it, no other voter is
+        added.
     tol : float, default=1e-06
         L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends
-        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the
-        improvement that `early_stopping` asks for.
+        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the smallest
+        improvement that counts for `early_stopping`.
     class_weight : dict, "balanced" or None, default=None
         Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
         weight.
@@ -78,7 +78,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupport, Certified, Exported
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     n_jobs : int or None, default=None
         Folds at a time, in threads. The result does not depend on it.
@@ -96,7 +96,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupport, Certified, Exported
     best_estimator_ : QuadBoostClassifier
         Fitted to all rows with the chosen values.
     stop_reason_ : str
-        `folds`: all folds were done; `time_limit` or `callback`: the choice is by the folds that were.
+        `folds`: all folds were run; `time_limit` or `callback`: only the folds that were run determine the choice.
 
     See Also
     --------

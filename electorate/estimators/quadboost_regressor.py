@@ -15,7 +15,7 @@ from electorate.estimators.base import StopsEarly
 from electorate.estimators.quadboost import QuadBoosted
 from electorate.estimators.regressor import TargetModel
 from electorate.grid import UNITS
-from electorate.training.lazy_inputs import refuse_lazy, row_by_row
+from electorate.training.lazy_inputs import in_memory_only, refuse_lazy, row_by_row
 from electorate.training.quad_regression import fit_quad_regressor
 from electorate.training.worker_data import TargetOutline, TargetPlan
 from electorate.voters.columns import Columns
@@ -35,7 +35,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     Parameters
     ----------
     estimator : Pool, Columns, RegressionTrees, KernelSections, a scikit-learn regressor or None, default=None
-        What votes. None means :class:`Pool`. Outputs are from -1 to 1: trees, grown by least squares, and any
+        The voters. None means :class:`Pool`. Outputs are from -1 to 1: trees, grown by least squares, and any
         regressor are fitted to the residuals of every round and divided by their largest output.
     penalty : {"l1", "l2", "linf"} or None, default=None
         None: the risk alone. "l1": risk + 2 lam abs(alpha)_1. "l2": risk + lam sum alpha^2. "linf": the risk
@@ -45,18 +45,18 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     alpha_max : float or None, default=None
         Of Linf. None: no bound.
     reweight : {"never", "cyclic", "greedy"}, default="never"
-        Whether voters that are in the model get new weights (section 3.1). "never": a voter enters every round;
-        one may enter again, as a copy. "cyclic": a voter enters, then all get their best weight, one after
-        another. "greedy": each round, the old or new voter that lowers the objective most gets its best weight.
+        Whether voters of the model get new weights (section 3.1). "never": every round adds a voter; a voter can be
+        added again, as a copy. "cyclic": every round adds a voter, then all get their best weight, one after another.
+        "greedy": in every round, the old or new voter that lowers the objective most gets its best weight.
     n_estimators : int, default=100
         The largest number of rounds.
     max_voters : int or None, default=None
-        The largest number of distinct voters. Without re-weighting, training ends there; with it, no other
-        voter enters.
+        The largest number of distinct voters. Without re-weighting, training then ends; with it, no other voter is
+        added.
     tol : float, default=1e-06
         L1 ends when no correlation with the residual is above lam + tol; with re-weighting a penalised fit ends
-        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the
-        improvement that `early_stopping` asks for.
+        when the objective is within tol of the minimum (for L1, by the duality gap of the Lasso). Also the smallest
+        improvement that counts for `early_stopping`.
     fit_intercept : bool, default=True
         Whether to fit a constant that is not penalised. On `Pool` and `Columns` it is the best one after every
         change, as in scikit-learn's Lasso and Ridge; where voters are searched every round it is the mean of y.
@@ -64,7 +64,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     early_stopping : bool, default=False
         Stop when the mean of (y - f)^2 of validation rows has not improved by more than `tol` for
@@ -78,7 +78,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained. This algorithm is trained on the CPU: "cuda" raises, "auto" is the same as "cpu".
@@ -93,7 +93,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     feature_names_in_ : ndarray of str
         The names of the columns, where X has string names.
     steps_ : ndarray
-        The weight of each distinct voter; 0 where it has left again.
+        The weight of each distinct voter; 0 if it was set back to 0.
     intercept_ : float
         `start_`, the mean of y, less the steps times `centres_`: the mean output of each voter where the
         intercept is free, else 0.
@@ -112,7 +112,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     best_round_ : int
         With early stopping, the number of rounds kept.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen
@@ -193,6 +193,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         check_is_fitted(self, "ensemble_")
         return np.asarray(self.intercept_ + self.scale_ * (self._votes(X)[0] / UNITS))
 
+    @in_memory_only
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """After every round, as a model of so many rounds would."""
         check_is_fitted(self, "ensemble_")

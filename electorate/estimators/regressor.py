@@ -20,7 +20,7 @@ from electorate.model.median import Median, Votes
 from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.callbacks import Checkpoint
-from electorate.training.lazy_inputs import NotInMemoryError, row_by_row
+from electorate.training.lazy_inputs import NotInMemoryError, in_batches, in_memory_only, is_scanned, row_by_row
 from electorate.training.regression import Try, fit_regressor
 from electorate.training.worker_data import TargetOutline, TargetPlan, TargetWorkerData, values_of
 from electorate.voters.columns import Columns
@@ -151,7 +151,7 @@ class BoostedRegressor(TargetModel):
 
     @property
     def feature_importances_(self) -> Array:
-        """The share of the steps that rests on each column."""
+        """The share of the steps that belongs to splits on each column."""
         check_is_fitted(self)
         return self.vote_.importances(self.n_features_in_)
 
@@ -167,6 +167,7 @@ class BoostedRegressor(TargetModel):
         found = votes.lower_medians() if self._lower else votes.quantiles(0, True)
         return np.where(np.isfinite(found), found, self.fallback_)
 
+    @in_memory_only
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """The predictions after every round; the outputs of all voters are held in memory."""
         yield from map(self._median, self._stages(X))
@@ -174,6 +175,8 @@ class BoostedRegressor(TargetModel):
     def _evaluate(self, X: Any, function: Callable[[Votes], Array]) -> Array:
         """function(votes), row block by row block; `fallback_` for a model without voters."""
         check_is_fitted(self)
+        if is_scanned(X):
+            return np.asarray(in_batches(X, lambda rows: self._evaluate(rows, function), axis=-1))
         n_rows, outputs = self._outputs(X, places=True)
         out = np.full(n_rows, self.fallback_)
         if not self.vote_.n_voters:

@@ -118,11 +118,11 @@ class RLPBoostClassifier(ReweighedClassifier):
     Parameters
     ----------
     estimator : a family, a scikit-learn classifier or None, default=None
-        What AdaBoost boosts to find the voters. None means :class:`Stumps`.
+        The voters of the AdaBoost. None means :class:`Stumps`.
     ensemble : a fitted model of electorate or None, default=None
-        A model whose voters are weighted instead.
+        A model; its voters are re-weighted instead.
     C : float or None, default=None
-        What a row pays for each unit short of the margin; at least 1 / n, where n is the sum of the weights.
+        The cost of a row for each unit below the margin; at least 1 / n, where n is the sum of the weights.
         None: 1 / (nu n), which does not depend on the scale of the weights.
     nu : float from 0 to 1, default=0.2
         About this share of the rows may fall short of the margin. Not used with `C`.
@@ -140,10 +140,10 @@ class RLPBoostClassifier(ReweighedClassifier):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained. This algorithm is trained on the CPU: "cuda" raises, "auto" is the same as "cpu".
@@ -170,9 +170,10 @@ class RLPBoostClassifier(ReweighedClassifier):
     estimator_errors_ : ndarray
         The weighted error of each voter.
     gap_ : float
-        The duality gap: the objective is at most so far from the optimum.
+        The duality gap, an upper bound on the distance of the objective from the optimum.
     certificate_ : str
-        What the gap proves: over the whole family where its search is exhaustive, else over the voters found.
+        The statement that the gap proves: over the whole family if its search is exhaustive, else over the voters
+        found.
     history_ : dict of ndarray
         A row for every voter that has a weight; edge and error are under the sample weights. Of voters with the
         same outputs on every row only the first is used.
@@ -180,7 +181,7 @@ class RLPBoostClassifier(ReweighedClassifier):
         Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
         `callback`.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen
@@ -236,11 +237,11 @@ class RQPBoostClassifier(ReweighedClassifier):
     Parameters
     ----------
     estimator : a family, a scikit-learn classifier or None, default=None
-        What AdaBoost boosts to find the voters. None means :class:`Stumps`.
+        The voters of the AdaBoost. None means :class:`Stumps`.
     ensemble : a fitted model of electorate or None, default=None
-        A model whose voters are weighted instead.
+        A model; its voters are re-weighted instead.
     C : float, default=1.0
-        What a row pays for each unit short of a margin of 1. A row of weight s pays C s, so C depends on the
+        The cost of a row for each unit below a margin of 1. For a row of weight s it is C s, so C depends on the
         scale of the sample weights: C times their sum must be from 1e-6 to 1e9.
     n_estimators : int, default=100
         The rounds of AdaBoost.
@@ -253,10 +254,10 @@ class RQPBoostClassifier(ReweighedClassifier):
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Positions, names or a mask of the columns that hold categories. "from_dtype" takes the text, category
+        Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     n_jobs : int or None, default=None
-        The number of threads. None means all CPUs that this process may use, or one where there is little work.
+        The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained. This algorithm is trained on the CPU: "cuda" raises, "auto" is the same as "cpu".
@@ -283,9 +284,10 @@ class RQPBoostClassifier(ReweighedClassifier):
     estimator_errors_ : ndarray
         The weighted error of each voter.
     gap_ : float
-        The duality gap: the objective is at most so far from the optimum.
+        The duality gap, an upper bound on the distance of the objective from the optimum.
     certificate_ : str
-        What the gap proves: over the whole family where its search is exhaustive, else over the voters found.
+        The statement that the gap proves: over the whole family if its search is exhaustive, else over the voters
+        found.
     kkt_residual_ : float
         How far the optimality conditions are from holding.
     history_ : dict of ndarray
@@ -295,7 +297,7 @@ class RQPBoostClassifier(ReweighedClassifier):
         Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
         `callback`.
     feature_importances_ : ndarray
-        The share of the steps that rests on each column.
+        The share of the steps that belongs to splits on each column.
     digest_ : str
         SHA-256 of the model. Models with equal digests are equal.
     seen_ : Seen

@@ -16,7 +16,7 @@ from electorate.model import decisions
 from electorate.model.ensemble import Read
 from electorate.model.links import Link
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training.lazy_inputs import row_by_row
+from electorate.training.lazy_inputs import in_batches, in_memory_only, is_scanned, row_by_row
 
 FEW_CLASSES = 100  # up to that many, predict holds the votes of all rows at once
 VOTES_AT_ONCE = 2**20
@@ -51,6 +51,8 @@ class ReadsRows:
 
     def _votes(self, X: Any) -> NDArray[np.int64]:
         """[output, row] in units of the grid, of a model whose vote is a sum."""
+        if is_scanned(X):
+            return np.asarray(in_batches(X, self._votes, axis=1))
         table = self._check_rows(X, reset=False)
         if not self._is_native:
             return np.asarray(self.ensemble_.votes(table))
@@ -85,6 +87,7 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         check_is_fitted(self)
         return self._decision(self._votes(X), self._total_step())
 
+    @in_memory_only
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision function after every round."""
         check_is_fitted(self)
@@ -119,7 +122,7 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
 
     @row_by_row
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the most votes; of equals, the first."""
+        """The class with the most votes; the first one if several have the most."""
         check_is_fitted(self)
         if self.n_classes_ <= FEW_CLASSES:
             return self._classes_of(self.decision_function(X))
@@ -127,6 +130,7 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         blocks = [self._classes_of(self._decision(votes, total)) for votes in self._votes_in_blocks(X)]
         return np.concatenate(blocks)
 
+    @in_memory_only
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """The predictions after every round."""
         for decision in self.staged_decision_function(X):
@@ -137,6 +141,7 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         """Probabilities of the classes; not calibrated, unless `calibrate` was called."""
         return self._shown_probabilities(self.decision_function(X))
 
+    @in_memory_only
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The probabilities after every round."""
         for decision in self.staged_decision_function(X):

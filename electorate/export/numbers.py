@@ -6,13 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.training.lazy_inputs import refuse_lazy_for
+
 
 def export_input(model: Any, X: Any) -> NDArray[np.float64]:
-    """Return X as the one double input of exported models.
+    """Return X as the input array of exported models, in double precision.
 
-    Numbers stay as they are, categories that are numbers too. Categories that are texts become their places among
-    ``model.bins_.categories[column].levels``, from 0 on; texts that are too rare to have a place of their own share the
-    next number. Missing values and categories that were not seen in training become NaN.
+    Numbers are not changed, and neither are categories that are numbers. Categories that are texts become their
+    positions in ``model.bins_.categories[column].levels``, from 0; rare categories share the next number.
+    Missing values and categories that were not seen in training become NaN.
 
     Parameters
     ----------
@@ -42,6 +44,7 @@ def export_input(model: Any, X: Any) -> NDArray[np.float64]:
            [2. , nan],
            [1. , 4. ]])
     """
+    refuse_lazy_for("export_input", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     if not model._is_native:

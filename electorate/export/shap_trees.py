@@ -14,6 +14,7 @@ from electorate.export.numbers import export_input
 from electorate.export.summed_trees import SummedTrees, summed_trees
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_NODES = 10_000_000
 NEXT_TO_NOTHING = 1e-9  # rows at a leaf that none reaches
@@ -90,6 +91,7 @@ class ShapTree:
 
 def to_shap(model: Any, X: Any = None) -> dict[str, Any]:
     """Return the dictionary; see `Exported.to_shap`."""
+    refuse_lazy_for("to_shap", X)
     source = summed_trees(model, "to_shap")
     rows = None if X is None else export_input(model, X)
     trees = []

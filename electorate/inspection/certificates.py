@@ -5,7 +5,7 @@ every bound, its assumptions and its constants.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -83,7 +83,8 @@ def certificate(
     model : a fitted estimator of electorate's
     train : (X, y), optional
         The rows it was fitted to, or others drawn like the rows to come: the bounds that pay for complexity use
-        the votes on them. With a third entry, sample weights, those bounds do not apply.
+        the votes on them. With a third entry, sample weights, those bounds do not apply. Like held-out rows they
+        may be what :func:`scan` returns.
     heldout : (X, y), optional
         Rows that took no part in fitting, stopping or calibration: for the exact binomial bound. The model stores
         hashes of its rows, and a row that took part is refused.
@@ -186,7 +187,7 @@ class LabelledRows:
         if not isinstance(given, tuple | list) or len(given) not in (2, 3):
             raise ValueError(f"{name} must be a pair (X, y)")
         X, y = given[0], given[1]
-        if is_lazy(X) and not (is_scanned(X) and name == "heldout"):
+        if is_lazy(X) and not is_scanned(X):
             raise ValueError(f"{name}: a certificate needs its rows in memory, and {where_rows_are(X)}")
         table = None if is_scanned(X) else rows_of(reader_of(model), X)
         labels = np.asarray(inputs.to_array(cleaned_target(model, y))).ravel()
@@ -199,14 +200,23 @@ class LabelledRows:
             )
         return cls(X, labels, table, given[2] if len(given) == 3 else None)
 
-    def marks(self, model: Any, y: NDArray[Any]) -> NDArray[np.uint64]:
-        """Marks of the rows, of a scanned table batch by batch. y: of the type it had in the fit."""
+    def tables(self, model: Any) -> Iterator[Any]:
+        """Yield the rows as the model reads them: all at once, or the batches of a scanned table."""
         if self.table is not None:
-            return marks_of(self.table, y)
+            yield self.table
+            return
+        for batch in self.X.batches(what="rows"):
+            with batch.named():
+                yield rows_of(reader_of(model), self.X.table(batch))
+
+    def marks(self, model: Any, y: NDArray[Any]) -> NDArray[np.uint64]:
+        """Marks of the rows. y: of the type it had in the fit."""
         found: list[NDArray[np.uint64]] = []
-        for rows in self.X.tables():
-            table, start = rows_of(model, rows), sum(map(len, found))
-            found.append(marks_of(table, y[start : start + count_rows(table)]))
+        start = 0
+        for table in self.tables(model):
+            stop = start + count_rows(table)
+            found.append(marks_of(table, y[start:stop]))
+            start = stop
         return np.concatenate(found)
 
 
@@ -389,7 +399,7 @@ def _binary_votes(model: Any, rows: LabelledRows, draws: int) -> list[BinaryVote
     classes = classes_of(family, n)
     shape, counted = Shape(numeric=model.n_features_in_), False
     if isinstance(ensemble, Ensemble):
-        shape, counted = columns_shape(reader_of(model), rows.table)
+        shape, counted = columns_shape(reader_of(model), rows.tables(model))
     f = votes_of(model, rows.X)
     codes = inputs.encode_labels(rows.y, model.classes_, np.ones(n), "train")
     second = [codes == 1] if len(model.classes_) == 2 else [codes == k for k in range(len(model.classes_))]
@@ -415,6 +425,8 @@ def _binary_votes(model: Any, rows: LabelledRows, draws: int) -> list[BinaryVote
 
 def _drawn(family: Any, rows: LabelledRows, shape: Shape, draws: int) -> Complexity:
     """By Monte Carlo, where the search of the family finds the best voter of the whole class."""
+    if rows.table is None:
+        raise ValueError(f"draws={draws} needs every row in memory, and X is a scanned table")
     if not isinstance(family, Stumps | StumpPool | Columns):
         name = type(family).__name__
         raise ValueError(f"draws={draws} needs Stumps, Pool or Columns: of {name} not all are searched")
@@ -458,7 +470,7 @@ def _weighed_vote(model: Any, rows: LabelledRows) -> WeighedVote:
     if len(model.classes_) != 2:
         raise ValueError("it is about two classes")
     before: Seen | None = getattr(reader_of(model), "seen_", None)
-    if before is not None and before.marks is not None and len(before.where(marks_of(rows.table, rows.y))):
+    if before is not None and before.marks is not None and len(before.where(rows.marks(model, rows.y))):
         raise ValueError("the voters were fitted to some of these rows: thin(model, X, y) needs other ones")
     codes = inputs.encode_labels(rows.y, model.classes_, np.ones(len(rows.y)), "train")
     norm = float(np.abs(model.weights_).sum())
@@ -484,7 +496,7 @@ def _median_bounds(model: Any, error: ErrorRule, rows: LabelledRows, delta: floa
         if getattr(model, "confidences_", None):
             found.append(Bound("median, smooth confidences", THEOREM_5, "up to constants: not a certificate"))
         return found
-    if model._by_rows and np.isnan(rows.table).any():
+    if model._by_rows and any(np.isnan(table).any() for table in rows.tables(model)):
         reason = "some predictions are missing, where voters abstain: the confidences are not constant"
         return [refused(finite, THEOREM_3, reason)]
     assert error.eps is not None  # it is refused above
@@ -526,6 +538,12 @@ def tube_margins(model: Any, X: Any, y: Floats, eps: float) -> Floats:
 
     L^(rho) of eq. 9 is the share of rows where it is at most rho, for constant confidences.
     """
+    if is_scanned(X):
+        found: list[Floats] = []
+        for rows in X.tables():
+            start = sum(map(len, found))
+            found.append(tube_margins(model, rows, y[start : start + rows.shape[0]], eps))
+        return np.concatenate(found)
     n, outputs = model._outputs(X)
     out = np.empty(n)
     for low in range(0, n, ROWS_AT_ONCE):
@@ -549,7 +567,7 @@ def _tube_complexity(model: Any, rows: LabelledRows) -> Counted:
     n = len(rows.y)
     if model._by_rows:
         return Counted(massart(n, math.log((n + 1) * model.n_features_in_)), False)
-    shape, counted = columns_shape(model, rows.table)
+    shape, counted = columns_shape(model, rows.tables(model))
     depth = 1 if isinstance(model._family(), Pool) else model._family().max_depth
     splits = n - 1 if depth is None else min(n - 1, 2 ** min(depth, 62) - 1)
     log_count = log_trees(n, shape, splits) + (splits + 1) * math.log((n + 1) / 2)

@@ -5,7 +5,7 @@ a pool); a class holds all that it could have been. Every voter is in the cheape
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,20 +129,22 @@ def places(ensemble: Any, voters: list[int], classes: list[ComplexityClass], pri
     return np.array(found, dtype=np.int64)
 
 
-def columns_shape(model: Any, table: Any) -> tuple[Shape, bool]:
-    """What the columns of a table are, and whether that was counted on its rows.
+def columns_shape(model: Any, tables: Iterable[Any]) -> tuple[Shape, bool]:
+    """What the columns of a table are, and whether that was counted on its rows. tables: its rows, in parts.
 
     For numbers nothing is counted: 4 n labelings, missing values or not. For categories, the levels that are there, and
     one more for missing values.
     """
-    levels = []
-    for column, categories in sorted(model.bins_.categories.items()):
-        if categories.is_text:
-            levels.append(len(table.levels(column)) + 1)
-        else:
-            values = table.numbers(0, table.n_rows, [column])[0]
-            levels.append(len(np.unique(values[~np.isnan(values)])) + 1)
-    return Shape(0, model.n_features_in_ - len(levels), tuple(levels)), bool(levels)
+    found: dict[int, set[Any]] = {column: set() for column in sorted(model.bins_.categories)}
+    for table in tables if found else ():
+        for column, levels in found.items():
+            if model.bins_.categories[column].is_text:
+                levels.update(table.levels(column))
+            else:
+                values = table.numbers(0, table.n_rows, [column])[0]
+                levels.update(np.unique(values[~np.isnan(values)]).tolist())
+    counts = tuple(len(levels) + 1 for levels in found.values())
+    return Shape(0, model.n_features_in_ - len(counts), counts), bool(counts)
 
 
 # ---------------------------------------------------------------- the distinct voters

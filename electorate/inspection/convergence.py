@@ -8,10 +8,11 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data import inputs
-from electorate.data.split import hash_rows
+from electorate.data.split import NO_LEVELS, hash_rows, hash_table, text_levels
 from electorate.estimators.certified import refuse_others
 from electorate.grid import UNITS
 from electorate.inspection.margins import has_log_odds
@@ -19,6 +20,7 @@ from electorate.model.ensemble import LEAF, Ensemble
 from electorate.theory import training
 from electorate.theory.certificate import Bound, known, refused
 from electorate.theory.training import RATE, Convergence, Run
+from electorate.training.lazy_inputs import in_batches, is_scanned
 
 THETAS = (0.0, 0.25, 0.5)
 RHOS = (0.0, 0.25)
@@ -26,7 +28,7 @@ ADABOOST_R = "AdaBoost_R paper, Theorem 1"
 
 
 def convergence(model: Any) -> Convergence:
-    """Compare what the papers predict of every round of a fit with what was observed.
+    """Compare the predictions of the papers for every round of a fit with the observed values.
 
     AdaBoost, Real AdaBoost and AdaBoost_R: prod Z_t and the weak learner's rate. QuadBoost: 1 - T gamma^2 and the
     exact decreases. VadaBoost: the decrease of its cost, at lam = 0 the identity of Theorem 5. MedBoost: Theorem 1
@@ -161,9 +163,23 @@ def _observed_margins(model: Any, theta: float, train: Any) -> tuple[float, floa
     second = y == model.classes_[1]
     votes = np.where(second, 1.0, -1.0) * model._votes(X)[0] / UNITS
     low = np.tanh(votes / 2) <= theta
-    _, place = np.unique(hash_rows(model._check_rows(X, reset=False), 0), return_inverse=True)
+    _, place = np.unique(_hashes(model, X), return_inverse=True)
     up, down = (np.bincount(place, weights=weight * mine) for mine in (second, ~second))
     return float(np.minimum(up, down).sum() / weight.sum()), float(weight[low].sum() / weight.sum())
+
+
+def _hashes(model: Any, X: Any) -> NDArray[np.uint64]:
+    """Hashes of the rows, of a scanned table batch by batch."""
+    if not is_scanned(X):
+        return hash_rows(model._check_rows(X, reset=False), 0)
+    texts = [column for column, categories in model.bins_.categories.items() if categories.is_text]
+
+    def hashes(rows: Any) -> NDArray[np.uint64]:
+        table = model._check_rows(rows, reset=False)
+        levels = text_levels(table)
+        return hash_table(table, 0, {column: levels.get(column, NO_LEVELS) for column in texts})
+
+    return np.asarray(in_batches(X, hashes))
 
 
 def _median_bounds(model: Any, train: Any) -> list[Bound]:

@@ -25,13 +25,13 @@ class Counterfactual:
     column : str
         Its name.
     now, value : float or str
-        What the row has (None if it is missing), and the nearest value that turns the vote.
+        The value of the row (None if it is missing), and the nearest value that changes the prediction.
     text : str
         The change in words: "age > 40.5", "job = 'clerk'".
     label : the class that the model then predicts
     distance : float
-        How far the value is from the row's own, in standard deviations of the column; 1 for a change of category,
-        infinite where the row's own value is missing.
+        The distance between the two values, in standard deviations of the column; 1 for a change of category, infinite
+        if the value of the row is missing.
     """
 
     column: str

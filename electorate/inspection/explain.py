@@ -1,4 +1,4 @@
-"""A fitted model explained: its rules, shape functions and importances; and one row's prediction."""
+"""Explains a fitted model by its rules, shape functions and importances, and its prediction for one row."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data.cleaning import clean_beforehand
 from electorate.escape import literal
 from electorate.inspection.importances import Importances, column_importances
 from electorate.inspection.row_explanation import RowExplanation, explain_row
@@ -20,20 +21,20 @@ POINTS = 5  # of a shape function, in the text
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What a fitted model does, and why it predicts what it predicts.
+    """The explanation of a fitted model, and of its prediction for one row.
 
     Attributes
     ----------
     model : str
         The name of its class.
     rules : RuleTable or None
-        Its rules; None where the voters are not electorate's trees, or too deep to be written out.
+        Its rules; None if the voters are not electorate's trees, or if they are too deep to be written out.
     shapes : list of Shape
-        What each column adds, for stumps; the weightiest first.
+        For stumps, what each column adds to the decision; the largest first.
     importances : Importances
         By splits, by permutation and by margin.
     row : RowExplanation or None
-        Of the row that was asked for.
+        The explanation of the requested row.
     """
 
     model: str
@@ -43,7 +44,7 @@ class Explanation:
     row: RowExplanation | None
 
     def to_text(self, most: int = 10, first_row: int = 0) -> str:
-        """Return the explanation as text, with at most so many entries of each kind. first_row: its number."""
+        """Return the explanation as text, with at most `most` entries of each kind. first_row: its number."""
         parts = [f"{self.model}", _importances_text(self.importances, most)]
         if self.shapes:
             parts.append(_shapes_text(self.shapes, most))
@@ -65,11 +66,11 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     X : array-like, sparse matrix or dataframe
         Rows to compute importances from, and to compare a row with: training rows or others.
     y : array-like, optional
-        Their labels or targets. Importances then compare with them, else with the model's own predictions.
+        Their labels or targets. Without them, importances are computed with the model's own predictions.
     row : int, optional
         A row of X to explain, counted from 0: the voters for and against its prediction, its margin and how unusual
-        that is, what each column adds, and the least change of one column that turns the vote. For models whose vote is
-        a sum over electorate's own trees.
+        that margin is, what each column adds, and the smallest change of one column that changes the prediction. Only
+        for models whose vote is a sum over electorate's own trees.
 
     Returns
     -------
@@ -93,6 +94,7 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     refuse_lazy_for("explain", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
+    model, X, y = clean_beforehand(model, X, y)
     one = None if row is None else explain_row(model, X, row)
     some, labels = _some_rows(X, y)
     is_summed = isinstance(getattr(model, "ensemble_", None), Ensemble)
@@ -124,7 +126,7 @@ def _some_rows(X: Any, y: Any) -> tuple[Any, Any]:
 
 def _importances_text(found: Importances, most: int) -> str:
     against = "labels" if found.by_labels else "the model's own predictions"
-    lines = [f"Importances (permutation and margin against {against})", "   split  permutation  margin  column"]
+    lines = [f"Importances (permutation and margin: computed with {against})", "   split  permutation  margin  column"]
     for column in found.order[:most]:
         margin = "     -" if found.margin is None else f"{found.margin[column]:6.3f}"
         name = literal(found.names[column], 60)
@@ -153,16 +155,18 @@ def _rules_text(rules: RuleTable, most: int) -> str:
     lines = rules.to_text().split("\n")
     steps = rules.columns["step"]
     heaviest = sorted(range(len(steps)), key=lambda k: -abs(steps[k]))[:most]
-    head = f"Rules ({len(rules)}; the {len(heaviest)} heaviest)" if len(rules) > most else f"Rules ({len(rules)})"
+    largest = f"the {len(heaviest)} with the largest weights of {len(rules)}"
+    head = f"Rules ({largest})" if len(rules) > most else f"Rules ({len(rules)})"
     return "\n".join([head, *(literal(lines[k], 300) for k in heaviest)])
 
 
 def row_text(found: RowExplanation, most: int, first_row: int = 0) -> str:
     """Return the explanation of a row as text."""
     is_class = found.runner_up is not None
-    lines = [f"Row {found.row + first_row}: {literal(repr(found.prediction))}"]
+    predicted = repr(found.prediction) if is_class else f"{found.prediction:.6g}"
+    lines = [f"Row {found.row + first_row}: {literal(predicted)}"]
     if found.margin is not None and found.share_below is not None:
-        lines[0] += f", margin {found.margin:.3f} before {literal(repr(found.runner_up))}"
+        lines[0] += f", margin {found.margin:.3f} over {literal(repr(found.runner_up))}"
         lines.append(f"  {100 * found.share_below:.1f}% of the rows have a smaller margin")
     titles = ("for it", "against it") if is_class else ("that raise it", "that lower it")
     for title, votes in zip(titles, (found.in_favour, found.against), strict=True):
@@ -173,7 +177,7 @@ def row_text(found: RowExplanation, most: int, first_row: int = 0) -> str:
     lines += [f"    {value:+.4f}  {literal(name, 60)}" for name, value in found.columns[:most]]
     if is_class:
         turning = found.counterfactuals[:most]
-        lines.append("  changes of one column that turn the vote" + ("" if turning else ": none"))
+        lines.append("  smallest changes of one column that change the prediction" + ("" if turning else ": none"))
         for one in turning:
             far = "the row has no value" if np.isinf(one.distance) else f"{one.distance:.2f} standard deviations"
             far = "another category" if isinstance(one.value, str) else far

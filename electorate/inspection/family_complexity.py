@@ -22,6 +22,7 @@ from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.theory import complexity
 from electorate.theory.complexity import Estimate, monte_carlo
 from electorate.threads import ThreadPool
+from electorate.training.lazy_inputs import refuse_lazy_for
 from electorate.voters.by_rows import ByRows, RowVoterReader
 from electorate.voters.prices import shape_of
 from electorate.voters.trees import Search
@@ -67,6 +68,7 @@ def complexity_of(family: Any, X: Any, *, max_bins: int | str = 255, categorical
     >>> complexity_of(Stumps(), X).provable < complexity_of(Trees(3), X).provable
     True
     """
+    refuse_lazy_for("complexity_of", X)
     model = AdaBoostClassifier(max_bins=max_bins, categorical_features=categorical_features)
     table = inputs.check_table(model, X, reset=True)
     if hasattr(family, "complexity"):
@@ -89,7 +91,7 @@ def empirical_rademacher(
 ) -> Estimate:
     """Estimate the empirical Rademacher complexity of a family: how well its voters can fit random labels.
 
-    Exact up to the draw where the family's search is exhaustive; otherwise a lower estimate, and labelled as one.
+    Exact up to the random draw if the search of the family is exhaustive; otherwise a lower estimate, and labelled so.
 
     Parameters
     ----------
@@ -122,6 +124,7 @@ def empirical_rademacher(
     >>> found.lower <= found.value <= found.upper
     True
     """
+    refuse_lazy_for("empirical_rademacher", X)
     model = AdaBoostClassifier(family, max_bins=max_bins, categorical_features=categorical_features)
     agreement, n, exact = _by_rows(model, X) if model._by_rows else _by_bins(model, X)
     return monte_carlo(agreement, n, draws=draws, confidence=confidence, exact_search=exact, seed=random_state)

@@ -1,6 +1,6 @@
-"""How much each column matters to a fitted model: by its splits, by its votes, and by its margins.
+"""Importances of the columns of a fitted model: by splits, by permutation, and by margins.
 
-A column matters to predictions, or to margins, as far as they suffer when its values are shuffled among the rows.
+The importance of a column for predictions or margins is what they lose when its values are shuffled among the rows.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data.cleaning import clean_beforehand
 from electorate.inspection.margins import margins
 from electorate.model.text import column_names
 
@@ -28,12 +29,12 @@ class Importances:
     names : list of str
         The names of the columns.
     split : ndarray
-        The share of the steps that rests on each column: ``feature_importances_``.
+        The share of the steps that belongs to splits on each column: ``feature_importances_``.
     permutation : ndarray
         How much the error of a classifier, or the mean absolute error of a regressor, grows when the column is
         shuffled. Without labels: the share of predictions that change, or their mean absolute change.
     margin : ndarray or None
-        How much the mean margin falls when the column is shuffled; None where the model has no margins.
+        How much the mean margin falls when the column is shuffled; None if the model has no margins.
     by_labels : bool
         Whether labels or targets were given.
     """
@@ -59,7 +60,7 @@ def column_importances(model: Any, X: Any, y: Any = None, *, repeats: int = 3, r
     X : array-like, sparse matrix or dataframe
         Rows.
     y : array-like, optional
-        Their labels or targets; without them, importances compare with the model's own predictions.
+        Their labels or targets. Without them, importances are computed with the model's own predictions.
     repeats : int, default=3
         How often each column is shuffled.
     random_state : int, RandomState instance or None, default=0
@@ -71,6 +72,7 @@ def column_importances(model: Any, X: Any, y: Any = None, *, repeats: int = 3, r
         By splits, by permutation and by margin.
     """
     check_is_fitted(model)
+    model, X, y = clean_beforehand(model, X, y)
     rng, rows = check_random_state(random_state), Rows(X)
     truth = model.predict(X) if y is None else np.asarray(y)
     now = _losses(model, X, truth)

@@ -4,6 +4,7 @@ theory/margins.py has the arithmetic; this module reads votes, steps and history
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
@@ -19,7 +20,8 @@ from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.moves import Moves, Turn, changes, first_moves
 from electorate.theory.margins import KINDS, Graph, Margins, MarginTable, Proof, logistic, normalised
 from electorate.theory.training import COST_3, MEAN_EXP, MEAN_WEIGHT, Guarantees, log_mean_exp
-from electorate.training.lazy_inputs import is_lazy, where_rows_are
+from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
+from electorate.training.scanned_rows import require_columns
 
 Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 4096  # of a regressor's voters
@@ -33,6 +35,7 @@ def margins(model: Any, X: Any, y: Any, *, kind: str | None = None, sample_weigh
     model : a fitted classifier, MedBoostRegressor or LocMedBoostRegressor
         For ``kind="logistic"`` also any other classifier with a decision_function in log-odds.
     X, y : rows, and their labels or targets
+        A table of :func:`scan` and its target are read batch by batch.
     kind : {"normalised", "logistic", "award"}, optional
         "normalised": y f over the largest possible f, eq. 21 of the AdaBoost_R paper; for more than two classes the
         votes for the label minus those for the strongest other one. "logistic": (exp(y f) - 1) / (exp(y f) + 1), eq. 9,
@@ -55,6 +58,8 @@ def margins(model: Any, X: Any, y: Any, *, kind: str | None = None, sample_weigh
     >>> bool(found.margin_error(0.05) <= found.bound(0.05))
     True
     """
+    if is_scanned(X):
+        return _scanned_margins(model, (X, y, sample_weight), kind)
     return _case(model, X, y, kind, sample_weight).last()
 
 
@@ -145,8 +150,7 @@ def _case(model: Any, X: Any, y: Any, kind: str | None, sample_weight: Any) -> "
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     name = type(model).__name__
-    if is_lazy(X):
-        raise TypeError(f"margins need every row in the memory of this process, and {where_rows_are(X)}")
+    refuse_lazy_for("staged_margins" if is_scanned(X) else "margins", X)
     if hasattr(model, "vote_") and hasattr(model, "eps_"):
         if kind not in (None, "award"):
             raise ValueError(f"kind={kind!r} is about labels, and {name} predicts numbers: use 'award'")
@@ -156,6 +160,21 @@ def _case(model: Any, X: Any, y: Any, kind: str | None, sample_weight: Any) -> "
     if kind == "award":
         raise ValueError(f"kind='award' is for MedBoostRegressor: use 'normalised' for {name}")
     return VoteMargins(model, X, y, kind or "normalised", sample_weight)
+
+
+def _scanned_margins(model: Any, given: tuple[Any, Any, Any], kind: str | None) -> Margins:
+    """The margins of a scanned table, batch by batch. given: X, y and weights, or None."""
+    X, y, weight = given
+    require_columns(X, y, weight)
+    found, weights = [], []
+    for batch in X.batches([*y.read, *([] if weight is None else weight.read)], what="margins"):
+        with batch.named():
+            found.append(_case(model, X.table(batch), y.values(batch), kind, None).last())
+        weights.append(found[-1].weights if weight is None else weight.values(batch))
+    if not found:
+        raise ValueError("Found array with 0 sample(s): X has no rows")
+    values, scores = (np.concatenate([getattr(one, name) for one in found]) for name in ("values", "scores"))
+    return replace(found[0], values=values, scores=scores, weights=_check_weight(np.concatenate(weights), len(values)))
 
 
 def _check_weight(sample_weight: Any, n_rows: int) -> Floats:

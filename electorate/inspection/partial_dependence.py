@@ -16,6 +16,7 @@ from sklearn.utils import Bunch
 from electorate.export.summed_trees import SummedTrees, summed_trees
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 Floats = NDArray[np.float64]
 Votes = NDArray[np.int64]
@@ -72,6 +73,7 @@ def partial_dependence(
     >>> partial_dependence(AdaBoostClassifier().fit(X, y), X, [20], grid_resolution=5).average.shape
     (1, 5)
     """
+    refuse_lazy_for("partial_dependence", X)
     if kind not in KINDS or response_method not in RESPONSES:
         wrong, known = (("kind", KINDS), ("response_method", RESPONSES))[kind in KINDS]
         raise ValueError(f"{wrong} must be one of {', '.join(map(repr, known))}")

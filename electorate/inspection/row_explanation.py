@@ -1,4 +1,4 @@
-"""Why a model predicts what it predicts for one row: the voters for and against, the margin, the columns."""
+"""Explains the prediction for one row: the voters for and against it, the margin, the columns."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ MOST_BACKGROUND = 200  # rows to compare with for Shapley values
 
 @dataclass(frozen=True)
 class VoterVote:
-    """One voter's part in the prediction of a row.
+    """The vote of one voter for a row.
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class VoterVote:
     step : float
         Its weight.
     vote : float
-        Step times output. For a classifier it counts for the predicted class, against the strongest other one;
-        negative votes are against it.
+        Step times output. For a classifier, positive votes are for the predicted class and negative votes are for
+        the class with the second most votes.
     """
 
     voter: int
@@ -43,24 +43,24 @@ class VoterVote:
 
 @dataclass(frozen=True, eq=False)
 class RowExplanation:
-    """Why a model predicts what it predicts for a row.
+    """The explanation of the prediction for a row.
 
     Attributes
     ----------
     row : int
         Its position among the rows given.
     prediction : the predicted class or number
-    runner_up : the class with the next most votes; None for a regressor
+    runner_up : the class with the second most votes; None for a regressor
     margin : float or None
-        The normalised margin between both, from 0 to 1; None for a regressor.
+        The normalised margin between these two classes, from 0 to 1; None for a regressor.
     share_below : float or None
-        The share of the rows given whose margin is smaller: near 0, the prediction is unusually narrow.
+        The share of the given rows with a smaller margin; near 0, the margin is unusually small.
     votes : list of VoterVote
-        Of all voters, the largest first.
+        The votes of all voters, the largest first.
     columns : list of (name, float)
-        What each column adds to the decision, compared with the rows given (Shapley values), the largest first.
+        What each column adds to the decision, compared with the given rows (Shapley values), the largest first.
     counterfactuals : list of Counterfactual
-        For each column that can turn the vote alone, the least change that does; the smallest first.
+        For each column that can change the prediction alone, the smallest change that does; the smallest first.
     """
 
     row: int
@@ -84,12 +84,12 @@ class RowExplanation:
 
 
 def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
-    """Return why a model predicts what it predicts for a row of X, compared with the other rows."""
+    """Return the explanation of the prediction for a row of X, compared with the other rows."""
     source = summed_trees(model, "explain")
     model = source.model
     table = model._check_rows(X, reset=False)
     if not 0 <= row < table.n_rows:
-        raise ValueError(f"row {row} is not among the {table.n_rows} rows, which are counted from 0")
+        raise ValueError(f"row {row} does not exist: X has {table.n_rows} rows, counted from 0")
     block = np.array(model._reader(table)(0, table.n_rows))
     votes = source.trees.votes(table.n_rows, lambda low, high: np.ascontiguousarray(block[:, low:high]))
     predicted = model.predict(X)
@@ -110,7 +110,7 @@ def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
 
 
 def _two_strongest(votes: NDArray[np.int64]) -> tuple[int, int]:
-    """Return the codes of the predicted class and of the one with the next most votes."""
+    """Return the codes of the predicted class and of the class with the second most votes."""
     if len(votes) == 1:
         return (1, 0) if votes[0] > 0 else (0, 1)
     order = np.argsort(-votes, kind="stable")

@@ -15,6 +15,7 @@ from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
 from electorate.model.model_trees import model_trees
 from electorate.model.text import Rule, Words
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,10 @@ class RuleTable:
 
 
 def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTable:
-    """The rules of a fitted model of voters over bins.
+    """Return the rules of a fitted model with voters over bins.
 
-    Missing values are mentioned only where a column had some in training; elsewhere they are with the heavier side, as
-    in ``estimators_[k].to_text()``.
+    Missing values are mentioned only if the column had some in training; otherwise they go to the side with more
+    weight, as in ``estimators_[k].to_text()``.
 
     Parameters
     ----------
@@ -71,6 +72,7 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     >>> print(rule_table(model).to_text())  # doctest: +ELLIPSIS
     +0.5...  if x0 <= 3...
     """
+    refuse_lazy_for("rule_table", X)
     check_is_fitted(model)
     ensemble, steps = model_trees(model, "rule_table")
     table = inputs.check_table(model, X, reset=False) if X is not None else None

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble, tables_of
 from electorate.model.text import column_names
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 65_536
@@ -61,7 +62,7 @@ class Shape:
 
 
 def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
-    """The constant, and the shape function of every column that some stump tests, the weightiest first.
+    """Return the constant, and the shape functions of all columns that stumps test, the largest first.
 
     Parameters
     ----------
@@ -105,6 +106,7 @@ def shape_parts(model: Any, X: Any) -> tuple[list[Shape], Floats]:
 
     Their sum over the shapes, and the constant, is f.
     """
+    refuse_lazy_for("shape_parts", X)
     shapes = shape_functions(model)[1]
     table = model._check_rows(X, reset=False)
     if not shapes:

@@ -17,6 +17,7 @@ from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble, tables_of
 from electorate.model.text import Path, leaf_paths
 from electorate.threads import ThreadPool, count_jobs
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 Floats = NDArray[np.float64]
 MOST_COLUMNS = 63  # on the way to one leaf: they are the bits of a pattern
@@ -43,7 +44,7 @@ class Contributions:
 
     @property
     def decision(self) -> Floats:
-        """The decisions that the contributions add up to, in the shape of ``decision_function``."""
+        """The sums of the contributions and the base, in the shape of ``decision_function``."""
         return np.asarray(np.moveaxis(self.values.sum(axis=-1), 0, -1) + self.base)
 
 
@@ -90,6 +91,7 @@ def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
     >>> np.allclose(found.values.sum(axis=1) + found.base, model.decision_function(X[:5]))
     True
     """
+    refuse_lazy_for("contributions", X)
     source = summed_trees(model, "contributions")
     model, ensemble = source.model, source.trees
     rows = _block(model, X)

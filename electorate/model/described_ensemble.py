@@ -1,4 +1,4 @@
-"""Coded voters as the arrays of an ensemble: each is a rule, a chain of tests with one leaf beside each.
+"""Coded voters as the arrays of an ensemble: a rule is a chain of tests with one leaf beside each; a tree is a tree.
 
 They come after the voters of the prior; a default class is a voter without tests.
 """
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
-from electorate.theory.description import NOBODY, CodedVoter
+from electorate.theory.description import NOBODY, AnyVoter
+from electorate.theory.tree_code import Branch, CodedTree
 from electorate.voters.prior_tests import BinTest, PriorTests
 
 Floats = NDArray[np.float64]
@@ -29,7 +30,7 @@ def empty_ensemble(n_columns: int, n_classes: int) -> Ensemble:
 
 
 def ensemble_of(
-    prior: Ensemble, default: tuple[int, float] | None, voters: Sequence[CodedVoter], tests: PriorTests, weights: Floats
+    prior: Ensemble, default: tuple[int, float] | None, voters: Sequence[AnyVoter], tests: PriorTests, weights: Floats
 ) -> Ensemble:
     """The voters of the prior, the default class with its weight, and the coded voters."""
     nodes = _Nodes(prior.n_columns, prior.n_outputs if prior.n_outputs > 1 else 2)
@@ -38,14 +39,17 @@ def ensemble_of(
         nodes.add([], default[0], NOBODY)
         steps.append(default[1])
     for voter in voters:
-        chain = [(tests.tests[literal.test], literal.holds) for literal in voter.literals]
-        nodes.add([(test, holds, tests.bins) for test, holds in chain], voter.inside, voter.outside)
+        if isinstance(voter, CodedTree):
+            nodes.add_tree(voter.root, tests)
+        else:
+            chain = [(tests.tests[literal.test], literal.holds) for literal in voter.literals]
+            nodes.add([(test, holds, tests.bins) for test, holds in chain], voter.inside, voter.outside)
         steps.append(float(weights[voter.weight]))
     return _joined(prior, nodes.ensemble(steps))
 
 
 class _Nodes:
-    """The nodes of rules, one after the other."""
+    """The nodes of rules and trees, one voter after the other; children are numbered within their voter."""
 
     def __init__(self, n_columns: int, n_classes: int) -> None:
         self.n_columns, self.n_classes = n_columns, n_classes
@@ -63,6 +67,21 @@ class _Nodes:
             self._leaf(outside)
         self._leaf(inside)
         self.offsets.append(len(self.rows))
+
+    def add_tree(self, root: Branch, tests: PriorTests) -> None:
+        self._subtree(root, tests)
+        self.offsets.append(len(self.rows))
+
+    def _subtree(self, node: Branch | int, tests: PriorTests) -> None:
+        """A node, then those where its test holds, then the others."""
+        if isinstance(node, int):
+            self._leaf(node)
+            return
+        first = len(self.rows) - self.offsets[-1] + 1
+        second = first + _size(node.holds)
+        self._split(tests.tests[node.test], tests.bins, (first, second))
+        self._subtree(node.holds, tests)
+        self._subtree(node.fails, tests)
 
     def _split(self, test: BinTest, bins: Bins, children: tuple[int, int]) -> None:
         members, threshold = -1, 0.0
@@ -104,6 +123,11 @@ class _Nodes:
             sets=np.array(self.sets, dtype=np.bool_).reshape(-1, SET_WIDTH),
             n_columns=self.n_columns,
         )
+
+
+def _size(node: Branch | int) -> int:
+    """The number of nodes of a tree."""
+    return 1 + _size(node.holds) + _size(node.fails) if isinstance(node, Branch) else 1
 
 
 def _joined(first: Ensemble, second: Ensemble) -> Ensemble:

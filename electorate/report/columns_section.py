@@ -1,5 +1,6 @@
 """The section of a report about columns: importances, and shape functions or partial dependence."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from electorate.inspection.partial_dependence import partial_dependence
 from electorate.inspection.shapes import Shape, shape_functions
 from electorate.model.ensemble import Ensemble
 from electorate.report import charts
+from electorate.report.median_dependence import median_dependence
 from electorate.report.page import Chart, Section
 
 MOST_COLUMNS = 20
@@ -28,13 +30,14 @@ def columns_section(model: Any, X: Any, found: Importances) -> Section:
     options = [(kind, charts.bars("Importances", names, values[order], label)) for kind, values, label in kinds]
     section.chart("How much each column matters.", charts.choice("Importances", "By", options))
     ensemble = getattr(model, "ensemble_", None)
-    if not isinstance(ensemble, Ensemble):
-        return section
-    if ensemble.lookup is not None and hasattr(model, "classes_"):
+    caption = "The mean prediction if a column had this value in all rows (partial dependence)."
+    shapes: Options = []
+    if isinstance(ensemble, Ensemble) and ensemble.lookup is not None and hasattr(model, "classes_"):
         caption, shapes = "What a column adds to the decision.", _shapes(model)
-    else:
-        caption = "The mean prediction if a column had this value in all rows (partial dependence)."
-        shapes = _dependences(model, X, found)
+    elif isinstance(ensemble, Ensemble):
+        shapes = _dependences(model, found, lambda k: partial_dependence(model, X, [k], grid_resolution=CELLS))
+    elif getattr(getattr(model, "vote_", None), "trees", None) is not None:
+        shapes = _dependences(model, found, lambda k: median_dependence(model, X, k))
     if shapes:
         section.chart(caption, charts.choice("Shape of a column", "Column", shapes))
     return section
@@ -69,13 +72,13 @@ def _shape(shape: Shape, labels: list[str]) -> Chart:
     return charts.choice(shape.name, "Class", options)
 
 
-def _dependences(model: Any, X: Any, found: Importances) -> Options:
+def _dependences(model: Any, found: Importances, curve_of: Callable[[int], Any]) -> Options:
     labels = [str(label) for label in model.classes_.tolist()] if hasattr(model, "classes_") else ["prediction"]
     named = [f"probability of {labels[1]}"] if len(labels) == 2 else labels
     charted: Options = []
     for column in found.order[:MOST_COLUMNS]:
         if found.split[column] > 0:
-            curve = partial_dependence(model, X, [column], grid_resolution=CELLS)
+            curve = curve_of(column)
             if len(curve.grid_values[0]):
                 charted.append((found.names[column], _dependence(found.names[column], named, curve)))
     return charted

@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 
 from electorate.data.split import hash_rows
 from electorate.data.table import Categories, Table
+from electorate.report.page import number
 
 MOSTLY = 0.5  # missing
 LEAK = 0.995  # of the largest agreement of a single column with the target
@@ -86,7 +87,7 @@ def _numbers(table: Table, column: int, name: str, target: Any, codes: NDArray[n
     summary, warnings = "no values", _missing(1 - known.mean())
     if len(values):
         low, middle, high = values[0], np.median(x[known]), values[-1]
-        summary = f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+        summary = f"{number(float(low))} to {number(float(high))}, median {number(float(middle))}"
     if len(values) <= 1:
         warnings.append("constant")
     elif len(values) == known.sum() >= FEW_ROWS and np.all(values == np.rint(values)):
@@ -119,7 +120,7 @@ def _agreement(x: Any, target: Any, codes: NDArray[np.int64] | None) -> float:
 
 
 def _categories(table: Table, column: int, name: str, codes: NDArray[np.int64] | None) -> ColumnProfile:
-    levels, place = _level_codes(table, column)
+    levels, place = level_codes(table, column)
     known = place >= 0
     counts = np.bincount(place[known], minlength=len(levels))
     order = np.argsort(-counts, kind="stable")[:3]
@@ -139,7 +140,7 @@ def _categories(table: Table, column: int, name: str, codes: NDArray[np.int64] |
     return ColumnProfile(name, "categories", float(1 - known.mean()), len(levels), summary, warnings)
 
 
-def _level_codes(table: Table, column: int) -> tuple[list[str], NDArray[np.int64]]:
+def level_codes(table: Table, column: int) -> tuple[list[str], NDArray[np.int64]]:
     """Return the levels of a column as texts, and the place of each row's among them, -1 where it is missing."""
     levels = table.levels(column)
     codes = table.codes(0, table.n_rows, column, Categories(levels))

@@ -35,7 +35,7 @@ class Display:
     lines_: list[Any]
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw into axes, or into new ones."""
+        """Draw into the given axes, or into new ones."""
         self.ax_ = pyplot(self).subplots(figsize=(5.6, 3.8), layout="constrained")[1] if ax is None else ax
         self.figure_ = self.ax_.figure
         self.lines_ = []

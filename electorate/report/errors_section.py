@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.report import charts
-from electorate.report.page import Section, grid, text
+from electorate.report.page import Section, grid, number, text
 
 MOST_DOTS = 1500
 SHADES = (0.005, 0.05, 0.15, 0.35, 0.65)  # shares of a row from which a cell is darker
@@ -22,7 +22,7 @@ def errors_section(model: Any, X: Any, y: NDArray[Any]) -> Section:
     error, common = float(np.mean(predicted != y)), max(np.mean(y == label) for label in model.classes_)
     section.add(f"<p>Error on these rows: <strong>{error:.4f}</strong>; ")
     section.add(f"baseline (majority class): {1 - common:.4f}.</p>")
-    section.note("Rows are true classes, columns predicted ones; shades are shares of a row.")
+    section.note("Rows are true classes, columns are predicted classes. The shade shows the share of the row.")
     section.add(_confusion(model.classes_.tolist(), y.tolist(), predicted.tolist()))
     return section
 
@@ -43,15 +43,16 @@ def _confusion(labels: list[Any], true: list[Any], predicted: list[Any]) -> str:
 def _add_residuals(section: Section, y: NDArray[np.float64], predicted: NDArray[np.float64]) -> None:
     residual, spread = y - predicted, float(np.var(y))
     explained = 1 - float(np.mean(residual**2)) / spread if spread else 0.0
-    section.add(f"<p>Mean absolute error: <strong>{np.mean(np.abs(residual)):.4g}</strong>; ")
-    section.add(f"R squared: {explained:.4f}; baseline (the median): {np.mean(np.abs(y - np.median(y))):.4g}.</p>")
+    error, base = float(np.mean(np.abs(residual))), float(np.mean(np.abs(y - np.median(y))))
+    section.add(f"<p>Mean absolute error: <strong>{number(error)}</strong>; ")
+    section.add(f"R squared: {explained:.4f}; baseline (the median): {number(base)}.</p>")
     some = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_DOTS)).astype(np.int64))
     x = charts.axis("predicted")
     section.chart(
-        "True by predicted values. Points on the diagonal are predicted without error.",
+        "True against predicted values. Points on the diagonal are predicted without error.",
         charts.dots("Predicted and true values", x, charts.axis("true"), predicted[some], y[some], diagonal=True),
     )
     section.chart(
-        "True minus predicted values, by predicted ones.",
+        "True minus predicted value, against the predicted value.",
         charts.dots("Residuals", x, charts.axis("residual"), predicted[some], residual[some], zero=True),
     )

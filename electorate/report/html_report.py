@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data.cleaning import clean_beforehand
 from electorate.data.row_subset import take_rows
 from electorate.inspection.importances import column_importances
 from electorate.model.text import column_names
@@ -21,9 +22,11 @@ from electorate.report.probabilities_section import probabilities_section
 from electorate.report.rounds_sections import margins_section, rounds_section
 from electorate.report.rules_section import rules_section
 from electorate.safe_write import write_text
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_ROWS = 5000  # for curves by rounds
-MOST_SHUFFLED = 1000  # for importances and partial dependence
+FEWEST_SHUFFLED, MOST_SHUFFLED = 200, 1000  # for importances and partial dependence
+MOST_VOTES = 400_000  # rows times voters; with more voters, fewer rows are used
 
 
 def html_report(
@@ -31,15 +34,15 @@ def html_report(
 ) -> str:
     """Return a report about a fitted model as one self-contained HTML page.
 
-    Errors, ROC and calibration, margins with a slider over rounds, learning curves and proved bounds by rounds,
-    importances, shape functions, rules, the profile of the table with warnings, and how to repeat it. The page loads
-    nothing, and its Content-Security-Policy allows its own script only.
+    The report shows errors, ROC and calibration curves, margins with a slider over rounds, learning curves and proven
+    bounds by rounds, importances, shape functions, rules, a profile of the table with warnings, and how to repeat it.
+    The page loads nothing, and its Content-Security-Policy allows only its own script.
 
     Parameters
     ----------
     model : fitted estimator of electorate
     X : array-like, sparse matrix or dataframe
-        Rows, preferably not those of the training.
+        Rows, preferably rows that were not used for training.
     y : array-like
         Their labels or targets.
     path : path, optional
@@ -47,7 +50,7 @@ def html_report(
     title : str, optional
         The heading; by default the name of the class.
     command : str, optional
-        The command that repeats the report, to be shown.
+        The command that repeats the report. The page shows it.
 
     Returns
     -------
@@ -56,7 +59,7 @@ def html_report(
 
     See Also
     --------
-    explain : The same in words, and for one row.
+    explain : The same as text, and for one row.
 
     Examples
     --------
@@ -67,22 +70,25 @@ def html_report(
     >>> page.startswith("<!DOCTYPE html>")
     True
     """
+    refuse_lazy_for("html_report", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
+    bare, X, y = clean_beforehand(model, X, y)
     y = np.asarray(y)
     _check_labels(model, y)
     name = title or type(model).__name__
     lead = f"<p class='soft'>{text(type(model).__name__)}, {len(y):,} rows, {model.n_features_in_:,} columns.</p>"
-    page = render(name, lead, [*model_sections(model, X, y), how_section(model, len(y), command)])
+    page = render(name, lead, [*model_sections(bare, X, y), how_section(model, len(y), command)])
     if path is not None:
         write_text(path, page)
     return page
 
 
 def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None = None) -> list[Section]:
-    """Return the sections about a model on some rows. profiled: the rows of the profile, where they are others."""
+    """Return the sections about a model on some rows. profiled: the rows of the profile, if they differ."""
     some_X, some_y = _some(X, y, MOST_ROWS)
-    few_X, few_y = _some(X, y, MOST_SHUFFLED)
+    n_voters = max(1, len(getattr(model, "steps_", ())))
+    few_X, few_y = _some(X, y, int(np.clip(MOST_VOTES // n_voters, FEWEST_SHUFFLED, MOST_SHUFFLED)))
     importances = column_importances(model, few_X, few_y, repeats=2)
     return [
         errors_section(model, X, y),
@@ -99,7 +105,7 @@ def _check_labels(model: Any, y: Any) -> None:
     if hasattr(model, "classes_"):
         unknown = sorted(set(y.tolist()) - set(model.classes_.tolist()), key=str)
         if unknown:
-            raise ValueError(f"y holds the label {unknown[0]!r}, which is not among the classes of the model")
+            raise ValueError(f"y contains the label {unknown[0]!r}, which is not one of the classes of the model")
 
 
 def _some(X: Any, y: Any, most: int) -> tuple[Any, Any]:
@@ -137,13 +143,13 @@ def _data_section(found: DataProfile | None) -> Section:
 def how_section(model: Any, n_rows: int, command: str) -> Section:
     """Return how it was computed, and how to repeat it."""
     section = Section("how", "How it was computed")
-    entries: list[tuple[str, object]] = [("model", model), ("rows", n_rows)]
+    entries: list[tuple[str, object]] = [("model", " ".join(repr(model).split())), ("rows", f"{n_rows:,}")]
     for name, attribute in (("digest", "digest_"), ("training stopped", "stop_reason_")):
         if hasattr(model, attribute):
             entries.append((name, getattr(model, attribute)))
     entries += [
-        ("curves by rounds", f"of at most {MOST_ROWS:,} rows, every k-th"),
-        ("importances", f"of at most {MOST_SHUFFLED:,} rows, each column shuffled twice"),
+        ("curves by rounds", f"computed from at most {MOST_ROWS:,} rows (every k-th row)"),
+        ("importances", f"computed from at most {MOST_SHUFFLED:,} rows; each column was shuffled twice"),
         ("versions", f"electorate {version('electorate')}, Python {platform.python_version()}, NumPy {np.__version__}"),
     ]
     section.add(pairs(entries))
@@ -157,8 +163,10 @@ def _python_code(model: Any) -> str:
     """Return code that fits a model like this one and writes its report."""
     made = repr(model)
     used = {name for name in re.findall(r"\b[A-Z]\w+", made) if name in MODULES}
-    names = ", ".join([*sorted({type(model).__name__, *used}), "html_report"])
+    cleans = getattr(model, "cleaning_", None) is not None
+    names = ", ".join([*sorted({type(model).__name__, *used}), *(["check_up"] if cleans else []), "html_report"])
+    fitted = f"check_up(X_train, y_train).fit({made}, X_train, y_train)" if cleans else f"{made}.fit(X_train, y_train)"
     return f"""from electorate import {names}
 
-model = {made}.fit(X_train, y_train)
+model = {fitted}
 html_report(model, X, y, path="report.html")"""

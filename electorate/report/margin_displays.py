@@ -36,7 +36,7 @@ class MarginDisplay(MarginPicture):
     graphs : mapping of names to margins
         As of :func:`margins`, or of ``bayes_margins()`` of a simulated problem.
     bound : pair of arrays, optional
-        Thetas, and what is proved of the margin errors there.
+        Thetas, and the proven bound on the margin error at each.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class RobustErrorDisplay(Display):
     rho : ndarray
     errors : mapping of names to arrays with one number per rho
     bound : ndarray, optional
-        What Theorem 1 proves about the training rows, at every rho; it is not about test rows.
+        The bound of Theorem 1 for the training rows, at every rho; it does not apply to test rows.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ from electorate.escape import literal
 
 DIGITS = 4  # of numbers in charts
 BUTTON = "<button id='theme' type='button' hidden>Dark / light</button>"
-FOOT = "Made by electorate. This file holds everything it shows and loads nothing."
+FOOT = "Made by electorate. This file is self-contained and loads nothing."
 Chart = dict[str, Any]  # see the kinds in assets/report.js
 
 
@@ -52,12 +52,12 @@ def text(value: object, longest: int = 2000) -> str:
     return html.escape(literal(value, longest))
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return an HTML table; columns that hold texts are on the left of their cells."""
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]], kind: str = "") -> str:
+    """Return an HTML table; columns that contain text are aligned to the left. kind: its CSS class."""
     is_text = [any(isinstance(row[k], str) for row in rows) for k in range(len(head))]
     kinds = [" class='text'" if flag else "" for flag in is_text]
-    cells = "".join(f"<th scope='col'{kind}>{text(name)}</th>" for name, kind in zip(head, kinds, strict=True))
-    return grid(cells, [f"<tr>{''.join(map(_cell, row, is_text))}</tr>" for row in rows])
+    cells = "".join(f"<th scope='col'{one}>{text(name)}</th>" for name, one in zip(head, kinds, strict=True))
+    return grid(cells, [f"<tr>{''.join(map(_cell, row, is_text))}</tr>" for row in rows], kind)
 
 
 def grid(head: str, rows: Sequence[str], kind: str = "") -> str:
@@ -73,10 +73,12 @@ def _cell(value: Any, is_text: bool) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a number with few digits."""
+    """Return a number with few digits; large ones with commas instead of exponents."""
     if isinstance(value, int):
         return f"{value:,}"
-    return "–" if math.isnan(value) else f"{value:.4g}"
+    if math.isnan(value):
+        return "–"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def pairs(entries: Iterable[tuple[str, object]]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from electorate.grid import UNITS
 from electorate.model.median import Votes
 from electorate.report.drawing import Display, Floats, finish, plain, pyplot
+from electorate.training.lazy_inputs import refuse_lazy_for
 
 Target = tuple[float, float, float] | None  # x, y, eps
 POINTS = 200  # along a feature
@@ -198,6 +199,7 @@ class IntervalDisplay(Display):
 
 def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
     """Points along a feature, rows that differ in it only, its values in X, and its name."""
+    refuse_lazy_for("a display along a feature", X)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         if isinstance(feature, str):

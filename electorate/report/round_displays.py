@@ -17,13 +17,13 @@ Rounds = Mapping[str, Any]  # name -> one number per round
 
 
 class BoundDisplay(Display):
-    """Bounds against rounds, beside what they are about.
+    """Bounds against rounds, with the observed values.
 
     Parameters
     ----------
     bounds, observed : mappings of names to arrays with one number per round
     what : str, default="training error"
-        What both are about, for the axis.
+        The quantity of both, for the label of the axis.
 
     Attributes
     ----------

@@ -23,9 +23,9 @@ class ShapeDisplay:
     shapes : list of Shape
         As of :func:`shape_functions`.
     about : int, default=0
-        Of more than two classes, the one whose votes are drawn, as a place in ``classes_``.
+        With more than two classes, the position in ``classes_`` of the class to draw.
     deciles : mapping of columns to arrays, optional
-        Values of numeric columns to mark below the staircase: where the rows are.
+        Values of numeric columns to mark below the staircase, to show where the rows are.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class ShapeDisplay:
         return cls([by_name[name] for name in columns], about, deciles).plot()
 
     def plot(self, axes: Sequence[Any] | None = None) -> Self:
-        """Draw into one axes per column, or into a new figure."""
+        """Draw into the given axes, one per column, or into a new figure."""
         n = len(self.shapes)
         axes = panels(self, n, min(n, 3), 3.0) if axes is None else axes
         if len(axes) != n:

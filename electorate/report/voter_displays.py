@@ -17,9 +17,9 @@ MANY = 14  # sizes; beyond, not every one is named on the axis
 
 
 class PathDisplay(Display):
-    """The weights of all voters of a pool along a path of QuadBoost; the heaviest have lines of their own.
+    """The weights of all voters of a pool along a path of QuadBoost; the largest have their own lines.
 
-    The axis has what varies along the path: lam, alpha_max or the rounds.
+    The axis shows the quantity that varies along the path: lam, alpha_max or the rounds.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class PathDisplay(Display):
 
     @property
     def varies(self) -> str:
-        """What changes along the path."""
+        """The quantity that varies along the path."""
         return next((name for name, _ in AXES if len(np.unique(getattr(self.path, name))) > 1), "lam")
 
     def _draw(self, ax: Any) -> None:
@@ -78,11 +78,11 @@ class PathDisplay(Display):
 
 
 class TreeSizesDisplay(Display):
-    """The distribution of the sizes of trees: nodes, leaves among them, of every distinct voter.
+    """The distribution of the sizes of trees: the number of nodes, with leaves, of every distinct voter.
 
     Parameters
     ----------
-    sizes : mapping of names to arrays of whole numbers
+    sizes : mapping of names to arrays of integers
         Nodes of every tree of each model.
 
     Attributes

@@ -77,7 +77,7 @@ class ScannedColumn:
 
 @dataclass(frozen=True, eq=False)
 class ScannedTable:
-    """Rows and columns that are read when they are used.
+    """Rows and columns of a source that are read when they are needed.
 
     `fit`, `predict` and the like take it in place of a dataframe. columns: the names, or the places in an array.
     progress(what, rows, n_rows, n_bytes): is called while a fit reads; of the table, n_rows and n_bytes, or None.
@@ -108,18 +108,26 @@ class ScannedTable:
         for batch in self.batches():
             yield self.table(batch)
 
-    def batches(self, others: Names | None = None, columns: Names | None = None) -> Iterator[Batch]:
-        """Yield batches, read ahead by another thread. others: columns beside these; columns: only some of these."""
+    def batches(self, others: Names | None = None, columns: Names | None = None, what: str = "") -> Iterator[Batch]:
+        """Yield batches, read ahead by another thread.
+
+        others: columns beside these; columns: only some of these; what: they are read for, to report the progress.
+        """
         wanted = list(dict.fromkeys([*(self.columns if columns is None else columns), *(others or [])]))
         size = rows_at_once(len(self.columns), self.batch_rows)
-        return prefetched(batch for batch in self.source.batches(wanted, size) if batch.rows.shape[0])
+        rows = 0
+        for batch in prefetched(batch for batch in self.source.batches(wanted, size) if batch.rows.shape[0]):
+            yield batch
+            rows += batch.rows.shape[0]
+            if self.progress is not None and what:
+                self.progress(what, rows, self.source.n_rows, self.source.n_bytes)
 
     @property
     def names(self) -> list[str]:
         return [] if is_array(self.source.like) else [str(name) for name in self.columns]
 
     def empty(self) -> Table:
-        """The table of no rows."""
+        """A table without rows."""
         return read_table(self.like)
 
 
@@ -134,7 +142,7 @@ def scan(
     memory: int | None = None,
     folder: Any = None,
 ) -> Any:
-    """Return a table that is read batch by batch, for fits and predictions on more rows than memory holds.
+    """Return a table that is read batch by batch, for fits and predictions on tables larger than memory.
 
     A fit reads it a few times: labels and weights, then the edges of the bins, then the bins themselves, one byte per
     cell, which stay in memory or go to temporary files. The model is the same as that of a fit in memory, whatever the

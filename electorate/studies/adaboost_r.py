@@ -1,13 +1,13 @@
-"""The AdaBoost_R paper (Nock and Nielsen, "A Real generalization of discrete AdaBoost", AIJ 2007), run again.
+"""The AdaBoost_R paper (Nock and Nielsen, "A Real generalization of discrete AdaBoost", AIJ 2007), reproduced.
 
-Protocol (section 4): rules of at most r = 2 tests grown by Matsushita's error; 10-fold stratified cross-validation;
-discrete AdaBoost (D), AdaBoost_R (U) and real AdaBoost (T) after 10 and 50 rounds; "(2C)": the first class against the
-rest. Section 4.1 adds XD6 with r = 3 after 100 rounds.
+Protocol (section 4): rules of at most r = 2 tests, grown by Matsushita's error; 10-fold stratified cross-validation;
+discrete AdaBoost (D), AdaBoost_R (U) and real AdaBoost (T) after 10 and 50 rounds. "(2C)" means the first class against
+the rest. Section 4.1 adds XD6 with r = 3 after 100 rounds.
 
-Open in the paper, and chosen here: the folds, drawn anew in every repeat; thresholds, at most 255 per attribute; the
-rows of LEDeven, LEDeven+17, XD6 and Parity, drawn anew in every repeat, as many as the printed errors allow; of how
-many bits Parity is. Columns that DATASETS.json lists as categories are tested for one value against the others.
-Echocardio is without survival and alive_at_1, which are known only after the label.
+Not stated in the paper, and chosen here: the folds, which are drawn again in every repeat; the thresholds, at most 255
+per attribute; the rows of LEDeven, LEDeven+17, XD6 and Parity, which are drawn again in every repeat (the printed
+errors determine how many); the number of bits of Parity. Columns that DATASETS.json lists as categories are tested for
+one value against the others. Echocardio is used without survival and alive_at_1, which are known only after the label.
 """
 
 import time

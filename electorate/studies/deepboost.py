@@ -1,13 +1,14 @@
-"""The DeepBoost paper (Cortes, Mohri and Syed, "Deep Boosting", ICML 2014), run again: Tables 1, 2 and 3.
+"""The DeepBoost paper (Cortes, Mohri and Syed, "Deep Boosting", ICML 2014), reproduced: Tables 1, 2 and 3.
 
-Protocol (section 4): ten folds; fold i tests, fold i + 1 validates, the others train; 100 rounds; the hyperparameters
-with the lowest validation error. Table 1: stumps and paired stumps, exponential loss. Table 2: trees of depth 1 to 6,
-exponential loss. Table 3: the same with the logistic loss. Complexities are the paper's (eq. 7, 8 and 9).
+Protocol (section 4): ten folds; fold i is for testing, fold i + 1 for validation, the others for training; 100 rounds;
+the hyperparameters with the lowest validation error. Table 1: stumps and paired stumps, exponential loss. Table 2:
+trees of depth 1 to 6, exponential loss. Table 3: the same with the logistic loss. Complexities are the paper's (eq. 7,
+8 and 9).
 
-Open in the paper, and chosen here: how the folds are drawn (a random permutation), and which of several candidates with
-the same validation error is taken (the first, in the order in which the paper lists the values: for stumps from the
-smallest beta and lam on, for trees from the smallest depth and the largest beta and lam on).
-ocr17 and ocr49 are surrogates, not the paper's sets: their figures are no reproduction.
+Not stated in the paper, and chosen here: how the folds are drawn (a random permutation), and which of several
+candidates with the same validation error is used (the first in the order in which the paper lists the values: for
+stumps, from the smallest beta and lam; for trees, from the smallest depth and the largest beta and lam). ocr17 and
+ocr49 are surrogates for the paper's sets, so their figures do not reproduce the paper's.
 """
 
 import time

@@ -148,7 +148,7 @@ def theorem_1(request: Request, plan: Plan, lines: Lines) -> list[str]:
     text = (
         f"L^(rho) <= prod E_rho (10), at {plan.rhos} values of rho after every round; training rows. The values go "
         f"from -1 to 1, and from {LINEAR_FROM:g} for the linear cost, whose awards have no lower bound. "
-        "`bound below 1`: the share of these pairs where the bound says anything; `distance`: the median of bound "
+        "`bound below 1`: the share of these pairs for which the bound is not vacuous; `distance`: the median of bound "
         "minus error among them; `largest rho`: the largest one whose bound is below 1 after the last round."
     )
     table = []
@@ -214,11 +214,11 @@ def check_theorem_2(setting: Setting, plan: Plan, rows: tuple[Part, Part], nu: f
 def theorem_2(request: Request, plan: Plan, lines: Lines) -> list[str]:
     text = (
         f"Finite sets of {plan.voters} trees of depth 1 to 4, fitted to other rows: their predictions are the columns "
-        "of `Columns()`. 0-1 cost; eps is the least that has some voter within it on every row, so that rho* is "
-        "above -1. rho*: the largest possible minimum margin, by linear programming. Corollaries 1 "
+        "of `Columns()`. 0-1 cost; eps is the smallest value such that on every row some voter is within eps, so "
+        "that rho* is above -1. rho*: the largest possible minimum margin, by linear programming. Corollaries 1 "
         "and 2: the minimum margin exceeds rho* - nu "
-        "after at most `allowed` rounds, ceil(A^2 log n / (2 nu^2)) + 1. `first`: the first round where it does; "
-        "`for good`: from this one on it does in all rounds up to the bound."
+        "after at most `allowed` rounds, ceil(A^2 log n / (2 nu^2)) + 1. `first`: the first round in which it "
+        "does; `for good`: it does in this round and in all later ones up to the bound."
     )
     table = []
     for name in request.only or plan.sets:
@@ -255,9 +255,11 @@ def check_theorem_3(n: int, plan: Plan) -> dict[str, float]:
 
 def theorem_3(request: Request, plan: Plan, lines: Lines) -> list[str]:
     text = (
-        f"friedman1, drawn anew: {plan.voters} trees fitted to 2,000 rows of their own are the finite set. Error: the "
-        f"share of rows farther than eps from the median. The bound holds with probability {1 - DELTA:g}, with our "
-        "constants: the paper gives its order only. It is at most 1 where it says something."
+        f"Samples of friedman1. The finite set has {plan.voters} trees, fitted to 2,000 other rows. "
+        "An error is a target "
+        f"farther than eps from the median. The bound holds with probability {1 - DELTA:g}. Its "
+        "constants are ours: the "
+        "paper gives only its order. Bounds above 1 are vacuous."
     )
     table = []
     for n in plan.sizes:
@@ -278,7 +280,7 @@ def reproduce(request: Request) -> str:
     """For `electorate reproduce locmedboost`: the tables of all theorems, or of one."""
     plan, lines = (QUICK if request.quick else FULL), Lines(request.out / "locmedboost.jsonl", request.render)
     small = ["A small version: few rows, rounds and voters.", ""] if request.quick else []
-    text = f"The paper has no experiments: these check its theorems. {plan.rows} rows of each set to fit. {LINK}"
+    text = f"The paper has no experiments: these check its theorems. {plan.rows} training rows of each set. {LINK}"
     page = ["# LocMedBoost", "", *small, text, ""]
     for name in TABLES if request.what == "all" else (request.what,):
         page += [f"## {name.capitalize()}", "", *TABLES[name](request, plan, lines), ""]

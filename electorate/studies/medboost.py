@@ -243,20 +243,21 @@ def report(results: list[Result], rounds: int) -> str:
     by_set = {name: [one for one in results if one["set"] == name] for name in names}
     counts = sorted({len(found) for found in by_set.values()})
     lines = [
-        "# MedBoost beside AdaBoost.R2 and gradient boosting",
+        "# MedBoost compared with AdaBoost.R2 and gradient boosting",
         "",
-        f"By `python -m electorate.studies.medboost`. Random splits per set: {', '.join(map(str, counts))}; half of "
-        f"the rows to fit, 15% to choose by, 15% to calibrate, 20% to test; at most {MOST_ROWS:,} rows of a set, drawn "
-        f"anew in every split (this cuts abalone and california_housing); Friedman's sets have {FRIEDMAN_ROWS:,} new "
-        "rows in every split. Trees of depth 3 everywhere. eps and rho by the least error on the rows to choose by "
+        f"By `python -m electorate.studies.medboost`. Random splits per set: {', '.join(map(str, counts))}; 50% "
+        f"training, 15% validation, 15% calibration and 20% test rows; at most {MOST_ROWS:,} rows of "
+        "a set, drawn again "
+        f"in every split (this reduces abalone and california_housing); Friedman's sets have {FRIEDMAN_ROWS:,} new "
+        "rows in every split. All trees have depth 3. eps and rho have the lowest error on the validation rows "
         f"within {min(TRY_ROUNDS, rounds)} rounds (eps: {', '.join(map(str, SHARES))} times the median distance of the "
         f"targets from their median; rho: adaptive with nu {_values(ADAPTIVE, 'nu')}, or constant "
         f"{_values(CONSTANT, 'rho')}; linear cost, on the first {LINEAR_SPLITS} splits only: adaptive with nu "
         f"{_values(LINEAR, 'nu')}), then T among {rounds:,}; the others choose T only. "
         "Errors are mean absolute errors on the test rows, in units of the target, with standard errors over the "
-        "splits. A run that ends by itself counts with its last round. The grids of eps and rho were settled after "
-        "looking at curves, test errors among them, of the first split of abalone, concrete and friedman1, and of "
-        "tries on auto_mpg: that split is one of those below.",
+        "splits. A run that stops early counts with its last round. The grids of eps and rho were chosen after "
+        "looking at curves (also of test errors) of the first split of abalone, concrete and friedman1, and at "
+        "trials on auto_mpg. This split is included below.",
     ]
     parts = (_error_table(by_set, rounds), _end_table(by_set, rounds), _outlier_table(by_set), _interval_table(by_set))
     return "\n".join([*lines, *(line for part in parts for line in ("", *part))]) + "\n"
@@ -306,7 +307,10 @@ def _error_table(by_set: BySet, rounds: int) -> list[str]:
         gaps = {name: np.subtract(_chosen(found, "MedBoost"), _chosen(found, other)) for name, found in by_set.items()}
         less = [name for name, gap in gaps.items() if np.mean(gap) < 0]
         where = f" ({', '.join(less)})" if less else ""
-        lines.append(f"- At the validated T, MedBoost errs less than {other} on {len(less)} of {len(by_set)}{where}.")
+        lines.append(
+            f"- At the validated T, the error of MedBoost is lower than that of {other} on "
+            f"{len(less)} of {len(by_set)}{where}."
+        )
     return lines
 
 
@@ -337,13 +341,14 @@ def _outlier_table(by_set: BySet) -> list[str]:
     return [
         "## 10% gross outliers",
         "",
-        f"A tenth of the targets of the rows to fit and to choose by is moved, up or down, by {FAR:g} to {2 * FAR:g} "
+        f"A tenth of the training and validation targets is moved, up or down, by {FAR:g} to {2 * FAR:g} "
         f"times the median distance of the targets from their median. Test errors at the T validated among "
-        f"{OUTLIER_ROUNDS}, and the rise over those without outliers.",
+        f"{OUTLIER_ROUNDS}, and their increase over the errors without outliers.",
         "",
         *markdown_table(" | ".join(["set", *(f"{algorithm} | rise" for algorithm in algorithms)]), rows),
         "",
-        f"MedBoost with the 0-1 cost rises less than least-squares boosting on {_count(by_set, bad)}.",
+        "The error of MedBoost with the 0-1 cost rises less than that of least-squares boosting on "
+        f"{_count(by_set, bad)}.",
     ]
 
 
@@ -358,8 +363,9 @@ def _interval_table(by_set: BySet) -> list[str]:
     return [
         "## Intervals for 90%",
         "",
-        "Coverage of the test rows and mean width (standard errors over the splits). Conformal ones use the rows to "
-        "calibrate, which serve nothing else. Quantile boosting: scikit-learn, 100 rounds, quantiles 0.05 and 0.95; "
+        "Coverage of the test rows and mean width (standard errors over the splits). Conformal intervals use the "
+        "calibration rows, which are used for nothing else. Quantile boosting: scikit-learn, 100 "
+        "rounds, quantiles 0.05 and 0.95; "
         "MAPIE: split conformal around gradient boosting by the absolute error, 100 rounds"
         + ("." if any("MAPIE" in name for name in algorithms) else "; MAPIE was not installed."),
         "",

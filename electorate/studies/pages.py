@@ -123,9 +123,10 @@ def table_lines(table: StudyTable, rows: Sequence[Row]) -> list[str]:
         lines.append([data, table.doubts[data][1], splits, *map(_shown, mine)])
     head = " | ".join(("data set", "classes", "splits", *table.algorithms))
     explained = (
-        "A cell: ours ± standard error / published ± standard error (the difference in standard errors). "
+        "A cell has our error ± standard error / the published error ± standard error (the "
+        "difference in standard errors). "
         f"With fewer than {MANY} splits the deviation is pooled over the algorithms of a data set. "
-        "`classes`: how sure it is that the two classes are the paper's."
+        "`classes`: how certain it is that the two classes are the paper's."
     )
     notes = [line for note in table.notes for line in (note, "")]
     summary = summary_lines(table, cells)
@@ -151,7 +152,7 @@ def summary_lines(table: StudyTable, cells: list[Cell]) -> list[str]:
         count = f"{len(run)} of {len(table.published)}"
         lines.append([algorithm, count, *_summary(run), len(sure), *_summary(sure)])
     part = "mean ours | mean published | mean absolute difference | within 2 s.e."
-    head = f"algorithm | sets run | {part} | sure sets | {part}"
+    head = f"algorithm | sets run | {part} | certain sets | {part}"
     return markdown_table(head, lines, "l" + "r" * 10)
 
 
@@ -177,7 +178,7 @@ def doubt_lines(tables: Iterable[StudyTable]) -> list[str]:
     """How every data set was made, and how sure that is."""
     known = {data: doubt for table in tables for data, doubt in table.doubts.items()}
     rows = [[name, how, f"**{sure}**" if sure not in SURE else sure] for name, (how, sure) in known.items()]
-    return ["## Data sets", "", *markdown_table("data set | how it was made | sure", rows), ""]
+    return ["## Data sets", "", *markdown_table("data set | how the two classes were made | certainty", rows), ""]
 
 
 def provenance(rows: Sequence[Row]) -> str:
@@ -214,8 +215,9 @@ def order_lines(table: StudyTable, rows: Sequence[Row], pairs: Iterable[tuple[st
         lines.append([f"{one} - {other}", len(run), _record(printed), _record(ours), mean, f"{better} / {worse}"])
     head = "difference | sets | wins, ties, losses: published | ours | mean: ours / published | better / worse"
     text = (
-        "A win: the first algorithm's mean error is lower. The last column counts the sets where a one-sided paired "
-        f"t-test over the splits calls the first algorithm better, or worse, at {level:.0%}."
+        "The first algorithm wins if its mean error is lower. The last column counts the sets on "
+        "which a one-sided paired "
+        f"t-test over the splits finds the first algorithm better, or worse, at {level:.0%}."
     )
     return [text, "", *markdown_table(head, lines, "lrlllr"), ""]
 

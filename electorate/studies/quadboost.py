@@ -1,12 +1,13 @@
-"""The QuadBoost paper, run again: Table 1, and Table 2 from the printed Table 1.
+"""The QuadBoost paper, reproduced: Table 1, and Table 2 from the printed Table 1.
 
-Protocol (section 4): at most 500 training rows, half of all rounded up, the rest tests; attributes through tanh after
-standardising by the training rows; 10 stumps per attribute and their complements; hyperparameters by 5-fold
-cross-validation over ten values each, equally far apart in their logarithm.
+Protocol (section 4): the training set has half of the rows (rounded up), at most 500; the other rows are the test set.
+Attributes are standardised by the training rows and passed through tanh. There are 10 stumps per attribute, and their
+complements. Hyperparameters are chosen by 5-fold cross-validation over ten values each, equally spaced on a logarithmic
+scale.
 
-Open in the paper, and chosen here: the split (the paper has one, ours are several); where the ten thresholds lie (they
-part the rows of an attribute evenly); most of the ways in which two classes were made (DATASETS.json holds ours and how
-sure it is). AdaBoost runs for at most 10,000 rounds instead of 1,000,000. Voters are not weighed again.
+Not stated in the paper, and chosen here: the split (the paper has one, we use several); the ten thresholds (they divide
+the rows of an attribute evenly); for most data sets, how two classes were made (DATASETS.json has our rules and how
+certain they are). AdaBoost runs for at most 10,000 rounds instead of 1,000,000. Voters are not re-weighted.
 """
 
 import math

@@ -1,8 +1,9 @@
 """The length of a description: a prefix code for votes over tests that were fixed before the rows were counted.
 
 A vote is a multiset of voters. A voter names its tests, the class that it votes for where all of them hold, the class
-elsewhere, and its weight. `Code.bits` is -log2 of the probability of the vote under a distribution over all votes, so
-2^-bits sums to at most 1 (Kraft); docs/certificates.md has the proof. Everything that is chosen is in the code.
+elsewhere, and its weight; a tree names a class for each leaf (electorate/theory/tree_code.py). `Code.bits` is -log2 of
+the probability of the vote under a distribution over all votes, so 2^-bits sums to at most 1 (Kraft);
+docs/certificates.md has the proof. Everything that is chosen is in the code.
 """
 
 import math
@@ -14,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from electorate.theory.tree_code import CodedTree, shape_bits
 
 Floats = NDArray[np.float64]
 NOBODY = -1  # in place of a class: no vote
@@ -33,6 +36,21 @@ class CodedVoter(NamedTuple):
     inside: int
     outside: int
     weight: int
+
+    @property
+    def tests(self) -> tuple[int, ...]:
+        return tuple(literal.test for literal in self.literals)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        return ((self.inside, self.outside),)
+
+    @property
+    def single_leaves(self) -> tuple[int, ...]:
+        return ()
+
+
+AnyVoter = CodedVoter | CodedTree
 
 
 class Urn:
@@ -69,7 +87,7 @@ class Code:
 
     columns: the probability of each column for a test, before any was used. column: of each test. test_bits: what names
     a test among those of its column. n_weights: places of the weight grid. head: bits of what else was chosen (the
-    prior's own votes, the default class).
+    prior's own votes, the default class). max_depth: of trees; 1: voters are rules only.
     """
 
     columns: Floats
@@ -79,8 +97,11 @@ class Code:
     n_weights: int
     max_terms: int
     head: float = 0.0
+    max_depth: int = 1
 
     STRENGTH = 2.0  # of the urns
+    TREES = 0.25  # the probability that a voter is a tree, where trees are allowed
+    ABSTAINING = 0.125  # the probability that a leaf beside a branch votes for nobody
 
     def __post_init__(self) -> None:
         share = np.bincount(self.column, weights=2.0**-self.test_bits, minlength=len(self.columns))
@@ -107,6 +128,20 @@ class Code:
         classes = [*range(self.n_classes), NOBODY]
         return [(a, b) for a in classes for b in classes if a != b]
 
+    def class_at(self, place: int) -> int:
+        """The class at a place of arrays that have nobody last."""
+        return int(place) if place < self.n_classes else NOBODY
+
+    @cached_property
+    def pair_places(self) -> dict[tuple[int, int], int]:
+        return {pair: number for number, pair in enumerate(self.vote_pairs)}
+
+    @cached_property
+    def leaf_urn(self) -> Urn:
+        """Of leaves beside a branch: every class, and nobody last, where NOBODY finds it."""
+        each = (1 - self.ABSTAINING) / self.n_classes
+        return Urn(np.array([each] * self.n_classes + [self.ABSTAINING]), self.STRENGTH)
+
     @cached_property
     def weight_urn(self) -> Urn:
         return Urn(np.full(self.n_weights, 1 / self.n_weights), self.STRENGTH)
@@ -122,18 +157,23 @@ class Code:
 
     # ------------------------------------------------------------ a vote
 
-    def bits(self, voters: Sequence[CodedVoter]) -> float:
+    def bits(self, voters: Sequence[AnyVoter]) -> float:
         """Of a vote. The order of its voters, and of the literals of each, is not paid for."""
-        place = {pair: number for number, pair in enumerate(self.vote_pairs)}
-        literals = [literal for voter in voters for literal in voter.literals]
+        place = self.pair_places
+        tests = [test for voter in voters for test in voter.tests]
         total = self.head + self.count_bits(len(voters))
-        total += self.column_urn.bits(int(self.column[literal.test]) for literal in literals)
-        total += self.vote_urn.bits(place[voter.inside, voter.outside] for voter in voters)
+        total += self.column_urn.bits(int(self.column[test]) for test in tests)
+        total += self.vote_urn.bits(place[pair] for voter in voters for pair in voter.pairs)
+        total += self.leaf_urn.bits(label % (self.n_classes + 1) for voter in voters for label in voter.single_leaves)
         total += self.weight_urn.bits(voter.weight for voter in voters)
-        total += math.fsum(self.test_bits[literal.test] for literal in literals)
+        total += math.fsum(self.test_bits[test] for test in tests)
         for voter in voters:
-            total += self.voter_bits(len(voter.literals))
+            total += self.tree_bits(voter) if isinstance(voter, CodedTree) else self.voter_bits(len(voter.tests))
         return total - log2_orders(voters)
+
+    def tree_bits(self, tree: CodedTree) -> float:
+        """Of a tree besides its columns, tests, votes and weight: that it is one, and its shape."""
+        return shape_bits(tree.root, self.max_depth) - math.log2(self.TREES)
 
     def voter_bits(self, terms: int) -> float:
         """Of a voter besides its columns, tests, votes and weight: its size, and which literals hold.
@@ -141,10 +181,11 @@ class Code:
         One literal that fails is one that holds with the votes exchanged: only several need their signs.
         """
         signs = terms if terms > 1 else 0
-        return self.size_bits(terms) + signs - math.lgamma(terms + 1) / math.log(2)
+        kind = -math.log2(1 - self.TREES) if self.max_depth > 1 else 0.0
+        return kind + self.size_bits(terms) + signs - math.lgamma(terms + 1) / math.log(2)
 
 
-def log2_orders(voters: Sequence[CodedVoter]) -> float:
+def log2_orders(voters: Sequence[AnyVoter]) -> float:
     """log2 of the number of sequences that are the same multiset: T! / (m_1! m_2! ...)."""
     repeated = math.fsum(math.lgamma(times + 1) for times in Counter(voters).values())
     return (math.lgamma(len(voters) + 1) - repeated) / math.log(2)

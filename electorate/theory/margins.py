@@ -79,7 +79,7 @@ class Margins:
         "normalised": the score over the largest possible one, eq. 21 (for outputs from -1 to 1: over the sum of
         the steps). "logistic": (exp(score) - 1) / (exp(score) + 1), eq. 9. "award": the average award of MedBoost.
     proof : Proof or str
-        What training proves of the training rows, or why it proves nothing.
+        The bound that training proves for the training rows, or the reason why there is none.
     """
 
     values: Floats
@@ -124,7 +124,7 @@ class Margins:
 
     @property
     def area(self) -> float:
-        """Under the margin graph from -1 to 1: 1 minus the mean margin. Less is better."""
+        """The area under the margin graph from -1 to 1: 1 minus the mean margin. Lower is better."""
         return float(1.0 - np.average(np.clip(self.values, -1.0, 1.0), weights=self.weights))
 
     def curve(self) -> tuple[Floats, Floats]:
@@ -134,9 +134,9 @@ class Margins:
         return np.concatenate([[first], distinct, [last]]), np.concatenate([[0.0], shares, [1.0]])
 
     def bound(self, theta: Any) -> Any:
-        """What training proves: :meth:`margin_error` of the training rows at theta is never larger, for every theta.
+        """The bound that training proves: :meth:`margin_error` of the training rows is never larger, for every
 
-        Only for the rows, and weights, that the model was fitted to: others are refused.
+        theta. Only for the rows and weights that the model was fitted to: others are refused.
         """
         return self._proved().bound(theta)
 

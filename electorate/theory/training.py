@@ -52,7 +52,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Convergence:
-    """What was predicted about a fit and what was observed."""
+    """The predicted and the observed values of a fit."""
 
     model: str
     predictions: tuple[Prediction, ...]

@@ -137,14 +137,14 @@ class Callback:
         return False
 
     def leave(self, hooks: Hooks) -> None:
-        """Training ends, or breaks off in a round: the last look at what there is."""
+        """Called when training ends, also in the middle of a round."""
 
 
 class TimeLimit(Callback):
     """Stop after the round in which `seconds` have passed; `stop_reason_` is then "time_limit".
 
-    Where classes are fitted one after another, each gets an equal share of the time, and what the ones before it
-    left. The candidates of ``lam="auto"`` and the final run share the time in the same way.
+    If classes are fitted one after another, each gets an equal share of the remaining time.
+    The candidates of ``lam="auto"`` and the final run share the time in the same way.
 
     Parameters
     ----------

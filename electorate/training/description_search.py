@@ -15,19 +15,22 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from electorate.theory.binomial import priced_bound
-from electorate.theory.description import NOBODY, Code, CodedVoter, Literal
+from electorate.theory.description import NOBODY, AnyVoter, Code, CodedVoter, Literal
+from electorate.theory.tree_code import Branch, CodedTree
+from electorate.training.description_trees import NodePrices, TreeGrower
 from electorate.voters.prior_tests import PriorTests
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Loss = Callable[[Floats], Floats]  # of margins
-Scored = tuple[float, CodedVoter]
+Scored = tuple[float, AnyVoter]
 
 WEIGHTS = (1.0, 2.0, 4.0)  # times the unit of a start
 PATHS = ((0.4, 1), (1.0, 1), (0.5, 3))  # slope of the logistic loss, per unit, and how many weights are allowed
 THRIFT = 0.25  # what bits weigh against the smooth loss, which changes less than the count of errors
 PATIENCE = 4  # additions without a smaller bound
-EXTENDED = 3  # candidates that get a second literal
+EXTENDED = 3  # candidates that get a second literal, or become trees
+PAIRED = 6  # classes, nobody among them, that a candidate may vote for on each side of its tests
 TRIED = 8  # candidates whose bound is computed
 SWEEPS = 2
 POLISHED = 3  # ends of paths: those with the least bounds
@@ -47,7 +50,7 @@ class Start:
 class Described:
     """A vote with its description and its bound."""
 
-    voters: tuple[CodedVoter, ...]
+    voters: tuple[AnyVoter, ...]
     bits: float
     errors: int
     bound: float
@@ -84,8 +87,18 @@ class CountedRows:
         """Whether all literals are true, by row."""
         found = np.ones(self.n_rows, dtype=np.bool_)
         for test, holds in literals:
-            found &= self.tests[test].members[self.codes[self.tests[test].column]] == holds
+            found &= self.holds_at(test) == holds
         return found
+
+    def holds_at(self, test: int) -> NDArray[np.bool_]:
+        """Where a test holds, by row."""
+        return np.asarray(self.tests[test].members[self.codes[self.tests[test].column]])
+
+    def answers(self, node: Branch | int) -> Ints:
+        """The vote of a tree for every row."""
+        if isinstance(node, int):
+            return np.full(self.n_rows, node, dtype=np.int64)
+        return np.where(self.holds_at(node.test), self.answers(node.holds), self.answers(node.fails))
 
 
 class DescriptionSearch:
@@ -101,27 +114,44 @@ class DescriptionSearch:
         empty = self.describe(())
         if not self.rows.tests or not empty.errors:
             return empty
-        ends = {end for path in PATHS for end in self.path(*path)}
+        growing = (False, True) if self.code.max_depth > 1 else (False,)  # trees may keep a path from better rules
+        ends = {end for path in PATHS for trees in growing for end in self.path(*path, trees)}
         best = sorted(ends, key=lambda end: (end.bound, end.bits))[:POLISHED]
         return min(map(self.polish, best), key=lambda end: end.bound)
 
     # ------------------------------------------------------------ a vote and its bound
 
-    def describe(self, voters: tuple[CodedVoter, ...]) -> Described:
-        bits, errors = self.code.bits(voters), self.errors(self.votes(voters))
+    def describe(self, voters: tuple[AnyVoter, ...]) -> Described:
+        return self.described(voters, self.votes(voters))
+
+    def described(self, voters: tuple[AnyVoter, ...], votes: Floats) -> Described:
+        """votes: of these voters."""
+        bits, errors = self.code.bits(voters), self.errors(votes)
         return Described(voters, bits, errors, self.bound(errors, bits))
+
+    def inserted(self, rest: tuple[AnyVoter, ...], place: int, voter: AnyVoter, votes: Floats) -> Described:
+        """One voter more. votes: of the others; sums are exact, so their order does not matter."""
+        more = votes.copy()
+        self.add(more, voter)
+        return self.described((*rest[:place], voter, *rest[place:]), more)
 
     def bound(self, errors: float, bits: float) -> float:
         return priced_bound(int(errors), self.rows.n_rows, bits * math.log(2) + self.log_delta)
 
-    def votes(self, voters: Sequence[CodedVoter]) -> Floats:
+    def votes(self, voters: Sequence[AnyVoter]) -> Floats:
         votes = self.start.votes.copy()
         for voter in voters:
             self.add(votes, voter)
         return votes
 
-    def add(self, votes: Floats, voter: CodedVoter) -> None:
-        holds, weight = self.rows.holds(voter.literals), self.weights[voter.weight]
+    def add(self, votes: Floats, voter: AnyVoter) -> None:
+        weight = self.weights[voter.weight]
+        if isinstance(voter, CodedTree):
+            answers = self.rows.answers(voter.root)
+            for label in range(self.rows.n_classes):
+                votes[answers == label, label] += weight
+            return
+        holds = self.rows.holds(voter.literals)
         for label, where in ((voter.inside, holds), (voter.outside, ~holds)):
             if label != NOBODY:
                 votes[where, label] += weight
@@ -131,15 +161,15 @@ class DescriptionSearch:
 
     # ------------------------------------------------------------ paths of additions
 
-    def path(self, slope: float, n_weights: int) -> tuple[Described, Described]:
+    def path(self, slope: float, n_weights: int, trees: bool) -> tuple[Described, Described]:
         """Voters added one by one for a smooth loss: the best stage, and the last, from which voters can be removed."""
-        voters: tuple[CodedVoter, ...] = ()
+        voters: tuple[AnyVoter, ...] = ()
         loss = partial(_logistic, slope=slope / self.start.unit)
         best = now = self.describe(voters)
         waited = 0
         while len(voters) < self.most and waited < PATIENCE:
             votes = self.votes(voters)
-            found = self.candidates(voters, votes, loss, THRIFT, n_weights)
+            found = self.candidates(voters, votes, loss, THRIFT, n_weights, trees=trees)
             if not found:
                 break
             voters = (*voters, found[0][1])
@@ -154,10 +184,10 @@ class DescriptionSearch:
             before = best
             for place in range(len(best.voters), -1, -1):
                 rest = best.voters[:place] + best.voters[place + 1 :]
-                tried = [self.describe(rest)] if len(rest) < len(best.voters) else []
                 votes = self.votes(rest)
-                found = self.candidates(rest, votes, _wrong) if len(rest) < self.most else []
-                tried += [self.describe((*rest[:place], voter, *rest[place:])) for _, voter in found[:TRIED]]
+                tried = [self.described(rest, votes)] if len(rest) < len(best.voters) else []
+                found = self.candidates(rest, votes, _wrong, trees=True) if len(rest) < self.most else []
+                tried += [self.inserted(rest, place, voter, votes) for _, voter in found[:TRIED]]
                 best = min(best, *tried, key=lambda one: one.bound) if tried else best
             if best.bound >= before.bound:
                 break
@@ -186,16 +216,32 @@ class DescriptionSearch:
         return changed.reshape(len(labels), -1)
 
     def candidates(
-        self, voters: tuple[CodedVoter, ...], votes: Floats, loss: Loss, thrift: float = 1.0, n_weights: int = 3
+        self,
+        voters: tuple[AnyVoter, ...],
+        votes: Floats,
+        loss: Loss,
+        thrift: float = 1.0,
+        n_weights: int = 3,
+        *,
+        trees: bool,
     ) -> list[Scored]:
-        """Voters to add, the best first: by loss plus bits, in errors. The best ones get a second literal, too."""
+        """Voters to add, the best first: by loss plus bits, in errors. The best ones also become rules and trees."""
         changed, prices = self.changes(votes, loss), self.prices(voters, self.errors(votes), thrift, n_weights)
         everywhere, inside = changed.sum(axis=0), self.rows.sums(changed)
         one = self.code.voter_bits(1)
         found = self.best_of(inside, everywhere, prices, prices.tests + one * prices.rate, (), True)
-        if self.code.max_terms < 2:
-            return found
-        firsts = list(dict.fromkeys(voter.literals[0].test for _, voter in found[:EXTENDED]))
+        firsts = list(dict.fromkeys(voter.tests[0] for _, voter in found[:EXTENDED]))
+        if self.code.max_terms > 1:
+            found += self.rules(firsts, changed, inside, everywhere, prices)
+        if trees and self.code.max_depth > 1:
+            found += self.trees(firsts, changed, inside, everywhere, prices)
+        return sorted(found, key=lambda one: one[0])
+
+    def rules(
+        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "Prices"
+    ) -> list[Scored]:
+        """Rules of two literals, one of them over a test of `firsts`."""
+        found: list[Scored] = []
         for first, some in zip(firsts, self.sums_within(changed, firsts), strict=True):
             for holds in (True, False):  # sums over the rows where both literals are true
                 where, among = (some, inside[first]) if holds else (inside - some, everywhere - inside[first])
@@ -203,7 +249,23 @@ class DescriptionSearch:
                 for second in (True, False):
                     sums = where if second else among - where
                     found += self.best_of(sums, everywhere, prices, bits, (Literal(first, holds),), second)
-        return sorted(found, key=lambda one: one[0])
+        return found
+
+    def trees(
+        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "Prices"
+    ) -> list[Scored]:
+        """Trees with a test of `firsts` at the root, for each weight that is allowed."""
+        found: list[Scored] = []
+        nodes = NodePrices(prices.tests, prices.by_pair, prices.leaves, prices.rate)
+        for weight in np.flatnonzero(np.isfinite(prices.weights)).tolist():
+            some = slice(weight, None, len(self.weights))  # of [class and weight]
+            grower = TreeGrower(self.rows, self.code, nodes, changed[:, some])
+            price = prices.weights[weight] - prices.rate * math.log2(self.code.TREES)
+            for first in firsts:
+                score, root = grower.tree(first, inside[:, some], everywhere[some])
+                if isinstance(root, Branch):
+                    found.append((float(score + price), CodedTree(root, weight)))
+        return found
 
     def sums_within(self, changed: Floats, firsts: list[int]) -> list[Floats]:
         """[test, class and weight] for each of some tests: sums over the rows where both hold."""
@@ -225,29 +287,34 @@ class DescriptionSearch:
         nobody = np.zeros((shape[0], 1, shape[2]))
         within = np.concatenate([inside.reshape(shape), nobody], axis=1)
         without = np.concatenate([(everywhere - inside).reshape(shape), nobody], axis=1)
-        pairs = np.array(self.code.vote_pairs)
-        score = within[:, pairs[:, 0]] + without[:, pairs[:, 1]]
-        score += tests[:, None, None] + prices.votes[:, None] + prices.weights
+        chosen, other = _lowest(within), _lowest(without)
+        score = np.take_along_axis(within, chosen, 1)[:, :, None] + np.take_along_axis(without, other, 1)[:, None]
+        score += prices.by_pair[chosen[:, :, None], other[:, None]] + tests[:, None, None, None] + prices.weights
         flat = score.ravel()
         best = np.argpartition(flat, min(TRIED, len(flat) - 1))[:TRIED]
-        found = []
+        found: list[Scored] = []
         for number in best[np.argsort(flat[best], kind="stable")].tolist():
-            test, pair, weight = (int(place) for place in np.unravel_index(number, score.shape))
-            if all(test != literal.test for literal in first):
+            test, a, b, weight = (int(place) for place in np.unravel_index(number, score.shape))
+            if np.isfinite(flat[number]) and all(test != literal.test for literal in first):
                 literals = tuple(sorted((*first, Literal(test, holds))))
-                found.append((float(flat[number]), CodedVoter(literals, *self.code.vote_pairs[pair], weight)))
+                votes = self.code.class_at(chosen[test, a, weight]), self.code.class_at(other[test, b, weight])
+                found.append((float(flat[number]), CodedVoter(literals, *votes, weight)))
         return found
 
-    def prices(self, voters: tuple[CodedVoter, ...], errors: int, thrift: float, n_weights: int) -> "Prices":
+    def prices(self, voters: tuple[AnyVoter, ...], errors: int, thrift: float, n_weights: int) -> "Prices":
         """What the next voter costs, in errors."""
         rate = thrift * self.rate(errors, self.code.bits(voters))
-        used = [int(self.code.column[literal.test]) for voter in voters for literal in voter.literals]
-        place = {pair: number for number, pair in enumerate(self.code.vote_pairs)}
+        used = [int(self.code.column[test]) for voter in voters for test in voter.tests]
+        place = self.code.pair_places
         columns = self.code.column_urn.next_bits(used)[self.code.column]
-        pairs = self.code.vote_urn.next_bits([place[voter.inside, voter.outside] for voter in voters])
+        pairs = self.code.vote_urn.next_bits([place[pair] for voter in voters for pair in voter.pairs])
+        single = [label % (self.rows.n_classes + 1) for voter in voters for label in voter.single_leaves]
+        leaves = self.code.leaf_urn.next_bits(single)
         weights = self.code.weight_urn.next_bits([voter.weight for voter in voters])
         weights[n_weights:] = np.inf
-        return Prices(rate, rate * (columns + self.code.test_bits), rate * pairs, rate * weights)
+        by_pair = np.full((self.rows.n_classes + 1,) * 2, np.inf)
+        by_pair[tuple(np.array(self.code.vote_pairs).T)] = rate * pairs
+        return Prices(rate, rate * (columns + self.code.test_bits), by_pair, rate * leaves, rate * weights)
 
     def rate(self, errors: int, bits: float) -> float:
         """How many errors a bit is worth, at this point of the bound."""
@@ -259,12 +326,23 @@ class DescriptionSearch:
 
 @dataclass(frozen=True)
 class Prices:
-    """In errors: of each test, each pair of votes, each weight. rate: errors per bit."""
+    """In errors: of each test, each pair of votes, each vote of a single leaf, each weight. rate: errors per bit.
+
+    by_pair: [inside, outside], nobody last; infinite where both are the same.
+    """
 
     rate: float
     tests: Floats
-    votes: Floats
+    by_pair: Floats
+    leaves: Floats
     weights: Floats
+
+
+def _lowest(changes: Floats) -> Ints:
+    """[test, place, weight]: the classes (nobody last) with the least changes [test, class, weight]; few: all."""
+    if changes.shape[1] <= PAIRED:
+        return np.broadcast_to(np.arange(changes.shape[1])[:, None], changes.shape)
+    return np.asarray(np.argpartition(changes, PAIRED, axis=1)[:, :PAIRED])
 
 
 def _logistic(margin: Floats, slope: float) -> Floats:

@@ -4,7 +4,7 @@ What needs every example in one place refuses them here, by name, before any wor
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -69,17 +69,29 @@ def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
         if is_there(X):
             return to_gpu(method(self, to_host(X)))
         if is_scanned(X):
-            return _in_batches(self, method, X)
+            return in_batches(X, partial(method, self))
         return mapped(self, method.__name__, X) if is_dask(X) else method(self, X)
 
     return asked
 
 
-def _in_batches(model: Any, method: Callable[..., Any], X: ScannedTable) -> Any:
+def in_memory_only(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of X that refuses a lazy table, by its name and before any work."""
+
+    @wraps(method)
+    def asked(self: Any, X: Any, *more: Any, **options: Any) -> Any:
+        refuse_lazy_for(f"{type(self).__name__}.{method.__name__}", X)
+        return method(self, X, *more, **options)
+
+    return asked
+
+
+def in_batches(X: ScannedTable, function: Callable[[Any], Any], axis: int = 0) -> Any:
+    """Return the arrays that a function returns for the tables of all batches as one. axis: that of the rows."""
     found = []
-    for batch in X.batches():
+    for batch in X.batches(what="predictions"):
         with batch.named():
-            found.append(method(model, X.table(batch)))
+            found.append(function(X.table(batch)))
     if not found:
         raise ValueError("Found array with 0 sample(s): X has no rows")
-    return np.concatenate(found)
+    return np.concatenate(found, axis=axis)

@@ -115,7 +115,7 @@ class KernelSections(BaseEstimator):
     degree, coef0 : int, default=3, and float, default=1
         Of the polynomial.
     max_landmarks : int, default=1000
-        Where there are more distinct rows, so many of them are drawn, by what they hold.
+        If there are more distinct rows, this many are drawn, by their contents.
     random_state : int, default=0
         Of that draw.
 

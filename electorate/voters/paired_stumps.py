@@ -57,8 +57,8 @@ class PairedStumps(BinFamily):
 
     Notes
     -----
-    A pair is chosen by the weight on which its leaves are right. Where no second split helps, the voter is the stump;
-    where no stump does, the constant. Where no column separates the labels by itself, as in XOR, the greedy search
+    A pair is chosen by the weight that it classifies correctly. If no second split helps, the voter is the stump; if
+    no stump helps, it is the constant. If no column alone separates the labels, as in XOR, the greedy search
     tries up to 256 first splits, the middle cuts of all columns first. With more than six labels a second split by
     category is about one of them at a time.
 

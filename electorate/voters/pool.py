@@ -72,18 +72,20 @@ class Pool(BinFamily):
     Parameters
     ----------
     per_feature : int, default=10
-        The most thresholds of a column: those that part its rows most evenly. Of a column of categories, the heaviest
-        ones, each against the rest. A column with missing values has one more test: missing or not.
+        The largest number of thresholds per column: those that divide its rows most evenly. For a categorical column,
+        the categories with the largest weights, each against the rest.
+        A column with missing values has one more test: missing or not.
     complements : bool, default=True
-        Whether the pool also holds the complement of every voter. Without, a voter predicts the second label above its
-        threshold (or outside its category) and the first one below; in MedBoost, no smaller value above than below.
+        Whether the pool also contains the complement of every voter. Without it, a voter predicts the second label
+        above its threshold (or outside its category) and the first one below; in MedBoost, no smaller value above than
+        below.
     n_values : int, default=10
         In MedBoost and LocMedBoost: how many values a side may predict. They are the middles of as many bins of the
         targets, equally heavy; all targets, if there are no more distinct ones. Both sides may predict the same value.
 
     Notes
     -----
-    Missing values are with the heavier side of a threshold. Outputs are +-1 whatever the booster: real AdaBoost and
+    Missing values go to the side of a threshold with more weight. Outputs are +-1 for every booster: real AdaBoost and
     AdaBoost_R on a pool are discrete AdaBoost. For more than two labels each side has one label, never both the same.
 
     Examples

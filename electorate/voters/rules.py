@@ -67,7 +67,7 @@ class Rules(BinFamily):
     ----------
     max_terms : int, default=2
         The most terms of a rule. A term is a threshold, one category against the rest, or whether a value is missing;
-        it, or its contrary.
+        or the negation of one of these.
     leaves : {"auto", "label", "log_odds", "gentle"}, default="auto"
         The output for the rows that fire a rule, and for the others: their heaviest label (+-1), half the log-odds of
         their label weights, or p(+) - p(-). "auto": what the booster is made for.
@@ -76,10 +76,10 @@ class Rules(BinFamily):
 
     Notes
     -----
-    Terms are added one by one, each the one after which Matsushita's error 2 sqrt(p (1 - p)), over the rows that fire
-    the rule and over those that do not, is least; while it falls. The two sides of the first term are equally good by
-    that measure: the second one may continue either. A missing value is none of the categories that have a name; of a
-    threshold it is on the side that fits better, or on the heavier one where training saw none. Ties:
+    Terms are added one by one, each with the lowest Matsushita error 2 sqrt(p (1 - p)) over the rows that fire the
+    rule and those that do not, as long as it falls. Both sides of the first term have the same error, so the second
+    term can continue either side. A missing value is not in any category; at a threshold it goes to the side that
+    fits better, or to the side with more weight if there were none in training. Ties:
     columns of numbers first, then the first column and cut.
 
     Examples

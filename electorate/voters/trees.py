@@ -392,8 +392,8 @@ class Stumps(BinFamily):
 
     A stump tests whether a column is at most a threshold, or whether it is in a set of categories; missing
     values go to the side that fits better, or to the heavier side if training had none in that column. The
-    search is exhaustive, by the weight on which the vote is right; where no test does better, the stump is the
-    constant voter. Boosters of real-valued voters give its sides their half log-odds.
+    search is exhaustive, by the weight that is classified correctly; if no test is better, the stump is the constant
+    voter. With boosters for real-valued voters, its sides return half the log-odds.
 
     Examples
     --------
@@ -422,8 +422,8 @@ class Stumps(BinFamily):
 class Trees(BinFamily):
     """The family of trees, grown greedily, level by level.
 
-    Where no single split separates the labels (XOR), the tree takes the split after which others gain the most, if it
-    may grow below it; see the guide to families.
+    If no single split separates the labels (XOR), the tree takes the split after which other splits gain the most, if
+    its depth allows them; see docs/families.md.
 
     Parameters
     ----------
@@ -432,8 +432,8 @@ class Trees(BinFamily):
     min_samples_leaf, min_samples_split : int, default=1 and 2
         The fewest rows in a leaf, and in a node that is split. A row of whole weight k counts k times.
     criterion : {"gini", "edge", "matsushita"}, default="gini"
-        What a split is chosen by: the Gini index, the weight on which the vote is right, or Matsushita's
-        error 2 sqrt(p (1 - p)).
+        How a split is chosen: by the Gini index, by the weight that is classified correctly, or by Matsushita's error
+        2 sqrt(p (1 - p)).
     leaves : {"auto", "label", "log_odds", "gentle"}, default="auto"
         The output of a leaf: its heaviest label (+-1), half the log-odds of its label weights, or p(+) - p(-).
         "auto": what the booster is made for.
@@ -481,7 +481,7 @@ class Trees(BinFamily):
 
     @property
     def exhaustive(self) -> bool:
-        """Whether `best` finds the voter that is right on the most weight."""
+        """Whether `best` finds the voter that classifies the most weight correctly."""
         return self.max_depth == 1 and self.criterion == "edge" and self.min_samples_leaf == 1
 
     def log_count(self, n: int, shape: Shape) -> float:

@@ -21,11 +21,11 @@ class Union(BinFamily):
     Parameters
     ----------
     families : list of families
-        In the order of preference: of equally good voters the first family's is taken. Families over bins only.
+        In the order of preference: of equally good voters, that of the first family is used. Only families over bins.
 
     Notes
     -----
-    Voters compete by the weight on which they are right.
+    Voters compete by the weight that they classify correctly.
 
     Examples
     --------

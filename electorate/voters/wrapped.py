@@ -144,13 +144,13 @@ def finite_predictions(fitted: Any, X: Any) -> Array:
 
 
 class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Boost a classifier that takes no sample_weight: each is fitted to rows drawn with the weights as odds.
+    """Boost a classifier without sample_weight: each voter is fitted to rows drawn in proportion to the weights.
 
     Parameters
     ----------
     estimator : classifier
     random_state : int, RandomState or None
-        For the draw. A booster sets it anew for every voter.
+        The seed of the draw. A booster sets a new one for every voter.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from electorate import (
     RegressionTrees,
     Stumps,
     Trees,
+    check_up,
     contributions,
     explain,
     margins,
@@ -143,7 +144,7 @@ def test_regressors():
 
 def test_what_is_refused():
     X, y = table(2)
-    with pytest.raises(ValueError, match="row 90 is not among the 90 rows"):
+    with pytest.raises(ValueError, match="row 90 does not exist: X has 90 rows"):
         explain(AdaBoostClassifier(n_estimators=2).fit(X, y), X, row=90)
     with pytest.raises(TypeError, match="weighted median"):
         explain(MedBoostRegressor(n_estimators=2).fit(X, y), X, row=0)
@@ -155,3 +156,16 @@ def test_names_have_no_effect_on_a_terminal():
     text = str(explain(AdaBoostClassifier(n_estimators=3).fit(X, y), X, row=0))
     assert "\x1b" not in text
     assert "\\x1b[31mred\\n" in text
+
+
+def test_a_cleaned_table_is_explained_by_its_cleaned_columns():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    X = pd.DataFrame({"id": [f"C-{k:03d}" for k in range(120)], "noise": rng.normal(size=120), "x": x})
+    y = np.where(x > 0, "u", "v")
+    model = check_up(X, y).fit(AdaBoostClassifier(n_estimators=5), X, y)
+    found = explain(model, X, y, row=3)
+    assert found.importances.names == ["noise", "x"]
+    assert found.importances.permutation[1] > 0.3
+    assert found.row.prediction == y[3]
+    assert {one.column for one in found.row.counterfactuals} == {"x"}

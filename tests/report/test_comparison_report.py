@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from electorate import compare
@@ -45,3 +46,34 @@ def test_the_command_writes_it(tmp_path, monkeypatch, capsys):
     assert main(["compare", "t.csv", *options]) == 0
     assert "report.html" in capsys.readouterr().err
     assert "Ranking" in (tmp_path / "t.compare" / "report.html").read_text("utf-8")
+
+
+def test_a_cleaned_table_with_copies(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 120
+    x = rng.normal(size=n)
+    X = pd.DataFrame(
+        {
+            "when": pd.date_range("2024-01-01", periods=n, freq="9D").strftime("%d.%m.%Y"),
+            "x": x,
+        }
+    )
+    X, y = pd.concat([X, X[:60]], ignore_index=True), np.tile(x > 0, 2)[: n + 60]
+    found = compare(X, y, algorithms=["AdaBoost, stumps"], folds=2, n_jobs=1)
+    page = comparison_report(found, tmp_path / "report.html")
+    assert "Check-up before training: date &#x27;when&#x27;" in page
+    assert "check_up(X_train, y_train).fit(" in page
+    test, training = (X["x"].to_numpy()[found.refits.parts[k]] for k in (1, 0))
+    copies = int(np.isin(test, training).sum())
+    assert copies > 0
+    assert f"{copies} of the {len(test)} test rows equal a training row" in page
+
+
+def test_without_a_winner_the_page_has_the_command(tmp_path):
+    rng = np.random.default_rng(0)
+    found = compare(
+        rng.normal(size=(60, 2)), np.arange(60) % 2, algorithms=["AdaBoost, stumps"], folds=2, n_jobs=1, quick=True
+    )
+    page = comparison_report(found, tmp_path / "report.html", command="electorate compare t.csv")
+    assert found.winner is None
+    assert "electorate compare t.csv" in page

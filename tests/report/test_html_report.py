@@ -15,6 +15,7 @@ import pytest
 
 from electorate import (
     AdaBoostClassifier,
+    MedBoostRegressor,
     QuadBoostRegressor,
     RealAdaBoostClassifier,
     RegressionTrees,
@@ -231,6 +232,20 @@ def test_the_code_repeats_the_model():
     names = {"X_train": X, "y_train": y}
     exec(source.rsplit("\n", 1)[0], names)  # without the call that writes the report
     assert names["model"].digest_ == model.digest_
+
+
+def test_a_median_has_partial_dependence_of_numbers_and_categories():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=150), "kind": rng.choice(["a", "b", None], 150)})
+    y = X["x"] + 3.0 * (X["kind"] == "a")
+    model = MedBoostRegressor(RegressionTrees(2), n_estimators=5).fit(X, y)
+    shown = next(chart for chart in charts_of(html_report(model, X, y)) if chart["title"] == "Shape of a column")
+    curves = {option["name"]: option["chart"] for option in shown["options"]}
+    (line,) = curves["x"]["series"]
+    assert line["y"][0] < line["y"][-1]
+    heights = dict(zip(curves["kind"]["names"], curves["kind"]["values"], strict=True))
+    assert set(heights) == {"a", "b"}
+    assert heights["a"] > heights["b"]
 
 
 def test_labels_the_model_does_not_know_are_named():

@@ -478,8 +478,6 @@ def test_certificates_of_scanned_rows() -> None:
     assert certificate(model, heldout=scanned("two", rows=more)).best.value == here.best.value
     with pytest.raises(ValueError, match="row 0 of heldout took part in fitting"):
         certificate(model, heldout=scanned("two"))
-    with pytest.raises(ValueError, match="train: a certificate needs its rows in memory, and X is a scanned table"):
-        certificate(model, train=scanned("two"))
     there = AdaBoostClassifier(n_estimators=5).fit(*scanned("two"))
     with pytest.raises(ValueError, match="row 0 of heldout took part in fitting"):
         certificate(there, heldout=(ROWS[FEATURES], ROWS["two"]))

@@ -23,11 +23,20 @@
   function show(value) {
     if (value === null || value === undefined || Number.isNaN(value)) return "–";
     const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2);
-    return String(Number(value.toPrecision(4)));
+    if (size !== 0 && (size < 1e-3 || size >= 1e9)) return value.toExponential(2);
+    return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumSignificantDigits: 4 });
   }
 
-  const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
+  // Shortens the text of an element that is in the page until it is at most so many pixels wide.
+  function fit(label, most) {
+    const whole = label.textContent;
+    let kept = whole.length;
+    while (kept > 1 && label.getComputedTextLength() > most) {
+      kept -= 1;
+      label.textContent = whole.slice(0, kept) + "…";
+    }
+    return whole;
+  }
 
   // ---------------------------------------------------------------- scales
 
@@ -53,11 +62,12 @@
 
   // Draws axes; returns the functions that place values, in pixels.
   function frame(svg, width, height, x, y, xs, ys) {
-    const left = 52, right = width - 24, top = 8, bottom = height - 38;
     const [x0, x1] = range(xs, x), [y0, y1] = range(ys, y);
+    const marks = ticks(y0, y1, 5), longest = Math.max(...marks.map((value) => show(value).length));
+    const left = Math.max(44, 12 + 7.5 * longest), right = width - 24, top = 8, bottom = height - 38;
     const px = (value) => left + ((value - x0) / (x1 - x0)) * (right - left);
     const py = (value) => bottom - ((value - y0) / (y1 - y0)) * (bottom - top);
-    for (const value of ticks(y0, y1, 5)) {
+    for (const value of marks) {
       shape(svg, "line", { class: "grid", x1: left, x2: right, y1: py(value), y2: py(value) });
       shape(svg, "text", { x: left - 6, y: py(value) + 4, "text-anchor": "end" }, show(value));
     }
@@ -66,7 +76,7 @@
       shape(svg, "text", { x: px(value), y: bottom + 17, "text-anchor": "middle" }, show(value));
     }
     shape(svg, "line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom });
-    shape(svg, "text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, cut(x.label || "", Math.floor((right - left) / 7)));
+    fit(shape(svg, "text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, x.label || ""), right - left);
     return { px, py, left, right, top, bottom, x0, x1, y0, y1 };
   }
 
@@ -176,8 +186,8 @@
     const px = (value) => left + ((value - low) / (high - low || 1)) * (right - left);
     chart.names.forEach((name, k) => {
       const y = k * row + 4, from = Math.min(px(0), px(chart.values[k])), to = Math.max(px(0), px(chart.values[k]));
-      const label = shape(svg, "text", { class: "name", x: left - 8, y: y + 12, "text-anchor": "end" }, cut(name, Math.floor(left / 7)));
-      shape(label, "title", {}, name);
+      const label = shape(svg, "text", { class: "name", x: left - 8, y: y + 12, "text-anchor": "end" }, name);
+      shape(label, "title", {}, fit(label, left - 10));
       shape(svg, "rect", { class: "f0", x: from, y: y + 2, width: Math.max(to - from, 1), height: row - 8, rx: 2 });
       shape(svg, "text", { x: to + 5, y: y + 12 }, show(chart.values[k]));
     });
@@ -199,8 +209,8 @@
     if (chart.baseline !== null) shape(svg, "line", { class: "line dash k1", x1: px(chart.baseline), x2: px(chart.baseline), y1: 0, y2: bottom });
     chart.names.forEach((name, k) => {
       const y = k * row + row / 2 + 2, tone = chart.tied[k] ? 0 : 3;
-      const label = shape(svg, "text", { class: "name", x: left - 8, y: y + 4, "text-anchor": "end" }, cut(name, Math.floor(left / 7)));
-      shape(label, "title", {}, `${name}: ${show(chart.mid[k])} (${show(chart.low[k])} to ${show(chart.high[k])})`);
+      const label = shape(svg, "text", { class: "name", x: left - 8, y: y + 4, "text-anchor": "end" }, name);
+      shape(label, "title", {}, `${fit(label, left - 10)}: ${show(chart.mid[k])} (${show(chart.low[k])} to ${show(chart.high[k])})`);
       shape(svg, "line", { class: `line k${tone}`, x1: px(chart.low[k]), x2: px(chart.high[k]), y1: y, y2: y });
       shape(svg, "circle", { class: `f${tone}`, r: 4.5, cx: px(chart.mid[k]), cy: y });
     });
