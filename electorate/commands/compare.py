@@ -123,6 +123,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(options: argparse.Namespace) -> Any:
     """The table, in memory or as a scan, with a line about what that takes."""
+    from electorate.comparison.scanned import rows_to_sample
     from electorate.data.targets import guess_task
 
     source = source_of(options)
@@ -132,7 +133,9 @@ def _read(options: argparse.Namespace) -> Any:
         if getattr(options, name) is not None:
             raise source.error(f"--{name.replace('_', '-')} needs the table in memory: add --scan never")
     data = read_scanned(options, source)
-    announce(data, source, guess_task(data.labels) if options.task == "auto" else options.task, sys.stderr)
+    n_rows = options.sample_rows or rows_to_sample(len(data.X.columns))
+    more = f"; algorithms are compared on a sample of at most {n_rows:,} rows"
+    announce(data, source, guess_task(data.labels) if options.task == "auto" else options.task, sys.stderr, more)
     return data
 
 

@@ -75,8 +75,10 @@ def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
         raise source.error(f"which column is to be predicted? Add --target COLUMN. The columns are {names}")
     wanted = [options.target, *([] if options.weights is None else [options.weights])]
     source.find_all(wanted, opened.names)
-    places = source.training_places(opened.names)
-    features = [opened.names[place] for place in places if opened.names[place] not in wanted]
+    kept = opened.names  # of a text, without the columns that are dropped
+    if not (source.is_text and not os.path.isdir(source.path)):
+        kept = [opened.names[place] for place in source.training_places(opened.names)]
+    features = [name for name in kept if name not in wanted]
     return scanned_data(opened, features, options)
 
 
@@ -156,24 +158,26 @@ def scan_labelled(model: Any, source: Source, options: argparse.Namespace) -> tu
     return data.X, data.y
 
 
-def announce(data: ScannedData, source: Source, task: str, file: TextIO) -> None:
-    """Print what a fit is going to take."""
+def announce(data: ScannedData, source: Source, task: str, file: TextIO, more: str = "") -> None:
+    """Print what a fit is going to take. more: at the end of the line."""
     from electorate.training.scanned_place import Needed, state_bytes
 
     opened, words = data.X.source, "read batch by batch, without a check-up of its columns"
     if opened.n_rows is None:
-        print(f"{source.name}: {words}", file=file)
+        print(f"{source.name}: {words}{more}", file=file)
         return
     per_row = state_bytes(task == "regression", len(data.labels))
     needed = Needed.of(opened.n_rows, len(data.X.columns), data.X.storage, per_row=per_row)
-    print(f"{source.name}: {opened.n_rows:,} rows are {words}; the fit takes {needed}", file=file)
+    print(f"{source.name}: {opened.n_rows:,} rows are {words}; the fit takes {needed}{more}", file=file)
 
 
 def announce_rows(data: ScannedData, source: Source, file: TextIO) -> None:
     """Print what certifying a model with scanned rows is going to take."""
+    from electorate.scans.batches import size_in_words
+
     n_rows = data.X.source.n_rows
     many = "" if n_rows is None else f"{n_rows:,} rows are "
-    size = "" if n_rows is None else f"; they take about {n_rows * CERTIFIED_BYTES / 2**30:.1f} GiB of memory"
+    size = "" if n_rows is None else f"; they take about {size_in_words(n_rows * CERTIFIED_BYTES)} of memory"
     print(f"{source.name}: {many}read batch by batch{size}", file=file)
 
 
@@ -200,6 +204,7 @@ class ScanProgress:
         if not n_rows:
             return f"{rows:,} rows "
         share = rows / n_rows
-        size = "" if n_bytes is None else f", {share * n_bytes / 1e9:.2f} of {n_bytes / 1e9:.2f} GB"
+        unit, word = (1e9, "GB") if n_bytes is not None and n_bytes >= 1e9 else (1e6, "MB")
+        size = "" if n_bytes is None else f", {share * n_bytes / unit:.2f} of {n_bytes / unit:.2f} {word}"
         left = seconds / share * (1 - share) if share else 0.0
         return f"{rows:,} of {n_rows:,} rows{size}, {left:.0f} s left "

@@ -22,6 +22,8 @@ from electorate.data.split import hash_text
 from electorate.data.targets import check_either
 from electorate.scans.scan import ScannedColumn, ScannedTable
 from electorate.scans.subset import Mask, SubsetSource, stacked, subset_of
+from electorate.training.callback_support import CallbackSupport
+from electorate.training.callbacks import ProgressBar
 from electorate.training.lazy_inputs import NotInMemoryError
 from electorate.training.scanned_rows import joined, require_columns
 
@@ -208,11 +210,16 @@ class ScannedRefits(Refits):
             self.fitted[name] = len(self.parts[0]), "another library"
             return super()._fit_open(line)
         X, y, weight = self.sample.open_scan
+        model = self.build(line)
+        if X.progress is not None and isinstance(model, CallbackSupport):
+            model.set_callbacks(ProgressBar())
         try:
-            model = self.build(line).fit(X, y, **({} if weight is None else {"sample_weight": weight}))
+            model.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
         except NotInMemoryError as error:
             self.fitted[name] = len(self.parts[0]), error.why
             return super()._fit_open(line)
+        if isinstance(model, CallbackSupport):
+            model.set_callbacks()
         self.fitted[name] = self.sample.n_open, ""
         return model
 

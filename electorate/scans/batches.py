@@ -66,6 +66,13 @@ def rows_at_once(n_columns: int, most: int | None) -> int:
     return most or max(1024, min(ROWS_PER_BATCH, BYTES_PER_BATCH // (8 * max(n_columns, 1))))
 
 
+def size_in_words(n_bytes: int) -> str:
+    for unit, word in ((2**30, "GiB"), (2**20, "MiB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.1f} {word}"
+    return f"{-(-n_bytes // 1024)} KiB"
+
+
 def sliced(batches: Iterable[Batch], n_rows: int) -> Iterator[Batch]:
     """Yield batches of at most so many rows."""
     for batch in batches:

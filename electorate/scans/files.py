@@ -103,7 +103,8 @@ class FileSource(BatchSource):
                 return
             import pyarrow.parquet as pq
 
-            file = pq.ParquetFile(fragment.filesystem.open_input_file(fragment.path), pre_buffer=False)
+            opened = fragment.filesystem.open_input_file(fragment.path)
+            file = pq.ParquetFile(opened, pre_buffer=False, page_checksum_verification=True)
         found = _kinds(file.schema_arrow.empty_table())
         check_schema(expected, {name: found[name] for name in expected if name in found}, path)
         for group in range(file.num_row_groups):

@@ -197,6 +197,8 @@ def scan(
     for name, value in (("batch_rows", batch_rows), ("memory", memory)):
         if value is not None and not (isinstance(value, int | np.integer) and value > 0):
             raise ValueError(f"{name}={value!r}: it must be a positive integer")
+    if folder is not None and not os.path.isdir(folder):
+        raise NotADirectoryError(f"folder={os.fspath(folder)!r}: there is no such folder for temporary files")
     opened = open_source(source, filters, target)
     named = [
         ScannedColumn(opened, _column_of(opened, option, given), batch_rows)

@@ -33,6 +33,7 @@ from electorate.engines.disk import (
 from electorate.engines.shard import Allocate
 from electorate.engines.target_shard import Targets, TargetShard
 from electorate.engines.validation import ValidationShard
+from electorate.scans.batches import size_in_words
 from electorate.scans.scan import Storage
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.scanned_rows import Piece, ScannedRows
@@ -201,7 +202,9 @@ class ScannedPlace:
         inputs.refuse_too_large(needed.memory)
         files = TemporaryFiles(storage.folder)
         if needed.disk > shutil.disk_usage(files.folder).free:
-            raise OSError(f"{needed}; the folder {files.folder} has not enough free space: give another one to scan")
+            free = size_in_words(shutil.disk_usage(files.folder).free)
+            todo = "free some space, or give another folder: scan(..., folder=...)"
+            raise OSError(f"the fit takes {needed}, and the folder {files.folder} has {free} free: {todo}")
         codes: Allocate = files if needed.bins_on_disk else in_memory
         return codes, files if needed.state_on_disk else np.empty
 
@@ -255,7 +258,7 @@ class Needed:
         return self.bins + self.state - self.disk
 
     def __str__(self) -> str:
-        return f"about {self.memory / 2**30:.1f} GiB of memory and {self.disk / 2**30:.1f} GiB of temporary files"
+        return f"about {size_in_words(self.memory)} of memory and {size_in_words(self.disk)} of temporary files"
 
 
 def state_bytes(has_targets: bool, n_labels: int) -> int:

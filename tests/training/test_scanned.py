@@ -415,7 +415,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_little_space_is_seen_before_the_bins_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = type("Usage", (), {"free": 10})
     monkeypatch.setattr(scanned_place.shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(OSError, match=r"GiB of temporary files; the folder .* has not enough free space"):
+    with pytest.raises(OSError, match=r"KiB of temporary files, and the folder .* has 1 KiB free"):
         AdaBoostClassifier().fit(*scanned("two", memory=1, folder=tmp_path))
 
 
