@@ -100,6 +100,7 @@ def measure(X: Any, y: NDArray[Any], rounds: int) -> dict[str, Any]:
         "card voters": card.voters,
         "card bits": card.bits,
         "fold errors": fitted["cross-fitted"].part_errors_.tolist(),
+        "fold rows": fitted["cross-fitted"].part_rows_.tolist(),
     }
 
 
