@@ -2,6 +2,8 @@
 
     python benchmarks/gpu.py kernels            # 10,000,000 x 52: time and share of the memory bandwidth
     python benchmarks/gpu.py fits               # 10,000,000 x 52: stumps, depth 4, depth 6; rows here and on the GPU
+    python benchmarks/gpu.py predictions        # 10,000,000 x 52 on the GPU and on the host
+    python benchmarks/gpu.py peers              # 10,000,000 x 52: our CPU engine and HistGradientBoosting, all threads
     python benchmarks/gpu.py threads            # 200,000 x 50 and 2,000,000 x 50: 1 to 16 threads, and the GPU
 
 Every command prints a table in Markdown. GPU.md holds the tables of one machine.
@@ -18,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from electorate import AdaBoostClassifier, Trees
+from electorate import AdaBoostClassifier, AdaBoostRegressor, RegressionTrees, Trees
 from electorate.cuda.device import open_device
 from electorate.cuda.layouts import Codes
 from electorate.engines.device_histograms import Pool
@@ -139,6 +141,55 @@ def _fits() -> Iterator[list[str]]:
         del rows
 
 
+def predictions() -> None:
+    table(["model", "method", "rows", "on the GPU, ms", "on the CPU, ms", "equal"], _predictions())
+
+
+def _predictions() -> Iterator[list[str]]:
+    X, y = made_rows(MANY, COLUMNS, on_gpu=True)
+    score, few = (X[:, 0] + X[:, 1] * X[:, 2]).get().astype(np.float64), 200_000
+    models = {
+        "100 stumps": AdaBoostClassifier(n_estimators=ROUNDS),
+        "100 trees of depth 4": AdaBoostClassifier(Trees(4), n_estimators=ROUNDS),
+        "100 trees of depth 6": AdaBoostClassifier(Trees(6), n_estimators=ROUNDS),
+        "AdaBoost.R2, 50 trees of depth 4": AdaBoostRegressor(RegressionTrees(4), n_estimators=50),
+    }
+    for name, model in models.items():
+        regresses = isinstance(model, AdaBoostRegressor)
+        n_rows = 1_000_000 if regresses else MANY
+        model.set_params(device="cuda").fit(X[:few], score[:few] if regresses else y[:few])
+        here = X[:n_rows].get()
+        for method in ("predict",) if regresses else ("decision_function", "predict", "predict_proba"):
+            model.predict(X[:1000])
+            there = [_predicted(model, method, X[:n_rows]) for _ in range(REPEATS)]
+            cpu, expected = _predicted(model, method, here)
+            equal = np.array_equal(there[0][1].get(), expected)
+            times = f"{median(ms for ms, _ in there):.1f}", f"{cpu:.0f}"
+            yield [name, method, f"{n_rows:,}", *times, "yes" if equal else "NO"]
+
+
+def _predicted(model: Any, method: str, X: Any) -> tuple[float, Any]:
+    """Milliseconds, and the results."""
+    import cupy
+
+    started = time.perf_counter()
+    found = getattr(model, method)(X)
+    cupy.cuda.Device().synchronize()
+    return 1e3 * (time.perf_counter() - started), found
+
+
+def peers() -> None:
+    table(["depth", "engine", "whole fit, s", "round, ms (least to most)", "training error"], _peers())
+
+
+def _peers() -> Iterator[list[str]]:
+    rows = made_rows(MANY, COLUMNS)
+    for depth in DEPTHS:
+        fit((rows[0][:100_000], rows[1][:100_000]), depth, "cpu")
+        yield [str(depth), "our CPU engine, all threads", *medians([fit(rows, depth, "cpu")])]
+        yield [str(depth), "HistGradientBoosting, all threads", *_peer(rows, depth, 1)]
+
+
 def threads() -> None:
     table(["rows x 50", "depth", "engine", "whole fit, s", "round, ms (least to most)", "training error"], _threads())
 
@@ -170,7 +221,7 @@ def _peer(rows: Rows, depth: int, repeats: int) -> list[str]:
     return [f"{median(seconds):.2f}", "", f"{median(errors):.4f}"]
 
 
-COMMANDS = {"kernels": kernels, "fits": fits, "threads": threads}
+COMMANDS = {"kernels": kernels, "fits": fits, "predictions": predictions, "peers": peers, "threads": threads}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -15,7 +15,7 @@ extensions = [
     *("sphinx_design", "sphinx_gallery.gen_gallery"),
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 exclude_patterns = ["_build", "gallery/README.rst"]
 templates_path = ["_templates"]
 nitpicky = False
@@ -23,6 +23,7 @@ nitpicky = False
 autosummary_generate = True
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"
 
 # One file that needs no network: MathJax with its fonts as SVG.
 MATHJAX = Path(str(find_spec("sphinx-mathjax-offline").origin)).parent / "static" / "mathjax" / "tex-svg.js"

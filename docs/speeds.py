@@ -20,14 +20,14 @@ def main() -> None:
     mpl.use("Agg")
     mpl.rcParams.update({"font.size": 9, "svg.hashsalt": "speeds", "svg.fonttype": "path"})
     rows: dict[str, Any] = json.loads((HERE.parent / "benchmarks" / "results.json").read_text())["rows"]
-    figure, axes = plt.subplots(1, 3, figsize=(9.6, 2.3), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(10, 2.3), layout="constrained")
     for ax, (name, title) in zip(axes, PANELS.items(), strict=True):
         seconds = {who: median(times) for who, times in rows[name]["one core"]["seconds"].items()}
         order = sorted(seconds, key=lambda who: -seconds[who])
         colors = ["#1f77b4" if who == "electorate" else "#b8b8b8" for who in order]
         bars = ax.barh(order, [seconds[who] for who in order], color=colors)
         ax.bar_label(bars, [f"{seconds[who]:.2g} s" for who in order], padding=3)
-        ax.set_title(title)
+        ax.set_title(title, fontsize=9)
         ax.set_xlim(0, 1.25 * max(seconds.values()))
         ax.xaxis.set_visible(False)
         ax.spines[["top", "right", "bottom"]].set_visible(False)

@@ -50,6 +50,7 @@ def test_examples_of_the_gallery_have_a_title_a_text_and_a_picture(example):
 
 def test_the_gallery_is_complete():
     topics = ["adaboost", "samme_r", "margins", "certificates", "intervals", "thinning", "own", "rules", "dask"]
+    topics += ["memory", "gpu"]
     assert [topic for topic in topics if not any(topic in example.stem for example in EXAMPLES)] == []
 
 

@@ -159,16 +159,8 @@ def compare(
         sample = draw_sample(X, y, sample_weight, RowDraw(seed, locked), sample_rows)
         X, y, sample_weight, check_up = sample.X, sample.y, sample.weight, False
     refuse_lazy_for("compare", X)
-    weight, n_rows = None, read_columns(X)[2]
-    beside = {"group": _codes(group), "time": _times(time_column)}
-    if sample_weight is not None:
-        weight = check_weight(sample_weight, n_rows)
-        used = np.flatnonzero(weight)
-        if not len(used):
-            raise ValueError("all weights are 0")
-        if len(used) < len(weight):
-            X, y, weight, n_rows = take_rows(X, used), take_rows(y, used), weight[used], len(used)
-            beside = {name: None if values is None else values[used] for name, values in beside.items()}
+    X, y, weight, beside = _rows_with_weight(X, y, sample_weight, {"group": _codes(group), "time": _times(time_column)})
+    n_rows = read_columns(X)[2]
     check = CheckUp([], None)
     if check_up and n_rows >= FEWEST_ROWS:
         check = check_open_rows(X, y, task, keep, lambda rows: splits.lock(_with_columns(rows, beside), locked, seed))
@@ -183,10 +175,7 @@ def compare(
     ranked_by = metric_for(metric, n_classes)
     if ranked_by.balances:
         chosen = [balanced(one) for one in chosen]
-    few = quick or n_open * max(1, n_classes) > HUGE
-    n_folds = folds or (QUICK_FOLDS if few else 5)
-    if n_folds > n_open // 2:
-        raise ValueError(f"{n_folds} folds are too many for {n_open} rows")
+    n_folds = _count_folds(folds, n_open, n_classes, quick)
     training = rows.take(parts[0])
     protocol = Protocol(chosen, n_folds, seed, n_classes, ranked_by, _rungs(training, n_folds, seed))
     race = Race(protocol, frozenset(a for a, one in enumerate(chosen) if algorithms is not None or one.peer))
@@ -225,7 +214,7 @@ def _times(column: Any) -> Floats | None:
             values = values.astype("datetime64[us]").astype(np.int64)
         except ValueError as error:
             raise ValueError(
-                f"time_column holds a value that is no date (like 2026-01-31) and no number: {error}"
+                f"time_column holds a value that is neither a date (like 2026-01-31) nor a number: {error}"
             ) from None
     times = values.astype(np.float64)
     missing = np.flatnonzero(~np.isfinite(times))
@@ -243,6 +232,28 @@ def _with_columns(rows: Rows, beside: dict[str, Any]) -> Rows:
         if len(values) != rows.n_rows:
             raise ValueError(f"{name} has {len(values)} values for {rows.n_rows} rows")
     return replace(rows, **given)
+
+
+def _rows_with_weight(X: Any, y: Any, weight: Any, beside: dict[str, Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """The rows, without those of weight 0; beside: other values of the rows, or None."""
+    if weight is None:
+        return X, y, None, beside
+    weight = check_weight(weight, read_columns(X)[2])
+    used = np.flatnonzero(weight)
+    if not len(used):
+        raise ValueError("all weights are 0")
+    if len(used) == len(weight):
+        return X, y, weight, beside
+    beside = {name: None if values is None else values[used] for name, values in beside.items()}
+    return take_rows(X, used), take_rows(y, used), weight[used], beside
+
+
+def _count_folds(folds: int | None, n_rows: int, n_classes: int, quick: bool) -> int:
+    few = quick or n_rows * max(1, n_classes) > HUGE
+    n_folds = folds or (QUICK_FOLDS if few else 5)
+    if n_folds > n_rows // 2:
+        raise ValueError(f"{n_folds} folds are too many for {n_rows} rows")
+    return n_folds
 
 
 def _check_options(folds: int | None, locked: float, time_limit: float | None, seed: int) -> None:

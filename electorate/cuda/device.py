@@ -1,6 +1,7 @@
 """A GPU, or the twins in its place: arrays there, kernels, and the way there and back."""
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +17,7 @@ ALIGNED = 16  # bytes
 MUCH = 2**62
 BYTES_AT_ONCE = 2**28  # of numbers on their way to the device
 FLOATS = (np.float32, np.float64)
+NO_BYTES = np.empty(0, dtype=np.uint8)
 NO_CUPY = (
     "device='cuda' needs CuPy, which is not installed: pip install 'electorate[cuda]' (CUDA 13), or cupy-cuda12x for a "
     "driver of CUDA 12; or use device='cpu'"
@@ -34,7 +36,11 @@ class Device:
         raise NotImplementedError
 
     def download(self, array: Any) -> NDArray[Any]:
-        """An array of this process with the same numbers, valid until the next download."""
+        """An array of this process with the same numbers, valid until the next download by the same thread."""
+        raise NotImplementedError
+
+    def adopt(self, array: Any) -> Any:
+        """An array of a user that lives on the device, as one of `xp`, without a copy."""
         raise NotImplementedError
 
     def free_bytes(self) -> int:
@@ -61,6 +67,9 @@ class Reference(Device):
     def download(self, array: Any) -> NDArray[Any]:
         return np.array(array)
 
+    def adopt(self, array: Any) -> Any:
+        return np.asarray(array.get())
+
     def free_bytes(self) -> int:
         return MUCH
 
@@ -71,7 +80,7 @@ class Gpu(Device):
     def __init__(self, cupy: Any) -> None:
         self.xp = cupy
         self.kernels = Launcher(cupy)
-        self.pinned = np.empty(0, dtype=np.uint8)
+        self.buffers = threading.local()
 
     def upload(self, *arrays: NDArray[Any]) -> list[Any]:
         flat = [np.ascontiguousarray(array) for array in arrays]
@@ -88,12 +97,18 @@ class Gpu(Device):
 
     def download(self, array: Any) -> NDArray[Any]:
         array = self.xp.ascontiguousarray(array)
-        if len(self.pinned) < array.nbytes:
-            memory = self.xp.cuda.alloc_pinned_memory(max(array.nbytes, 2 * len(self.pinned)))
-            self.pinned = np.frombuffer(memory, dtype=np.uint8)
-        found = self.pinned[: array.nbytes].view(array.dtype).reshape(array.shape)
+        pinned = getattr(self.buffers, "pinned", NO_BYTES)
+        if len(pinned) < array.nbytes:
+            memory = self.xp.cuda.alloc_pinned_memory(max(array.nbytes, 2 * len(pinned)))
+            self.buffers.pinned = pinned = np.frombuffer(memory, dtype=np.uint8)
+        found = pinned[: array.nbytes].view(array.dtype).reshape(array.shape)
         array.get(out=found)
         return found
+
+    def adopt(self, array: Any) -> Any:
+        if hasattr(array, "__cuda_array_interface__"):
+            return self.xp.asarray(array.detach() if hasattr(array, "detach") else array)
+        return self.xp.from_dlpack(array)
 
     def free_bytes(self) -> int:
         free, _ = self.xp.cuda.runtime.memGetInfo()
@@ -113,13 +128,17 @@ class Gpu(Device):
             ) from error
 
 
-def refuse_too_large(device: Device, per_row: int, n_rows: int, fixed: int) -> None:
-    """Raise MemoryError if so many bytes do not fit on a device. fixed: those that do not depend on the rows."""
+def refuse_too_large(device: Device, per_row: int, n_rows: int, fixed: int) -> int:
+    """Raise MemoryError if so many bytes do not fit on a device; return how many are left.
+
+    fixed: those that do not depend on the rows.
+    """
     needed, free = per_row * n_rows + fixed, device.free_bytes()
     if needed > free:
         fit = max(0, (free - fixed) // max(1, per_row))
         sizes = f"{needed / 2**30:.1f} GiB on the GPU, and {free / 2**30:.1f} GiB are free"
         raise MemoryError(f"this fit needs about {sizes}: about {fit} rows would fit; or use device='cpu'")
+    return free - needed
 
 
 def hash_there(array: Any, start: int, device: Device) -> NDArray[np.uint64]:

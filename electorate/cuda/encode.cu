@@ -24,34 +24,6 @@ __device__ void encode_words(const Number* block, i64 row_stride, i64 column_str
     }
 }
 
-// Fold one more number into a hash of a row, as kernels/values.py.
-__device__ u64 fold(u64 hash, double value) {
-    value = value + 0.0;
-    u64 more = 0xD1B54A32D192ED03ULL;
-    if (value == value) {
-        u64 z = (u64)__double_as_longlong(value);
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-        more = z ^ (z >> 31);
-    }
-    u64 z = (hash ^ more) * 0x9E3779B97F4A7C15ULL;
-    return z ^ (z >> 32);
-}
-
-#define HASH(name, Number)                                                                                            \
-    extern "C" __global__ void name(const Number* block, i64 row_stride, i64 column_stride, i64 n_rows, int n_columns, \
-                                    u64* hashes) {                                                                    \
-        for (i64 row = blockIdx.x * (i64)blockDim.x + threadIdx.x; row < n_rows; row += (i64)gridDim.x * blockDim.x) { \
-            u64 hash = hashes[row];                                                                                   \
-            for (int j = 0; j < n_columns; j++)                                                                       \
-                hash = fold(hash, (double)block[row * row_stride + j * column_stride]);                               \
-            hashes[row] = hash;                                                                                       \
-        }                                                                                                             \
-    }
-
-HASH(hash_float, float)
-HASH(hash_double, double)
-
 #define ENCODE(name, Number)                                                                                        \
     extern "C" __global__ void name(const Number* block, i64 row_stride, i64 column_stride, i64 n_rows, int n_filled, \
                                     const double* edges, int n_edges, const int* depths, int missing,               \

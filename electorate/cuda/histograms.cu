@@ -36,22 +36,26 @@ __device__ void flush_cells(const u32* lower, const u32* upper, int n_cells, int
 }
 
 #define AT_ONCE 2
+#define STAGED 512  // rows of which numbers and places are in shared memory at a time
 
-// sums[histogram][column][bin] += grid. A task (low, high, histogram, buffer) is a range of row numbers; a block sums
-// one task over one panel of columns.
-extern "C" __global__ void __launch_bounds__(1024, 2) sum_rows(CODES_ARGUMENTS, ORDERS_ARGUMENTS,
-                                                            const i64* grid, const i64* tasks, u64* sums) {
-    CODES;
-    ORDERS;
-    extern __shared__ u32 cells[];
-    const i64* task = tasks + 4 * blockIdx.x;
-    i64 low = task[0], histogram = task[2], buffer = task[3];
-    int count = (int)(task[1] - low), panel = blockIdx.y;
-    int n_words = words_of_panel(codes.n_columns >> 2, panel), n_cells = n_words * CELLS_PER_WORD;
-    u32 *lower = cells, *upper = cells + n_cells;
-    for (int i = threadIdx.x; i < 2 * n_cells; i += blockDim.x) cells[i] = 0;
-    __syncthreads();
-    const u32* words = (const u32*)codes.data + codes.n_rows * (panel * PANEL);
+struct OwnOrder {  // all rows from `low` on
+    const i64* grid;
+    i64 low;
+    __device__ __forceinline__ i64 place(int row) const { return low + row; }
+    __device__ __forceinline__ u64 number(int row) const { return (u64)grid[low + row]; }
+};
+
+struct Staged {  // rows of a node: their places and numbers are read once for all words
+    const u32* places;
+    const u64* numbers;
+    __device__ __forceinline__ i64 place(int row) const { return places[row]; }
+    __device__ __forceinline__ u64 number(int row) const { return numbers[row]; }
+};
+
+// Add `count` rows to the cells of a panel; thread by thread, a word of four columns of a row at a time.
+template <typename Rows>
+__device__ __forceinline__ void add_rows(const Rows& rows, int count, const u32* words, int n_words, u32* lower,
+                                         u32* upper) {
     int row = threadIdx.x / n_words, word = threadIdx.x % n_words;
     int more_rows = blockDim.x / n_words, more_words = blockDim.x % n_words;
     while (row < count) {
@@ -62,9 +66,8 @@ extern "C" __global__ void __launch_bounds__(1024, 2) sum_rows(CODES_ARGUMENTS, 
         for (int i = 0; i < AT_ONCE; i++) {
             place[i] = row < count ? word : -1;
             if (row < count) {
-                i64 mine = row_at(orders, buffer, low + row);
-                code[i] = words[mine * n_words + word];
-                number[i] = (u64)grid[mine];
+                code[i] = words[rows.place(row) * n_words + word];
+                number[i] = rows.number(row);
             }
             row += more_rows;
             word += more_words;
@@ -76,73 +79,57 @@ extern "C" __global__ void __launch_bounds__(1024, 2) sum_rows(CODES_ARGUMENTS, 
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
             if (place[i] < 0) continue;
-            u32 below = (u32)number[i], above = (u32)(number[i] >> 32);
 #pragma unroll
             for (int j = 0; j < 4; j++)
-                add_cell(lower, upper, cell_of(place[i], j, code[i] >> (8 * j) & 255u), below, above);
+                add_cell(lower, upper, cell_of(place[i], j, code[i] >> (8 * j) & 255u), (u32)number[i],
+                         (u32)(number[i] >> 32));
         }
     }
-    __syncthreads();
-    flush_cells(lower, upper, n_cells, panel, histogram, codes.n_columns, sums);
 }
 
-#define STAGED 512  // rows of which numbers and places are in shared memory at a time
+// sums[histogram][column][bin] += grid. A task (low, high, histogram, buffer) is a range of row numbers; a block sums
+// one task over one panel of columns. The rows of `sum_rows` are all rows, in their own order.
+#define SUM_ROWS(name)                                                                                              \
+    extern "C" __global__ void __launch_bounds__(1024, 2)                                                           \
+        name(CODES_ARGUMENTS, ORDERS_ARGUMENTS, const i64* grid, const i64* tasks, u64* sums)
+#define BEGIN_SUMS                                                                                                  \
+    CODES;                                                                                                          \
+    extern __shared__ u32 cells[];                                                                                  \
+    const i64* task = tasks + 4 * blockIdx.x;                                                                       \
+    i64 low = task[0];                                                                                              \
+    int count = (int)(task[1] - low), panel = blockIdx.y;                                                           \
+    int n_words = words_of_panel(codes.n_columns >> 2, panel), n_cells = n_words * CELLS_PER_WORD;                  \
+    u32 *lower = cells, *upper = cells + n_cells;                                                                   \
+    const u32* words = (const u32*)codes.data + codes.n_rows * (panel * PANEL);                                     \
+    for (int i = threadIdx.x; i < 2 * n_cells; i += blockDim.x) cells[i] = 0;                                       \
+    __syncthreads()
+#define END_SUMS                                                                                                    \
+    __syncthreads();                                                                                                \
+    flush_cells(lower, upper, n_cells, panel, task[2], codes.n_columns, sums)
 
-// As `sum_rows`, for rows in the order of a node: their places and numbers are read once for all words.
-extern "C" __global__ void __launch_bounds__(1024, 2) sum_node_rows(CODES_ARGUMENTS, ORDERS_ARGUMENTS, const i64* grid,
-                                                                 const i64* tasks, u64* sums) {
-    CODES;
+SUM_ROWS(sum_rows) {
+    BEGIN_SUMS;
+    add_rows(OwnOrder{grid, low}, count, words, n_words, lower, upper);
+    END_SUMS;
+}
+
+SUM_ROWS(sum_node_rows) {
     ORDERS;
     __shared__ u64 numbers[STAGED];
     __shared__ u32 places[STAGED];
-    extern __shared__ u32 cells[];
-    const i64* task = tasks + 4 * blockIdx.x;
-    i64 low = task[0], histogram = task[2], buffer = task[3];
-    int count = (int)(task[1] - low), panel = blockIdx.y;
-    int n_words = words_of_panel(codes.n_columns >> 2, panel), n_cells = n_words * CELLS_PER_WORD;
-    u32 *lower = cells, *upper = cells + n_cells;
-    for (int i = threadIdx.x; i < 2 * n_cells; i += blockDim.x) cells[i] = 0;
-    const u32* words = (const u32*)codes.data + codes.n_rows * (panel * PANEL);
-    int first_row = threadIdx.x / n_words, first_word = threadIdx.x % n_words;
-    int more_rows = blockDim.x / n_words, more_words = blockDim.x % n_words;
+    BEGIN_SUMS;
     for (int begin = 0; begin < count; begin += STAGED) {
         int here = min(STAGED, count - begin);
-        __syncthreads();
         if (threadIdx.x < here) {
-            u32 mine = row_at(orders, buffer, low + begin + threadIdx.x);
+            u32 mine = row_at(orders, task[3], low + begin + threadIdx.x);
             places[threadIdx.x] = mine;
             numbers[threadIdx.x] = (u64)grid[mine];
         }
         __syncthreads();
-        int row = first_row, word = first_word;
-        while (row < here) {
-            u32 code[AT_ONCE];
-            int place[AT_ONCE], at[AT_ONCE];
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) {
-                place[i] = row < here ? word : -1;
-                at[i] = row;
-                if (row < here) code[i] = words[(i64)places[row] * n_words + word];
-                row += more_rows;
-                word += more_words;
-                if (word >= n_words) {
-                    word -= n_words;
-                    row++;
-                }
-            }
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) {
-                if (place[i] < 0) continue;
-                u64 number = numbers[at[i]];
-#pragma unroll
-                for (int j = 0; j < 4; j++)
-                    add_cell(lower, upper, cell_of(place[i], j, code[i] >> (8 * j) & 255u), (u32)number,
-                             (u32)(number >> 32));
-            }
-        }
+        add_rows(Staged{places, numbers}, here, words, n_words, lower, upper);
+        __syncthreads();
     }
-    __syncthreads();
-    flush_cells(lower, upper, n_cells, panel, histogram, codes.n_columns, sums);
+    END_SUMS;
 }
 
 // The same for wide codes, whose sums do not fit in shared memory.

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from electorate.cuda.layouts import PANEL, Codes, ColumnArrays, Orders, Tree
+from electorate.cuda.layouts import PANEL, Codes, ColumnArrays, ColumnTables, MedianRule, Orders, Tree, ValueTrees
 from electorate.kernels.layouts import Formulas, RowArrays
 
-FILES = ("codes", "weights", "histograms", "partition", "encode", "search")
+FILES = ("codes", "weights", "histograms", "partition", "values", "encode", "search", "votes")
 OPTIONS = ("--fmad=false", "--std=c++17")  # every product and every sum is rounded by itself, as on the CPU
 CELL_BYTES = 8
 CELLS_PER_WORD = 1024
@@ -29,6 +29,15 @@ KERNELS = (
     "hash_double",
     "search",
     "subtract",
+    "select_float",
+    "select_double",
+    "vote_tables_float",
+    "vote_tables_double",
+    "vote_trees_float",
+    "vote_trees_double",
+    "find_nodes_float",
+    "find_nodes_double",
+    "choose_places",
 )
 
 
@@ -50,6 +59,15 @@ def codes_arguments(codes: Codes) -> tuple[Any, ...]:
 
 def tree_arguments(tree: Tree) -> tuple[Any, ...]:
     return optional(tree.column), optional(tree.on_left), optional(tree.children), np.int32(tree.begin)
+
+
+def block_arguments(block: Any) -> tuple[Any, ...]:
+    """Of an array [row, column] of any strides."""
+    return block, *(np.int64(stride // block.itemsize) for stride in block.strides), np.int64(len(block))
+
+
+def trees_arguments(trees: ValueTrees) -> tuple[Any, ...]:
+    return trees.roots, np.int32(len(trees.roots)), *trees[1:-1], optional(trees.sets)
 
 
 class Launcher:
@@ -135,17 +153,41 @@ class Launcher:
         cells = pool[0].size
         self.functions["subtract"]((-(-cells // (4 * THREADS)), len(pairs)), (THREADS,), (pool, pairs, np.int64(cells)))
 
+    def of_type(self, name: str, block: Any) -> Any:
+        """The kernel for float32 or for float64."""
+        return self.functions[f"{name}_{'float' if block.dtype == np.float32 else 'double'}"]
+
     def hash_rows(self, block: Any, hashes: Any) -> None:
-        name = "hash_float" if block.dtype == np.float32 else "hash_double"
-        strides = [np.int64(stride // block.itemsize) for stride in block.strides]
-        arguments = (block, *strides, np.int64(len(block)), np.int32(block.shape[1]), hashes)
-        self.functions[name](self.blocks(len(block)), (THREADS,), arguments)
+        arguments = (*block_arguments(block), np.int32(block.shape[1]), hashes)
+        self.of_type("hash", block)(self.blocks(len(block)), (THREADS,), arguments)
+
+    def select(self, block: Any, columns: Any, weights: Any, limit: int, values: Any, totals: Any, found: Any) -> None:
+        arguments = (*block_arguments(block), columns, np.int32(len(columns)), optional(weights), np.uint64(limit))
+        arguments += (np.uint32(values.shape[1]), values, totals, found)
+        self.of_type("select", block)(self.blocks(len(block) * len(columns)), (THREADS,), arguments)
 
     def encode(self, block: Any, edges: Any, depths: Any, missing: int, dest: Any, codes: Codes) -> None:
-        name = "encode_float" if block.dtype == np.float32 else "encode_double"
-        strides = [np.int64(stride // block.itemsize) for stride in block.strides]
-        sizes = np.int64(len(block)), np.int32(block.shape[1])
         cut = edges, np.int32(edges.shape[1]), depths, np.int32(missing)
         out = dest, codes.data, np.int64(codes.n_rows), np.int32(codes.n_columns)
-        n_threads = len(block) * (codes.n_columns // 4)
-        self.functions[name](self.blocks(n_threads), (THREADS,), (block, *strides, *sizes, *cut, *out))
+        arguments = (*block_arguments(block), np.int32(block.shape[1]), *cut, *out)
+        self.of_type("encode", block)(self.blocks(len(block) * (codes.n_columns // 4)), (THREADS,), arguments)
+
+    def vote_tables(self, block: Any, tables: ColumnTables, votes: Any) -> None:
+        columns = tables.columns, np.int32(len(tables.columns)), tables.first, tables.edges
+        sums = tables.tables, np.int32(tables.tables.shape[1]), tables.constant, np.int32(len(votes)), votes
+        arguments = (*block_arguments(block), *columns, *sums)
+        self.of_type("vote_tables", block)(self.blocks(len(block)), (THREADS,), arguments)
+
+    def vote_trees(self, block: Any, trees: ValueTrees, units: Any, votes: Any) -> None:
+        arguments = (*block_arguments(block), *trees_arguments(trees), units, np.int32(len(votes)), votes)
+        self.of_type("vote_trees", block)(self.blocks(len(block)), (THREADS,), arguments)
+
+    def find_nodes(self, block: Any, trees: ValueTrees, nodes: Any) -> None:
+        arguments = (*block_arguments(block), *trees_arguments(trees), nodes)
+        self.of_type("find_nodes", block)(self.blocks(len(block)), (THREADS,), arguments)
+
+    def choose_places(self, nodes: Any, median: MedianRule, places: Any) -> None:
+        sizes = np.int64(len(places)), np.int32(len(nodes))
+        how = np.int32(median.n_places), np.int32(median.lower), np.int32(median.decides)
+        arguments = (nodes, *sizes, median.place, median.weight, *how, places)
+        self.functions["choose_places"](self.blocks(len(places)), (THREADS,), arguments)

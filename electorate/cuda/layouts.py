@@ -56,3 +56,42 @@ class Orders(NamedTuple):
 
     first: Any
     second: Any
+
+
+class ColumnTables(NamedTuple):
+    """Votes by column: column j of the table has the cells first[j]..first[j + 1], the last one for missing values.
+
+    edges: of all columns, two fewer than cells; tables[output, cell]; constant[output]: the votes of all rows.
+    """
+
+    columns: Any  # int32
+    first: Any  # int32
+    edges: Any
+    tables: Any
+    constant: Any
+
+
+class ValueTrees(NamedTuple):
+    """Trees over values: voter t begins at the node roots[t]. members: a row of `sets`, or -1 for a threshold."""
+
+    roots: Any  # int32
+    column: Any  # -1 at a leaf
+    threshold: Any
+    members: Any
+    missing_left: Any
+    kids: Any  # [node, left and right], counted from the first node of all
+    sets: Any  # [set, code of a category]
+
+
+class MedianRule(NamedTuple):
+    """How a median is chosen. place: of a node's output among all n_places outputs in order; weight: of its vote.
+
+    lower: the lowest place with half of the weight up to it, not with more than half. decides: the last voter decides
+    alone where it has a weight.
+    """
+
+    place: Any  # int32
+    weight: Any
+    n_places: int
+    lower: bool
+    decides: bool

@@ -4,13 +4,24 @@ from typing import Any
 
 import numpy as np
 
-from electorate.cuda.layouts import ALL_ROWS, NO_SCORE, Codes, ColumnArrays, Orders, Tree
+from electorate.cuda.layouts import (
+    ALL_ROWS,
+    NO_SCORE,
+    Codes,
+    ColumnArrays,
+    ColumnTables,
+    MedianRule,
+    Orders,
+    Tree,
+    ValueTrees,
+)
 from electorate.kernels.layouts import Formulas, RowArrays
 from electorate.kernels.reference import histograms, values, weights
 
 evaluate: Any = weights.evaluate
 quantise: Any = histograms.quantise
 fold: Any = values.fold
+hash_values: Any = values.hash_values
 
 
 def codes_by_row(codes: Codes) -> Any:
@@ -35,6 +46,23 @@ def walk(codes: Codes, tree: Tree) -> Any:
         left = tree.on_left[split, table[rows[inside], tree.column[split]]]
         at[inside] = tree.children[split, np.where(left, 0, 1)]
     return ~at
+
+
+def nodes_of(block: Any, trees: ValueTrees) -> Any:
+    """[voter, row]: the leaf that a row of numbers reaches in every voter."""
+    rows, found = np.arange(len(block)), []
+    for root in trees.roots.tolist():
+        at = np.full(len(block), root, dtype=np.int32)
+        while np.any(inside := trees.column[at] >= 0):
+            node = at[inside]
+            x = block[rows[inside], trees.column[node]].astype(np.float64)
+            left = x <= trees.threshold[node]
+            by_set = (trees.members[node] >= 0) & ~np.isnan(x)
+            left[by_set] = trees.sets[trees.members[node][by_set], x[by_set].astype(np.int64)]
+            left = np.where(np.isnan(x), trees.missing_left[node], left)
+            at[inside] = trees.kids[node, np.where(left, 0, 1)]
+        found.append(at)
+    return np.stack(found)
 
 
 def keys_of(scores: Any) -> Any:
@@ -185,3 +213,51 @@ class Twins:
         for panel in codes.panels():
             panel[dest[used]] = words[:, at : at + panel.shape[1]]
             at += panel.shape[1]
+
+    def select(self, block: Any, columns: Any, weights: Any, limit: int, values: Any, totals: Any, found: Any) -> None:
+        """Append the numbers of some columns whose hash is at most the limit to values[column], with their weights.
+
+        weights: of the rows, or empty. found: of every column how many there are, of which only so many are stored as
+        there is room for, and whether a number is missing; then whether any is infinite.
+        """
+        weight = weights if len(weights) else np.ones(len(block), dtype=np.int64)
+        room, each = values.shape[1], found[:-1].reshape(-1, 2)
+        for j, column in enumerate(columns.tolist()):
+            x = block[:, column].astype(np.float64) + 0.0
+            each[j, 1] |= np.any(np.isnan(x) & (weight > 0))
+            found[-1] |= np.any(np.isinf(x) & (weight > 0))
+            used = np.isfinite(x) & (weight > 0)
+            used[used] = hash_values(x[used]) <= np.uint64(limit)
+            low, count = int(each[j, 0]), np.count_nonzero(used)
+            values[j, low : low + count] = x[used][: max(0, room - low)]
+            totals[j, low : low + count] = weight[used][: max(0, room - low)]
+            each[j, 0] += count
+
+    def vote_tables(self, block: Any, tables: ColumnTables, votes: Any) -> None:
+        """votes[output, row]: the sums over columns of what their tables hold for the cell of a number."""
+        votes[:] = tables.constant[:, None]
+        for j, column in enumerate(tables.columns.tolist()):
+            low, high = tables.first[j : j + 2].tolist()
+            x = block[:, column].astype(np.float64)
+            cells = np.searchsorted(tables.edges[low - 2 * j : high - 2 * (j + 1)], x, side="left")
+            votes += tables.tables[:, np.where(np.isnan(x), high - 1, low + cells)]
+
+    def vote_trees(self, block: Any, trees: ValueTrees, units: Any, votes: Any) -> None:
+        """votes[output, row]: the sums over voters of units[node, output] of the leaf that a row reaches."""
+        votes[:] = units[nodes_of(block, trees)].sum(axis=0).T
+
+    def find_nodes(self, block: Any, trees: ValueTrees, nodes: Any) -> None:
+        """nodes[voter, row]: the leaf that a row reaches."""
+        nodes[:] = nodes_of(block, trees)
+
+    def choose_places(self, nodes: Any, median: MedianRule, places: Any) -> None:
+        """places[row]: that of the weighted median of the voters, -1 where all weights are 0."""
+        place, weight = median.place[nodes], median.weight[nodes]
+        mass = weight.sum(axis=0)
+        need = (mass + 1) // 2 if median.lower else mass // 2 + 1
+        order = np.argsort(place, axis=0, kind="stable")
+        upto = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
+        first = np.argmax(upto >= need, axis=0)[None]
+        places[:] = np.where(mass > 0, np.take_along_axis(np.take_along_axis(place, order, axis=0), first, axis=0), -1)
+        if median.decides:
+            places[:] = np.where(weight[-1] > 0, place[-1], places)

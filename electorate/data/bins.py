@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.cuda.device import Device
 from electorate.data.all_reduce import Max, Reduce, ReduceSteps, SortedUnion, run_locally
-from electorate.data.table import Block, BlockReader, Categories, Table, refuse_infinite
+from electorate.data.device_bins import Found, distinct_values, select_values, weights_there
+from electorate.data.table import Block, BlockReader, Categories, Table, float_parts, refuse_infinite
 from electorate.threads import ThreadPool
 
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
@@ -71,6 +73,16 @@ class Sketch:
         self._select(values, weights, row)
         if self.pending > 4 * self.capacity:
             self._thin()
+
+    @classmethod
+    def of_found(cls, capacity: int, limit: int, values: Floats, weights: Ints, missing: bool) -> "Sketch":
+        """A sketch of values in any order that were found elsewhere, by the same limit."""
+        sketch = cls(capacity, limit)
+        sketch.tallying = False
+        sketch.parts = [_distinct(values, weights)]
+        sketch.pending = len(sketch.parts[0][0])
+        sketch.info[1] = missing
+        return sketch
 
     def __add__(self, other: "Sketch") -> "Sketch":
         """Add the contents of another sketch of the same capacity, in place."""
@@ -237,10 +249,12 @@ def find_bins_steps(
     max_bins: int | str,
     pool: ThreadPool,
     times: Ints | None = None,
+    device: Device | None = None,
 ) -> ReduceSteps[Bins]:
     """Return the bins of all columns, from one pass over the rows of every part.
 
-    times: how often each row counts where a category is judged rare; by default, its weight.
+    times: how often each row counts where a category is judged rare; by default, its weight. device: where columns of
+    floats are read, if not here.
     """
     most, capacity = sketch_sizes(max_bins)
     edges: list[Floats] = [np.empty(0)] * table.n_columns
@@ -252,11 +266,12 @@ def find_bins_steps(
         categories[j], has_missing[j] = heaviest(levels), missing > 0
         n_bins[j] = categories[j].n_codes
         edges[j] = np.arange(n_bins[j] - 1) + 0.5
-    n_rows, jobs = yield Reduce((table.n_rows, Max(pool.n_jobs)))
+    n_rows, jobs = yield Reduce((table.n_rows, Max(pool.n_jobs if device is None else table.n_columns)))
     numeric = [j for j in range(table.n_columns) if j not in categories]
     at_once = COLUMNS_AT_ONCE * int(jobs.value)  # more sketches would only take memory
     for k in range(0, len(numeric), at_once):
-        cuts = yield from cut_columns_steps(table, weights, numeric[k : k + at_once], n_rows, most, capacity, pool)
+        columns, sizes = numeric[k : k + at_once], (n_rows, most, capacity)
+        cuts = yield from cut_columns_steps(table, weights, columns, *sizes, pool, device)
         for j, cut in cuts.items():
             edges[j], n_bins[j], has_missing[j] = cut
     return Bins(edges, categories, has_missing, n_bins)
@@ -271,14 +286,23 @@ Cut = tuple[Floats, int, bool]  # edges, number of bins, whether values are miss
 
 
 def cut_columns_steps(
-    table: Table, weights: Ints, columns: Sequence[int], n_rows: int, most: int, capacity: int, pool: ThreadPool
+    table: Table,
+    weights: Ints,
+    columns: Sequence[int],
+    n_rows: int,
+    most: int,
+    capacity: int,
+    pool: ThreadPool,
+    device: Device | None = None,
 ) -> ReduceSteps[dict[int, Cut]]:
     """Cut columns into at most `most` bins. Columns whose sketch is starved are read again with no limit."""
     cuts: dict[int, Cut] = {}
     for limit in limits(n_rows, capacity):
         left = [column for column in columns if column not in cuts]
         if left:
-            sketches = _sketch_columns(table, weights, left, capacity, limit, pool)
+            sketches = None if device is None else _sketch_there(table, weights, left, capacity, limit, pool, device)
+            if sketches is None:
+                sketches = _sketch_columns(table, weights, left, capacity, limit, pool)
             found = yield Reduce(sketches, partial(cut_sketches, most))
             cuts |= {column: cut for column, cut in zip(left, found, strict=True) if cut is not None}
     return cuts
@@ -296,6 +320,29 @@ def _sketch_columns(
     add_to_sketches(sketches, table, weights, pool)
     thin_sketches(sketches, pool)
     return tuple(sketches.values())
+
+
+def _sketch_there(
+    table: Table, weights: Ints, columns: Sequence[int], capacity: int, limit: int, pool: ThreadPool, device: Device
+) -> tuple[Sketch, ...] | None:
+    """The same on a device; None where the table is not one of floats, or a number is infinite."""
+    parts = float_parts(table)
+    if parts is None or not table.n_rows:
+        return None
+    weighted = weights_there(weights, device)
+    chosen: Sequence[Found | None] = [None] * len(columns)
+    if limit < NO_LIMIT:
+        selected = select_values(parts, weighted, columns, capacity, limit, device)
+        if selected is None:
+            return None
+        chosen = selected
+    found: list[tuple[int, Found]] = []
+    for column, one in zip(columns, chosen, strict=True):
+        of_all = distinct_values(parts, weighted, column, capacity, device) if one is None else one
+        if of_all is None:
+            return None
+        found.append((NO_LIMIT if one is None else limit, of_all))
+    return tuple(pool.map(lambda one: Sketch.of_found(capacity, one[0], *one[1]), found))
 
 
 def add_to_sketches(sketches: dict[int, Sketch], table: Table, weights: Ints, pool: ThreadPool) -> None:

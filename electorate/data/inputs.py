@@ -21,11 +21,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from electorate import kernels
-from electorate.cuda.arrays import is_there, to_host
+from electorate.cuda.arrays import is_there, rows_there, to_host
 from electorate.data.all_reduce import Reduce, ReduceSteps
 from electorate.data.factors import hold_texts, is_missing
+from electorate.data.label_codes import codes_of, distinct
 from electorate.data.sparse_format import check_sparse
-from electorate.data.table import ArrayTable, Table, read_table, refuse_infinite
+from electorate.data.table import Table, ThereTable, read_table, refuse_infinite
 from electorate.data.weights import refuse_bad
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
@@ -37,7 +38,13 @@ Weight = NDArray[np.float64]
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """Return X as a table. reset: store its columns in the estimator (training); else compare them."""
-    given, X = X, readable_container(X)
+    if is_there(X):
+        there = rows_there(X)
+        if there is not None:
+            like = np.empty((0, there.array.shape[1]), dtype=there.array.dtype)
+            validate_data(estimator, like, reset=reset, skip_check_array=True)
+            return ThereTable(there)
+    X = readable_container(X)
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError as error:
@@ -58,10 +65,7 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         checked = validate_data(estimator, X, reset=reset, **options)
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
-    table = read_table(checked)
-    if is_there(given) and isinstance(table, ArrayTable) and table.array.dtype == X.dtype:
-        table.there = given
-    return table
+    return read_table(checked)
 
 
 @contextmanager
@@ -167,7 +171,8 @@ def check_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
         if bad is not None:
             found = f"y is an array of objects and row {bad} holds {labels[bad]!r}, not a text"
             raise ValueError(f"Unknown label type: {found}: convert y, with y.astype(int), astype(bool) or astype(str)")
-    check_classification_targets(labels)
+    if kind not in "biu" or 2 * len(distinct(labels)) > len(labels):  # other integers are always classes
+        check_classification_targets(labels)
     return labels
 
 
@@ -193,8 +198,8 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
 
 def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, name: str) -> NDArray[np.int64]:
     """Return labels as positions in `classes`; a row of weight 0 may have any label."""
-    codes = np.minimum(np.searchsorted(classes, given), len(classes) - 1).astype(np.int64)
-    unknown = np.flatnonzero((classes[codes] != given) & (weight > 0))
+    codes, other = codes_of(given, classes)
+    unknown = np.flatnonzero([] if other is None else other & (weight > 0))
     if unknown.size:
         row = int(unknown[0])
         label = given[row : row + 1].tolist()[0]
@@ -211,7 +216,7 @@ def balance_steps(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], m
     with np.errstate(divide="ignore", over="ignore"):
         factors = np.asarray(math.fsum(totals) / (len(classes) * totals))
     if not np.all(np.isfinite(factors)):
-        raise ValueError("class_weight='balanced' cannot balance classes whose weights differ by more than 1e300")
+        raise ValueError("class_weight='balanced' cannot balance classes with weights that differ by more than 1e300")
     return factors
 
 

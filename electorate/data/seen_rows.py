@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from electorate import kernels
-from electorate.cuda.device import FLOATS, Device, hash_there
+from electorate.cuda.device import Device, hash_there
 from electorate.data.split import hash_rows, hash_text
-from electorate.data.table import ArrayTable
+from electorate.data.table import float_parts
 from electorate.modelfile import Contents, require
 from electorate.threads import ThreadPool
 
@@ -97,8 +97,8 @@ def seen_of(
 
 def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None, device: Device | None = None) -> Marks:
     """Return a mark per row; numbers are hashed on the device, if there is one."""
-    if device is not None and isinstance(table, ArrayTable) and table.array.dtype in FLOATS:
-        marks = hash_there(table.array if table.there is None else table.there, hash_text(str(SEED)), device)
+    if device is not None and (parts := float_parts(table)) is not None:
+        marks = np.concatenate([hash_there(part, hash_text(str(SEED)), device) for part in parts])
     elif pool is not None and pool.n_jobs > 1 and isinstance(getattr(table, "array", None), np.ndarray):
         ends = [table.n_rows * k // pool.n_jobs for k in range(pool.n_jobs + 1)]
         marks = np.concatenate(pool.map(lambda ends: hash_rows(table.array[slice(*ends)], SEED), pairwise(ends)))

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.cuda.arrays import RowsThere
+from electorate.cuda.device import FLOATS
 from electorate.data.all_reduce import SortedUnion
 from electorate.data.column_views import View, in_one_piece, native_columns, parts_of, views_of
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
@@ -163,17 +165,49 @@ def _as_slice(columns: Sequence[int]) -> Any:
 
 
 class ArrayTable(Table):
-    """A two-dimensional NumPy array of numbers (memory-mapped ones too). there: the same on a GPU, or None."""
+    """A two-dimensional NumPy array of numbers (memory-mapped ones too). there: the same on a device, or None."""
 
-    there: Any = None
+    there: RowsThere | None = None
+    array: NDArray[Any]
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array
+        self.dtype = array.dtype
         self.names = []
         self.n_rows, self.n_columns = array.shape
 
+    @property
+    def is_floats(self) -> bool:
+        """Whether kernels of a device can read the numbers."""
+        return self.dtype in FLOATS and self.dtype.isnative
+
     def read_into(self, block: Block, low: int, high: int, columns: Sequence[int]) -> None:
         np.copyto(block, self.array[low:high, _as_slice(columns)].T, casting="unsafe")
+
+
+class ThereTable(ArrayTable):
+    """Rows on a device; they are copied to this process when something needs them here."""
+
+    def __init__(self, there: RowsThere) -> None:
+        self.there = there
+        self.dtype = there.array.dtype
+        self.names = []
+        self.n_rows, self.n_columns = there.array.shape
+
+    @cached_property
+    def array(self) -> NDArray[Any]:  # type: ignore[override]
+        assert self.there is not None
+        return self.there.here()
+
+
+def float_parts(table: Table) -> list[Any] | None:
+    """Return arrays [row, column] of floats that are a table, one below the other, where they live; else None."""
+    if isinstance(table, Stack):
+        parts = [float_parts(part) for part in table.tables]
+        return None if any(part is None for part in parts) else [array for part in parts for array in part or ()]
+    if not isinstance(table, ArrayTable) or not table.is_floats:
+        return None
+    return [table.array if table.there is None else table.there.array]
 
 
 def plain_array(table: Table) -> NDArray[Any] | None:

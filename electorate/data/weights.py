@@ -40,6 +40,8 @@ class Weights:
     def rows(self) -> Ints:
         """How many rows each row stands for: its sample weight where that is whole, else one."""
         is_whole = self.each.is_integer() and self.each < MOST_TIMES
+        if is_whole and self.each == 1:
+            return self.times
         return self.times * int(self.each) if is_whole else np.minimum(self.times, 1)
 
     @property
@@ -124,8 +126,10 @@ def _extremes(weight: Floats, group: Ints, n_groups: int) -> Reduce:
     else:
         np.maximum.at(largest, where, positive)
     rows = np.bincount(where, minlength=n_groups)
-    exponent = _lowest_exponent(positive) if len(positive) else 2000
-    return Reduce((Max(largest), rows, Min(float(positive.min(initial=np.inf))), Min(exponent)))
+    least = float(positive.min(initial=np.inf))
+    differing = positive if least < largest.max() else positive[:1]
+    exponent = _lowest_exponent(differing) if len(positive) else 2000
+    return Reduce((Max(largest), rows, Min(least), Min(exponent)))
 
 
 def _whole_unit_steps(
@@ -134,6 +138,10 @@ def _whole_unit_steps(
     """Return the first unit that divides all weights exactly, and the times per group; else None and the rows."""
     found: list[Any] = []
     for unit in units:
+        if len(rows) == 1 and len(weight) and weight.min() == weight.max():
+            times = np.rint(weight[:1] / unit)
+            found += [Min(bool(times[0] * unit == weight[0])), (times * len(weight)).astype(np.int64)]
+            continue
         times = np.rint(weight / unit)  # doubles hold their sums: they are at most 2^30 times the rows
         sums = np.bincount(group, weights=times, minlength=len(rows)) if len(rows) > 1 else np.array([times.sum()])
         found += [Min(np.array_equal(times * unit, weight)), sums.astype(np.int64)]
@@ -172,7 +180,8 @@ def refuse_bad(weight: Floats) -> None:
 def _units(most: float, least: float, exponent: int) -> list[float]:
     """Candidates for a unit that divides all weights, at most MOST_TIMES times: a power of two, the smallest one."""
     power = float(np.ldexp(1.0, max(exponent, -1074)))
-    return [unit for unit in (power, least) if most / MOST_TIMES <= unit]
+    units = (power,) if power == least else (power, least)
+    return [unit for unit in units if most / MOST_TIMES <= unit]
 
 
 def _lowest_exponent(positive: Floats) -> int:

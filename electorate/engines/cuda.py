@@ -4,6 +4,7 @@ They are the integers that the shards of this process return, so the driver and 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.cuda.device import Device
 from electorate.data.bins import Bins
+from electorate.data.weights import Weights
 from electorate.engines.device_histograms import Pool, SlotHistogram, StoredSums
 from electorate.engines.device_rows import DeviceRows
 from electorate.engines.device_shard import DeviceShard
 from electorate.engines.device_table import place_codes
 from electorate.engines.device_votes import DeviceVotes
 from electorate.engines.formulas import formulas_of
-from electorate.engines.shard import NO_GAINS, NOTHING, Examples, sort_by_label
+from electorate.engines.shard import NO_GAINS, NOTHING, Examples
 from electorate.engines.verbs import Engine, LocalShards
 from electorate.kernels.layouts import Formulas
 from electorate.messages import Change, Split, SplitArrays, Sums
@@ -208,7 +210,9 @@ class CudaEngine(LocalShards, Engine):
         self.share_answers()
 
     def call(self, verb: str, *arguments: Any) -> Any:
-        """One exchange with the shard; histograms that it stores need not be known here."""
+        """One exchange with the shard; histograms that it stores need not be known here, unless they are sent away."""
+        if self.shards[0].packing is not None:
+            return super().call(verb, *arguments)
         return self.verbs[verb]([getattr(self.shards[0], verb)(*arguments)])
 
     def both_sides(self, splits: Sequence[Split], wholes: list[Any]) -> tuple[list[Any], NDArray[np.int64]]:
@@ -218,8 +222,25 @@ class CudaEngine(LocalShards, Engine):
         return super().both_sides(splits, wholes)
 
 
+def sort_there(examples: Examples, device: Device) -> tuple[Any, NDArray[np.int64], Weights]:
+    """As `sort_by_label` of all rows; the order is on the device, and rows of a label may be in any order."""
+    xp, weights = device.xp, examples.weights
+    labels = xp.asarray(examples.labels.astype(np.uint16))
+    if weights.real is None and len(labels) and weights.times.min() == weights.times.max() > 0:
+        order = xp.argsort(labels)
+    else:
+        used = xp.flatnonzero(xp.asarray(weights.times))
+        labels = labels[used]
+        order = used[xp.argsort(labels)]
+        here = np.array(device.download(order))
+        real = None if weights.real is None else weights.real[here]
+        weights = replace(weights, times=weights.times[here], real=real)
+    counts = np.array(device.download(xp.bincount(labels, minlength=examples.n_labels)))
+    return order, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), weights
+
+
 def build_label_shard(examples: Examples, bins: Bins, device: Device) -> LabelShard:
     """The shard of all rows; rows of weight 0 are left out."""
-    order, starts, weights = sort_by_label(examples, 0, examples.table.n_rows)
+    order, starts, weights = sort_there(examples, device)
     codes, bundles = place_codes(examples, bins, order, device)
     return LabelShard(DeviceRows(device, codes, starts), starts, weights, bins.width, bundles)

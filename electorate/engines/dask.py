@@ -10,7 +10,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,9 @@ class WorkerActor:
         Pickled by us: Dask would look into every part of a message for what it can send in another way.
         """
         name, arguments = pickle.loads(message)
-        return Answer(getattr(self, name)(*arguments))
+        device = None if self.data is None else self.data.device
+        with nullcontext() if device is None else device.errors():
+            return Answer(getattr(self, name)(*arguments))
 
     def fingerprint(self) -> str:
         return fingerprint()

@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.cuda.arrays import is_there
 from electorate.data import inputs
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, seen_of
@@ -178,7 +179,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """
         with self._undo_on_failure():
             self._validate_family()
-            refuse_device(self, trained_on_cpus(X))
+            refuse_device(self, trained_on_cpus(X), here=not is_dask(X))
             context = self._init_callback_context(max_subtasks=None)
             self._refuse_validation_rows(X_val, y_val, sample_weight_val)
             resumes = self.warm_start and hasattr(self, self._fitted_attribute)
@@ -204,7 +205,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             if self._is_native:  # functions of X get it as it was given
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept
-            data[0].device = device = chosen_device(self, n_rows * self.n_features_in_)
+            data[0].device = device = chosen_device(self, n_rows * self.n_features_in_, is_there(rows[0]))
             hashing = None  # a device that has failed cannot hash rows either
             try:
                 plan = self._split_plan(resumes, validation)

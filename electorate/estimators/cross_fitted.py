@@ -56,7 +56,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
 
     A salted hash of its features assigns every input to one of a few parts. The model of a part is trained on the rows
     of all other parts; a new row is answered by the model of the part that its own hash names, which never saw that
-    input. So the errors in each part are binomial, and their bounds add up to a bound on the risk of the whole.
+    input. So the errors in each part are binomial, and together they bound the risk of the whole [1]_.
 
     Parameters
     ----------
@@ -95,8 +95,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
 
     References
     ----------
-    .. [1] C. Clopper and E. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the
-       Binomial", 1934.
+    .. [1] V. Vovk and R. Wang, "E-Values: Calibration, Combination and Applications", Annals of Statistics 49, 2021.
 
     Examples
     --------

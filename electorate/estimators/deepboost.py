@@ -88,7 +88,7 @@ class DeepBoostClassifier(RoundsClassifier):
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained: by threads of this process, or on an NVIDIA GPU. "auto" uses a GPU for large
-        tables where there is one. The model does not depend on it.
+        tables where there is one. Rows that live on a GPU are trained on there. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         The seed of the validation split and of third-party estimators. The families of electorate use no
         randomness.
@@ -189,8 +189,8 @@ class DeepBoostClassifier(RoundsClassifier):
         family = self._family()
         if not hasattr(family, "best"):
             raise ValueError(
-                f"DeepBoostClassifier cannot boost {type(family).__name__}: it asks a price for the complexity of a "
-                "family, which a fitted estimator does not tell: use a family of electorate's"
+                f"DeepBoostClassifier cannot boost {type(family).__name__}: its penalty needs the complexity of a "
+                "family, which is not known for fitted estimators: use a family of electorate"
             )
 
     @property

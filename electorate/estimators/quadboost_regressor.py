@@ -191,7 +191,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of every row; a lazy array for a Dask collection."""
         check_is_fitted(self, "ensemble_")
-        return np.asarray(self.intercept_ + self.scale_ * (self._votes(X)[0] / UNITS))
+        return self.intercept_ + self.scale_ * (self._votes(X)[0] / UNITS)
 
     @in_memory_only
     def staged_predict(self, X: Any) -> Iterator[Floats]:

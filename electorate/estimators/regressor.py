@@ -11,11 +11,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.cuda.arrays import RowsThere
 from electorate.data.bins import Bins
 from electorate.data.cleaning import cleaned
 from electorate.data.targets import check_targets
 from electorate.engines.running_median import Stage
 from electorate.estimators.base import StopsEarly
+from electorate.model.device_votes import medians_there
 from electorate.model.median import Median, Votes
 from electorate.model.voter_view import Voters
 from electorate.threads import ThreadPool, count_jobs
@@ -160,6 +162,10 @@ class BoostedRegressor(TargetModel):
     @row_by_row
     def predict(self, X: Any) -> Array:
         """The weighted median of the voters, row by row."""
+        check_is_fitted(self)
+        if self._votes_there(X) and self.vote_.trees is not None and self.vote_.n_voters and not self.confidences_:
+            table, categories = self._read_clean(X, reset=False), self.bins_.categories
+            return medians_there(self.vote_, table, X, categories, self._lower, self.fallback_)
         return self._evaluate(X, self._median)
 
     def _median(self, votes: Votes | Stage) -> Array:
@@ -188,7 +194,7 @@ class BoostedRegressor(TargetModel):
 
     def _outputs(self, X: Any, places: bool = False) -> tuple[int, Outputs]:
         """The number of rows, and the outputs of all voters for a range of them; places: as in `Votes.table`."""
-        X = cleaned(self, X)
+        X = cleaned(self, X.here() if isinstance(X, RowsThere) else X)
         checked = self._read_clean(X, reset=False)
         vote: Median = self.vote_
         native = self._is_native

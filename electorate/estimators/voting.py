@@ -1,18 +1,20 @@
 """What models share whose vote is a sum: how they read rows, and how the votes of a classifier become predictions."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.cuda.arrays import RowsThere, here, taken
 from electorate.data import inputs
 from electorate.data.bins import reader
 from electorate.data.cleaning import Cleaning, cleaned
 from electorate.data.table import Table
 from electorate.model import decisions
+from electorate.model.device_votes import can_vote_there, votes_there
 from electorate.model.ensemble import Read
 from electorate.model.links import Link
 from electorate.threads import ThreadPool, count_jobs
@@ -49,13 +51,19 @@ class ReadsRows:
     def _reader(self, table: Table) -> Read:
         return reader(table, self.bins_.categories)
 
-    def _votes(self, X: Any) -> NDArray[np.int64]:
-        """[output, row] in units of the grid, of a model whose vote is a sum."""
+    def _votes_there(self, X: Any) -> TypeGuard[RowsThere]:
+        """Whether rows are on a device and votes can be computed there."""
+        return isinstance(X, RowsThere) and bool(self._is_native) and can_vote_there(self.bins_.categories)
+
+    def _votes(self, X: Any) -> Any:
+        """[output, row] in units of the grid, of a model whose vote is a sum; on the device where the rows are."""
         if is_scanned(X):
             return np.asarray(in_batches(X, self._votes, axis=1))
         table = self._check_rows(X, reset=False)
         if not self._is_native:
             return np.asarray(self.ensemble_.votes(table))
+        if self._votes_there(X):
+            return votes_there(self.ensemble_, table, X, self.bins_.categories)
         with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
             return np.asarray(self.ensemble_.votes(table.n_rows, self._reader(table), pool))
 
@@ -101,6 +109,9 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
 
     def _votes_in_blocks(self, X: Any) -> Iterator[NDArray[np.int64]]:
         """Yield the votes of successive blocks of rows, of up to VOTES_AT_ONCE votes each."""
+        if self._votes_there(X):
+            yield self._votes(X)
+            return
         table = self._check_rows(X, reset=False)
         native = self._is_native
         n_rows = table.n_rows if native else table.shape[0]
@@ -128,7 +139,7 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
             return self._classes_of(self.decision_function(X))
         total = self._total_step()
         blocks = [self._classes_of(self._decision(votes, total)) for votes in self._votes_in_blocks(X)]
-        return np.concatenate(blocks)
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     @in_memory_only
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
@@ -139,7 +150,7 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
     @row_by_row
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes; not calibrated, unless `calibrate` was called."""
-        return self._shown_probabilities(self.decision_function(X))
+        return self._shown_probabilities(here(self.decision_function(X)))
 
     @in_memory_only
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
@@ -153,9 +164,9 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
-    def _classes_of(self, decision: NDArray[np.float64]) -> NDArray[Any]:
-        best = decision > 0 if self.n_classes_ == 2 else np.argmax(decision, axis=1)
-        return np.asarray(self.classes_.take(best, axis=0))
+    def _classes_of(self, decision: Any) -> Any:
+        best = (decision > 0).astype(np.int64) if self.n_classes_ == 2 else decision.argmax(axis=1)
+        return taken(self.classes_, best)
 
     def _shown_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._checked_probabilities(decision)

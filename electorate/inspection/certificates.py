@@ -55,6 +55,7 @@ MASEGOSA = "Masegosa et al. 2020, with PAC-Bayes-kl"
 WU = "Wu et al. 2021, with PAC-Bayes-kl"
 VOTERS_FIXED = "the voters were fitted to other rows, fixed before these rows were drawn"
 CLOPPER = "Clopper and Pearson 1934"
+MEAN_EVIDENCE = "means of e-values, Vovk and Wang 2021"
 THEOREM_3 = "LocMedBoost paper, Theorem 3"
 THEOREM_4 = "LocMedBoost paper, Theorem 4, constants ours"
 THEOREM_5 = "LocMedBoost paper, Theorem 5"
@@ -165,7 +166,7 @@ def own_bounds(model: Any, delta: float) -> list[Bound]:
         return [proved("description", source, described, delta, (IID, FIXED_BEFORE))]
     if isinstance(model, CrossFittedClassifier):
         counts = model.part_errors_.tolist(), model.part_rows_.tolist()
-        source = f"{CLOPPER}, in each of {model.n_folds} parts"
+        source = f"{MEAN_EVIDENCE}: {model.n_folds} parts"
         return [proved("cross-fitted", source, partial(routed_bound, *counts), delta, (IID, FIXED_PARTS))]
     return []
 

@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.cleaning import clean_beforehand
 from electorate.escape import literal
-from electorate.inspection.importances import Importances, column_importances
+from electorate.inspection.importances import Importances, check_explainable, column_importances
+from electorate.inspection.median_row import explain_median_row
 from electorate.inspection.row_explanation import RowExplanation, explain_row
 from electorate.inspection.rule_table import RuleTable, rule_table
 from electorate.inspection.shapes import Shape, shape_functions
@@ -69,8 +70,9 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
         Their labels or targets. Without them, importances are computed with the model's own predictions.
     row : int, optional
         A row of X to explain, counted from 0: the voters for and against its prediction, its margin and how unusual
-        that margin is, what each column adds, and the smallest change of one column that changes the prediction. Only
-        for models whose vote is a sum over electorate's own trees.
+        that margin is, what each column adds, and the smallest change of one column that changes the prediction. For a
+        weighted median: the voters above and below it, and the effect of each column. Only for models with
+        electorate's own trees, rules, pairs or pools.
 
     Returns
     -------
@@ -94,12 +96,13 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     refuse_lazy_for("explain", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
+    check_explainable(model, "explain")
     model, X, y = clean_beforehand(model, X, y)
-    one = None if row is None else explain_row(model, X, row)
-    some, labels = _some_rows(X, y)
     is_summed = isinstance(getattr(model, "ensemble_", None), Ensemble)
-    has_trees = is_summed or getattr(getattr(model, "vote_", None), "trees", None) is not None
-    rules = _rules(model) if has_trees else None
+    is_median = getattr(getattr(model, "vote_", None), "trees", None) is not None
+    one = None if row is None else (explain_median_row if is_median else explain_row)(model, X, row)
+    some, labels = _some_rows(X, y)
+    rules = _rules(model) if is_summed or is_median else None
     stumps = is_summed and hasattr(model, "classes_") and model.ensemble_.lookup is not None
     shapes = shape_functions(model)[1] if stumps else []
     return Explanation(type(model).__name__, rules, shapes, column_importances(model, some, labels), one)
@@ -169,11 +172,15 @@ def row_text(found: RowExplanation, most: int, first_row: int = 0) -> str:
         lines[0] += f", margin {found.margin:.3f} over {literal(repr(found.runner_up))}"
         lines.append(f"  {100 * found.share_below:.1f}% of the rows have a smaller margin")
     titles = ("for it", "against it") if is_class else ("that raise it", "that lower it")
+    unit, what = "votes", "Shapley values, compared with the given rows"
+    if found.is_median:
+        titles, unit = ("above it", "below it"), "share of the weight"
+        what = "change of the prediction against its mean when the column takes the values of the given rows"
     for title, votes in zip(titles, (found.in_favour, found.against), strict=True):
         total = sum(vote.vote for vote in votes)
-        lines.append(f"  voters {title}: {len(votes)}, votes {total:+.4f}")
+        lines.append(f"  voters {title}: {len(votes)}, {unit} {total:+.4f}")
         lines += [f"    {vote.vote:+.4f}  {literal(vote.rule)}" for vote in votes[:most]]
-    lines.append("  columns (Shapley values, compared with the rows given)")
+    lines.append(f"  columns ({what})")
     lines += [f"    {value:+.4f}  {literal(name, 60)}" for name, value in found.columns[:most]]
     if is_class:
         turning = found.counterfactuals[:most]

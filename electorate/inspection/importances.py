@@ -51,6 +51,15 @@ class Importances:
         return np.lexsort((-self.split, -self.permutation)).tolist()
 
 
+def check_explainable(model: Any, what: str) -> None:
+    """Raise TypeError for a model without voters of its own, such as one that combines several models."""
+    if not hasattr(model, "feature_importances_"):
+        name = type(model).__name__
+        raise TypeError(
+            f"{what} is for single models of electorate, and {name} is not one: pass one of its estimators_"
+        )
+
+
 def column_importances(model: Any, X: Any, y: Any = None, *, repeats: int = 3, random_state: Any = 0) -> Importances:
     """Return how much each column matters.
 
@@ -72,6 +81,7 @@ def column_importances(model: Any, X: Any, y: Any = None, *, repeats: int = 3, r
         By splits, by permutation and by margin.
     """
     check_is_fitted(model)
+    check_explainable(model, "column_importances")
     model, X, y = clean_beforehand(model, X, y)
     rng, rows = check_random_state(random_state), Rows(X)
     truth = model.predict(X) if y is None else np.asarray(y)

@@ -61,6 +61,11 @@ class RowExplanation:
         What each column adds to the decision, compared with the given rows (Shapley values), the largest first.
     counterfactuals : list of Counterfactual
         For each column that can change the prediction alone, the smallest change that does; the smallest first.
+        Empty for a regressor.
+    is_median : bool
+        Whether the prediction is a weighted median. The votes are then shares of the weight, positive above the
+        prediction, and `columns` has the change of the prediction against its mean when the column takes the values of
+        the given rows.
     """
 
     row: int
@@ -71,15 +76,16 @@ class RowExplanation:
     votes: list[VoterVote]
     columns: list[tuple[str, float]]
     counterfactuals: list[Counterfactual]
+    is_median: bool = False
 
     @property
     def in_favour(self) -> list[VoterVote]:
-        """The voters for the prediction; of a regressor, those that raise it."""
+        """The voters for the prediction; of a regressor, those that raise it, or predict more than the median."""
         return [vote for vote in self.votes if vote.vote > 0]
 
     @property
     def against(self) -> list[VoterVote]:
-        """The voters against it; of a regressor, those that lower it."""
+        """The voters against it; of a regressor, those that lower it, or predict less than the median."""
         return [vote for vote in self.votes if vote.vote < 0]
 
 
@@ -128,7 +134,7 @@ def _votes_of(source: SummedTrees, values: Floats, count: Any) -> list[VoterVote
     words, found = Words(source.model, brief=True), []
     for voter in range(source.trees.n_voters):
         alone = source.trees.only(voter)
-        path, leaf = _path(alone, values)
+        path, leaf = path_of(alone, values)
         text = words.path_text(alone, path) or "always"
         units = source.trees.units[int(source.trees.offsets[voter]) + leaf] / UNITS
         output = (
@@ -139,7 +145,7 @@ def _votes_of(source: SummedTrees, values: Floats, count: Any) -> list[VoterVote
     return sorted(found, key=lambda one: -abs(one.vote))
 
 
-def _path(alone: Ensemble, values: Floats) -> tuple[Path, int]:
+def path_of(alone: Ensemble, values: Floats) -> tuple[Path, int]:
     """Return the way of a row through an ensemble of one voter, and the leaf it ends in."""
     path: Path = []
     node = 0

@@ -431,7 +431,7 @@ def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, bes
 
     Thresholds come before sets of categories. By the edge the scores are integers.
     """
-    numbers, cells, met, place, flat, flat_counts, labels, reals, chosen = buffers
+    numbers, _, _, place, flat, flat_counts, labels, reals, chosen = buffers
     n_columns, least, by_edge = columns.n_bins.shape[0], rule.min_samples_leaf, criterion == EDGE
     n_categories = 0
     for j in range(n_columns):
@@ -467,9 +467,8 @@ def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, bes
             if not wanted:
                 continue
             bins = 2 + min(widest, mine.shape[0])
-            buffers_of_sums = (numbers, cells, met, place, flat, flat_counts)
             channels = 2 if criterion == SQUARES else 1
-            _histogram(channels, rows, mine, columns, first, last, n_labels, bins, least > 1, *buffers_of_sums)
+            _histogram(channels, rows, mine, columns, first, last, n_labels, bins, least > 1, *buffers[:6])
             sums = flat[: n_labels * (last - first) * bins].reshape(n_labels, last - first, bins)
             counted = last - first if least > 1 else 0
             counts = flat_counts[: counted * bins].reshape(counted, bins)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.cleaning import clean_beforehand
 from electorate.data.row_subset import take_rows
-from electorate.inspection.importances import column_importances
+from electorate.inspection.importances import check_explainable, column_importances
 from electorate.model.text import column_names
 from electorate.registry import MODULES
 from electorate.report.columns_section import columns_section
@@ -73,6 +73,7 @@ def html_report(
     refuse_lazy_for("html_report", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
+    check_explainable(model, "html_report")
     bare, X, y = clean_beforehand(model, X, y)
     y = np.asarray(y)
     _check_labels(model, y)

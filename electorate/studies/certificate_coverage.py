@@ -29,7 +29,7 @@ from electorate.theory.tandem import cantelli_bound, tandem_bound
 DELTA = 0.05
 ROWS = 60  # of a sample
 VOTE_ROWS = 400  # for the bounds of votes, which are 1 for fewer
-PARTS = 3
+PARTS = 5
 CLIP = 0.01
 FARTHER = 64.0  # times that a row outweighs one that differs in one more column
 COSTS = np.array([[0.0, 0.2], [1.0, 0.0]])  # [label, prediction]

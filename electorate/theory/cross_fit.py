@@ -2,36 +2,136 @@
 
 Part k has n_k rows, of which its model gets E_k wrong. Given which rows are in which part, E_k is binomial with rate
 R_k = P(error | part k), since the model of part k did not see its rows. The risk is sum p_k R_k, with p_k = P(part k).
-Models of different parts share training rows, so the E_k are dependent and are never added up: each has its own bound.
+Models of different parts share training rows, so the E_k are dependent and are never added up. The evidence of each
+part against its rate is a random variable with expectation 1, and so is its mean: Markov's inequality needs no
+independence. Nor does the union bound, which is smaller for two or three parts.
 """
 
+import math
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import betaincc, ndtri
 
 from electorate.theory.binomial import binomial_bound, binomial_floor
 from electorate.theory.bounds import Terms
 
-OF_SHARES = 0.1  # the part of delta for the p_k; the rest is split evenly over the parts
+OF_SHARES = 0.1  # the part of delta for the p_k; the rest is for the R_k
+OF_FAR = 0.001  # the part of delta for limits of each R_k, beyond which evidence is not computed
+FEW = 3  # parts up to which a union bound is smaller
+NEARER = 0.25  # standard deviations from the quantile of delta at which evidence begins: any fixed number is valid
+CELLS = 1000  # of the rates of a part
+LOWEST_PRICE = 1e-9
 
 Floats = NDArray[np.float64]
 
 
+class Evidence(NamedTuple):
+    """Against the rates of a part: in the cell that ends at `rates` it is at least `least`."""
+
+    rates: Floats
+    least: Floats
+
+
 def routed_bound(errors: Sequence[int], rows: Sequence[int], delta: float) -> Terms:
-    """The largest sum p_k u_k over a simultaneous confidence set for p, where u_k bounds R_k; an empty part has 1."""
-    limits = part_limits(errors, rows, (1 - OF_SHARES) * delta)
-    counted = np.asarray(rows, dtype=np.float64)
-    observed, shares = float(sum(errors)) / float(counted.sum()), counted / counted.sum()
-    expected = float(shares @ limits)
-    worst = largest_mean(limits, *share_limits(rows, OF_SHARES * delta))
+    """The largest sum p_k R_k over shares and rates that the counts allow, with probability 1 - delta."""
+    of_rates, limits = (1 - OF_SHARES) * delta, share_limits(rows, OF_SHARES * delta)
+    by = _by_union if len(rows) <= FEW else _by_evidence
+    expected, worst = by(errors, rows, of_rates, limits)
+    observed = float(sum(errors)) / float(sum(rows))
     return {"observed": observed, "parts": expected - observed, "shares": worst - expected}
+
+
+Shares = tuple[Floats, Floats]  # lower and upper limits of the p_k
+
+
+def _by_union(errors: Sequence[int], rows: Sequence[int], delta: float, limits: Shares) -> tuple[float, float]:
+    """With each R_k at its limit: for the shares of the rows, and for the worst ones."""
+    rates = part_limits(errors, rows, delta)
+    return float(np.asarray(rows) @ rates) / sum(rows), largest_mean(rates, *limits)
+
+
+def _by_evidence(errors: Sequence[int], rows: Sequence[int], delta: float, limits: Shares) -> tuple[float, float]:
+    """The same, where the R_k are at most their far limits, and the mean evidence against them is below 1 / delta.
+
+    By weak duality the sum is at most price / delta + sum max_r (p_k r - price w_k evidence_k(r)) for any price, where
+    w_k = n_k / n; each maximum is convex in p_k, so chords bound it between the limits of p_k.
+    """
+    (low, high), weights = limits, np.asarray(rows, dtype=np.float64) / sum(rows)
+    far, delta = part_limits(errors, rows, OF_FAR * delta), (1 - OF_FAR) * delta
+    curves = [evidence_against(*one, delta) for one in zip(errors, rows, far.tolist(), strict=True)]
+    rates, evidence = np.array([curve.rates for curve in curves]), np.array([curve.least for curve in curves])
+    evidence *= weights[:, None]
+
+    def at(shares: Floats, price: float) -> Floats:
+        return np.asarray(np.max(shares[:, None] * rates - price * evidence, axis=1))
+
+    def worst(price: float) -> float:
+        lower = at(low, price)
+        slopes = (at(high, price) - lower) / np.maximum(high - low, 1e-300)
+        return price / delta + float(lower.sum() - low @ slopes) + largest_mean(slopes, low, high)
+
+    found = minimize_scalar(lambda log: worst(math.exp(log)), bounds=(math.log(LOWEST_PRICE), 0.0), method="bounded")
+    price = math.exp(float(found.x))
+    return price / delta + float(at(weights, price).sum()), worst(price)
+
+
+# ---------------------------------------------------------------- the rate of a part
 
 
 def part_limits(errors: Sequence[int], rows: Sequence[int], delta: float) -> Floats:
     """Upper limits of all R_k, together with probability 1 - delta: Clopper and Pearson's, each at delta / K."""
     each = delta / len(rows)
     return np.array([binomial_bound(e, n, 1 - each) if n else 1.0 for e, n in zip(errors, rows, strict=True)])
+
+
+@lru_cache(maxsize=4096)
+def evidence_against(errors: int, rows: int, far: float, delta: float) -> Evidence:
+    """((a(r) - E)_+)^2 / E((a(r) - B)_+)^2 for rates r up to `far`, in cells: a(r) is below the mean of the binomial B.
+
+    Its expectation is 1 where r is the rate. a increases with r where it is positive, and B increases stochastically,
+    so in a cell the evidence is at least that with a at its lower end in the numerator, and in the denominator a at its
+    upper end and B at its lower end. An empty part says nothing.
+    """
+    if not rows:
+        return Evidence(np.ones(CELLS + 1), np.zeros(CELLS + 1))
+    ends = np.linspace(errors / rows, far, CELLS + 1)
+    starts = np.concatenate([[0.0], ends[:-1]])
+    least = np.square(np.maximum(begin(rows, starts, delta) - errors, 0.0))
+    return Evidence(ends, least / np.maximum(mean_square(begin(rows, ends, delta), rows, starts), 1e-300))
+
+
+def begin(rows: int, rates: Floats, delta: float) -> Floats:
+    """a(r): below the mean, nearer to it than the quantile of delta of a normal distribution, and not below 0."""
+    deviations = max(0.0, -float(ndtri(delta)) - NEARER)
+    return np.asarray(np.maximum(rows * rates - deviations * np.sqrt(rows * rates * (1 - rates)), 0.0))
+
+
+def mean_square(a: Floats, rows: int, rates: Floats) -> Floats:
+    """E((a - B)_+)^2 for B binomial with each rate.
+
+    With E(B; B <= j) = n r P(B' <= j - 1) and E(B (B - 1); B <= j) = n (n - 1) r^2 P(B'' <= j - 2), where B' and B''
+    have one and two trials less.
+    """
+    last, mean = np.floor(a), rows * rates
+    once = mean * _cdf(last - 1, rows - 1, rates)
+    twice = mean * (rows - 1) * rates * _cdf(last - 2, rows - 2, rates)
+    return np.asarray(np.maximum(a * a * _cdf(last, rows, rates) - 2 * a * once + once + twice, 0.0))
+
+
+def _cdf(errors: Floats, rows: int, rates: Floats) -> Floats:
+    """P(B <= errors)."""
+    inside = (errors >= 0) & (errors < rows)  # below: 0; above, also for no trials: 1
+    some = np.where(inside, errors, 0.0)
+    found = betaincc(some + 1, np.maximum(rows - some, 1.0), rates)
+    return np.asarray(np.where(inside, found, ((errors >= 0) & (errors >= rows)).astype(np.float64)))
+
+
+# ---------------------------------------------------------------- the shares of the parts
 
 
 def share_limits(rows: Sequence[int], delta: float) -> tuple[Floats, Floats]:

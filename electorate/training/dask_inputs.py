@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
+from electorate.cuda.arrays import is_there, rows_there
+from electorate.cuda.device import open_device
 from electorate.data import inputs
-from electorate.data.sparse_format import check_sparse
-from electorate.data.table import Stack, Table, read_table
+from electorate.data.table import Stack, Table, ThereTable, read_table
 from electorate.data.targets import check_targets
 from electorate.threads import ThreadPool
 from electorate.training.worker_data import Given, TargetWorkerData, WorkerData
@@ -35,7 +36,7 @@ def open_cluster(model: Any, rows: tuple[Any, Any, Any], validation: tuple[Any, 
             raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
     empty = [_like(X) for X, _, _ in lists]
     tasks = [collect(*part) for part in lists]
-    return Cluster(tasks, open_worker_data, (model._worker_data, empty, model.n_jobs))
+    return Cluster(tasks, open_worker_data, (model._worker_data, empty, model.n_jobs, model.device == "cuda"))
 
 
 def check_columns(model: Any, X: Any, *, reset: bool) -> None:
@@ -61,13 +62,25 @@ def _like(X: Any) -> Any:
 
 
 def open_worker_data(
-    number: int, n_threads: int, parts: list[list[Any]], kind: type[WorkerData], like: list[Any], n_jobs: int | None
+    number: int,
+    n_threads: int,
+    parts: list[list[Any]],
+    kind: type[WorkerData],
+    like: list[Any],
+    n_jobs: int | None,
+    on_device: bool,
 ) -> WorkerData:
-    """The data of a worker, from the partitions that it holds; there may be none of one list."""
+    """The data of a worker, from the partitions that it holds; there may be none of one list.
+
+    on_device: whether the shards are on the GPU of the worker.
+    """
+    device = open_device() if on_device else None
     read = _targets if kind is TargetWorkerData else _labels
     given = [_given(rows, empty, read) for rows, empty in zip(parts, like, strict=True)]
     jobs = n_threads if n_jobs is None else max(1, min(n_jobs, n_threads)) if n_jobs > 0 else n_threads
-    return kind(given, ThreadPool(jobs), jobs, number)
+    data = kind(given, ThreadPool(jobs), jobs, number)
+    data.device = device
+    return data
 
 
 def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> Given:
@@ -96,14 +109,14 @@ def _table(X: Any, like: Any) -> Table:
         if list(X.columns) != list(like.columns):
             raise ValueError(f"a partition has the columns {_some(X.columns)}, expected {_some(like.columns)}")
         return read_table(X)
-    checked = check_array(
-        check_sparse(X), accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False, ensure_min_samples=0
-    )
+    there = rows_there(X) if is_there(X) else None
+    options = {"accept_sparse": ("csr", "csc"), "dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": 0}
+    checked = check_array(inputs.readable_container(X), **options) if there is None else there.array
     if checked.dtype.kind not in "fiub":
         raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
     if checked.shape[1] != like.shape[1]:
         raise ValueError(f"a partition has {checked.shape[1]} columns, expected {like.shape[1]}")
-    return read_table(checked)
+    return read_table(checked) if there is None else ThereTable(there)
 
 
 def _some(columns: Any) -> str:

@@ -22,21 +22,26 @@ def reason_against(model: Any) -> str | None:
     return None
 
 
-def refuse_device(model: Any, away: str | None) -> None:
-    """Raise what stands against device="cuda", before any work. away: why the rows are not in memory, or None."""
+def refuse_device(model: Any, away: str | None, here: bool) -> None:
+    """Raise what stands against device="cuda", before any work. away: why rows cannot go to a GPU, or None.
+
+    here: whether this process needs a GPU, and not the workers of a cluster.
+    """
     if model.device != "cuda":
         return
     reason = away or reason_against(model)
     if reason is not None:
         raise TypeError(f"device='cuda': {reason}; use device='cpu'")
-    open_device()
+    if here:
+        open_device()
 
 
-def chosen_device(model: Any, n_cells: int) -> Device | None:
-    """The device of a fit, or None: this process. n_cells: of X."""
+def chosen_device(model: Any, n_cells: int, there: bool) -> Device | None:
+    """The device of a fit, or None: this process. n_cells: of X; there: whether X lives on a GPU."""
     if model.device == "cuda":
         return open_device()
-    if model.device != "auto" or n_cells < MANY_CELLS or reason_against(model) is not None:
+    asked_for = there or (model.device == "auto" and n_cells >= MANY_CELLS)
+    if not asked_for or reason_against(model) is not None:
         return None
     try:
         return open_device()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.cuda.arrays import is_there, to_gpu, to_host
+from electorate.cuda.arrays import RowsThere, is_there, like, rows_there, to_host
 from electorate.scans.scan import ScannedTable
 from electorate.training.dask_inputs import is_dask, mapped
 
@@ -39,10 +39,8 @@ class NotInMemoryError(TypeError):
 
 
 def trained_on_cpus(X: Any) -> str | None:
-    """Return, for a message, why a lazy table is not trained on a GPU; None for rows in memory."""
-    if is_scanned(X):
-        return "X is a scanned table, which is trained on the CPU"
-    return "X is a Dask collection, whose workers train on their CPUs" if is_dask(X) else None
+    """Return, for a message, why a table is not trained on a GPU; None where it can be."""
+    return "X is a scanned table, which is trained on the CPU" if is_scanned(X) else None
 
 
 def refuse_lazy(model: Any, *tables: Any) -> None:
@@ -61,18 +59,27 @@ def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of X that, given a lazy table, computes its results batch by batch.
 
     Of a Dask collection it returns a lazy Dask array; of a scanned table, the results of all rows; of an array of a
-    GPU, one too.
+    GPU, one too. The method is then given `RowsThere`.
     """
 
     @wraps(method)
     def asked(self: Any, X: Any) -> Any:
-        if is_there(X):
-            return to_gpu(method(self, to_host(X)))
+        if is_there(X) and not isinstance(X, RowsThere):
+            return _where_it_is(self, method, X)
         if is_scanned(X):
             return in_batches(X, partial(method, self))
         return mapped(self, method.__name__, X) if is_dask(X) else method(self, X)
 
     return asked
+
+
+def _where_it_is(model: Any, method: Callable[..., Any], X: Any) -> Any:
+    """The results of an array of a GPU, computed there where a device can be opened."""
+    rows = rows_there(X) if model.cleaning_ is None else None
+    if rows is None:
+        return like(X, method(model, to_host(X)))
+    with rows.device.errors():
+        return like(X, method(model, rows))
 
 
 def in_memory_only(method: Callable[..., Any]) -> Callable[..., Any]:

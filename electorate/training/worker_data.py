@@ -16,6 +16,8 @@ from electorate.cuda.device import Device, refuse_too_large
 from electorate.data import inputs
 from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, SortedUnion
 from electorate.data.bins import Bins, find_bins_steps
+from electorate.data.device_bins import place_rows
+from electorate.data.label_codes import distinct
 from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
 from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps, spread_steps
 from electorate.data.weights import Weights, read_weights_steps
@@ -88,13 +90,14 @@ class WorkerData:
         inputs.refuse_too_large(self.bytes_needed(max_bins, 256))
         if self.device is not None:
             n_rows = sum(each.table.n_rows for each in self.examples.values())
-            refuse_too_large(self.device, *self._device_bytes(max_bins, n_rows))
+            spare = refuse_too_large(self.device, *self._device_bytes(max_bins, n_rows))
+            place_rows(examples.table, self.device, spare)
         by_type = SortedUnion(np.array(examples.table.category_columns(), dtype=np.int64), "X")
         (by_type,) = yield Reduce((by_type,))
         columns = inputs.category_columns(examples.table, categorical, by_type.values.tolist())
         weights = examples.weights
-        steps = find_bins_steps(examples.table, weights.whole, columns, max_bins, self.pool, weights.times)
-        return (yield from steps)
+        counted = weights.whole, columns, max_bins, self.pool, weights.times
+        return (yield from find_bins_steps(examples.table, *counted, self.device))
 
     def refuse_wide_bins(self, bins: Bins | None, max_bins: int | str) -> None:
         """Raise MemoryError where more than 256 bins take too much; `find_bins` has looked at fewer."""
@@ -181,7 +184,7 @@ class ClassWorkerData(WorkerData):
             weight, drawn, _ = yield from set_aside_steps(given, plan.part, plan.seed, self.number, classes)
             if drawn == 0:
                 raise ValueError(
-                    "early_stopping=True, but every class has only one sample: none can be set aside to stop by"
+                    "early_stopping=True, but every class has only one sample: none can be used for validation"
                 )
             validation = replace(problem, weight=weight)
             problem = replace(problem, weight=problem.weight - weight)
@@ -223,8 +226,8 @@ def problem_steps(given: Given, plan: ClassPlan) -> ReduceSteps[Problem]:
     """Classes, labels 0..K-1 and the factors of the classes; rows of other classes have no weight."""
     labels, weight = given.labels, given.weight
     counting = labels if np.all(weight > 0) else labels[weight > 0]
-    known = np.unique(labels) if isinstance(plan.class_weight, dict) else labels[:0]
-    here = np.unique(counting)
+    known = distinct(labels) if isinstance(plan.class_weight, dict) else labels[:0]
+    here = distinct(counting)
     inputs.refuse_many(here)
     facts = (len(labels), SortedUnion(here, "y"), SortedUnion(known, "y"), Max(float(weight.max(initial=0.0))))
     n_rows, found, known_anywhere, most = yield Reduce(facts)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from electorate.cuda.device import Device, hash_there
-from electorate.cuda.layouts import Codes, Tree
+from electorate.cuda.layouts import Codes, ColumnTables, MedianRule, Tree, ValueTrees
 from electorate.engines.device_histograms import Pool, SlotHistogram
 from electorate.engines.device_rows import DeviceRows, no_codes, pack_codes
 from electorate.kernels.layouts import Formulas, RowArrays
@@ -123,6 +123,74 @@ def searched(device: Device, rng: np.random.Generator, criterion: int, n_labels:
     return [best.scores, best.column, best.cut, best.missing_left, best.left, SlotHistogram(pool, 3).here()]
 
 
+def numbers_of_rows(device: Device, rng: np.random.Generator, dtype: Any) -> Any:
+    """[row, column]: codes of categories in the first column, missing values in all."""
+    block = rng.normal(size=(1500, 6)).round(1).astype(dtype)
+    block[:, 0] = rng.integers(0, 255, 1500)
+    block[rng.random(block.shape) < 0.1] = np.nan
+    return device.xp.asarray(np.asfortranarray(block) if dtype is np.float64 else block)
+
+
+def voted_by_tables(device: Device, rng: np.random.Generator, dtype: Any, n_outputs: int) -> list[Any]:
+    """Votes by columns 1, 3 and 5; the second has no edges."""
+    block, sizes = numbers_of_rows(device, rng, dtype), [17, 0, 300]
+    first = np.cumsum([0, *(size + 2 for size in sizes)]).astype(np.int32)
+    edges = np.concatenate([np.unique(rng.normal(size=size)) for size in sizes])
+    sums = rng.integers(-(2**60), 2**60, (n_outputs, int(first[-1])))
+    tables = ColumnTables(*device.upload(np.array([1, 3, 5], dtype=np.int32), first, edges, sums, sums[:, 0].copy()))
+    votes = device.xp.empty((n_outputs, len(block)), dtype=np.int64)
+    device.kernels.vote_tables(block, tables, votes)
+    return [np.array(device.download(votes))]
+
+
+def some_trees(device: Device, rng: np.random.Generator) -> ValueTrees:
+    """A leaf, then trees of three splits: by category, by threshold, by threshold."""
+    n_trees = 9
+    roots = np.array([0, *range(1, 7 * n_trees, 7)], dtype=np.int32)
+    splits = np.tile([0, 1, 4], (n_trees, 1)) % 7
+    column, members = np.full(1 + 7 * n_trees, -1, dtype=np.int32), np.full(1 + 7 * n_trees, -1, dtype=np.int32)
+    kids = np.zeros((len(column), 2), dtype=np.int32)
+    for t, root in enumerate(roots[1:].tolist()):
+        for split, below in zip((splits[t] + root).tolist(), [(1, 4), (2, 3), (5, 6)], strict=True):
+            column[split], kids[split] = rng.integers(1, 6), [root + child for child in below]
+        column[root], members[root] = 0, t
+    sets = rng.random((n_trees, 256)) < 0.5
+    arrays = column, rng.normal(size=len(column)).round(1), members, rng.random(len(column)) < 0.5, kids, sets
+    return ValueTrees(*device.upload(roots, *arrays))
+
+
+def voted_by_trees(device: Device, rng: np.random.Generator, dtype: Any, n_outputs: int) -> list[Any]:
+    block, trees = numbers_of_rows(device, rng, dtype), some_trees(device, rng)
+    (units,) = device.upload(rng.integers(-(2**50), 2**50, (len(trees.column), n_outputs)))
+    votes = device.xp.empty((n_outputs, len(block)), dtype=np.int64)
+    device.kernels.vote_trees(block, trees, units, votes)
+    return [np.array(device.download(votes))]
+
+
+def medians(device: Device, rng: np.random.Generator, lower: bool, decides: bool) -> list[Any]:
+    """Places of medians; many weights are equal, some are 0."""
+    block, trees = numbers_of_rows(device, rng, np.float32), some_trees(device, rng)
+    place, weight = rng.integers(0, 20, len(trees.column)).astype(np.int32), rng.integers(0, 3, len(trees.column))
+    nodes = device.xp.empty((len(trees.roots), len(block)), dtype=np.int32)
+    places = device.xp.empty(len(block), dtype=np.int32)
+    device.kernels.find_nodes(block, trees, nodes)
+    device.kernels.choose_places(nodes, MedianRule(*device.upload(place, weight), 20, lower, decides), places)
+    return [np.array(device.download(places))]
+
+
+def selected(device: Device, rng: np.random.Generator, dtype: Any, weighted: bool) -> list[Any]:
+    """The values of two columns, sorted by value and weight: blocks of a GPU write them in any order."""
+    block = numbers_of_rows(device, rng, dtype)
+    weights = rng.integers(0, 4, len(block)) if weighted else np.empty(0, dtype=np.int64)
+    columns, there = device.upload(np.array([4, 0], dtype=np.int32), weights)
+    xp, room = device.xp, 2000
+    values, totals, found = xp.zeros((2, room)), xp.zeros((2, room), dtype=np.int64), xp.zeros(5, dtype=np.uint32)
+    device.kernels.select(block, columns, there, 2**63, values, totals, found)
+    chosen, weight = np.array(device.download(values)), np.array(device.download(totals))
+    order = np.lexsort([weight, chosen], axis=1)
+    return [*(np.take_along_axis(each, order, axis=1) for each in (chosen, weight)), np.array(device.download(found))]
+
+
 CASES: dict[str, Any] = {
     "advance by exponentials": lambda device, rng: advanced(device, rng, [0, 2], False),
     "advance by logistic loss": lambda device, rng: advanced(device, rng, [3, 4], False),
@@ -143,4 +211,13 @@ CASES: dict[str, Any] = {
     "find_leaves": leaves,
     "encode float32": lambda device, rng: encoded(device, rng, np.float32, "C"),
     "encode float64 by column": lambda device, rng: encoded(device, rng, np.float64, "F"),
+    "vote_tables of float32": lambda device, rng: voted_by_tables(device, rng, np.float32, 1),
+    "vote_tables of float64 by column": lambda device, rng: voted_by_tables(device, rng, np.float64, 4),
+    "vote_trees of float32": lambda device, rng: voted_by_trees(device, rng, np.float32, 1),
+    "vote_trees of float64 by column": lambda device, rng: voted_by_trees(device, rng, np.float64, 3),
+    "choose_places": lambda device, rng: medians(device, rng, False, False),
+    "choose_places of lower medians": lambda device, rng: medians(device, rng, True, False),
+    "choose_places with a last voter": lambda device, rng: medians(device, rng, False, True),
+    "select of float32": lambda device, rng: selected(device, rng, np.float32, False),
+    "select of float64 with weights": lambda device, rng: selected(device, rng, np.float64, True),
 }

@@ -3,9 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 from electorate import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
+    CrossFittedClassifier,
+    LocMedBoostRegressor,
     MedBoostRegressor,
     QuadBoostRegressor,
     RealAdaBoostClassifier,
@@ -15,6 +19,7 @@ from electorate import (
     check_up,
     contributions,
     explain,
+    html_report,
     margins,
 )
 
@@ -146,8 +151,35 @@ def test_what_is_refused():
     X, y = table(2)
     with pytest.raises(ValueError, match="row 90 does not exist: X has 90 rows"):
         explain(AdaBoostClassifier(n_estimators=2).fit(X, y), X, row=90)
+    with pytest.raises(ValueError, match="row 90 does not exist: X has 90 rows"):
+        explain(MedBoostRegressor(n_estimators=2).fit(X, y), X, row=90)
     with pytest.raises(TypeError, match="weighted median"):
-        explain(MedBoostRegressor(n_estimators=2).fit(X, y), X, row=0)
+        explain(MedBoostRegressor(DecisionTreeRegressor(), n_estimators=2).fit(X[["b"]], y), X[["b"]], row=0)
+
+
+def test_models_that_combine_several_are_refused():
+    X, y = table(2)
+    model = CrossFittedClassifier(AdaBoostClassifier(n_estimators=2), n_folds=2).fit(X, y)
+    for function in (explain, html_report):
+        with pytest.raises(TypeError, match="CrossFittedClassifier is not one: pass one of its estimators_"):
+            function(model, X, y)
+
+
+@pytest.mark.parametrize("model", [AdaBoostRegressor, MedBoostRegressor, LocMedBoostRegressor])
+def test_a_row_of_a_median(model):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=80), "z": rng.normal(size=80), "kind": rng.choice(["a", "b"], 80)})
+    y = X["x"] + 2.0 * (X["kind"] == "a")
+    fitted = model(RegressionTrees(2), n_estimators=7).fit(X, y)
+    found = explain(fitted, X, y, row=5).row
+    assert found.prediction == fitted.predict(X)[5]
+    outputs = np.array([voter.predict(X)[5] for voter in fitted.estimators_])
+    for vote in found.votes:
+        assert np.sign(vote.vote) in (0, np.sign(outputs[vote.voter] - found.prediction))
+    above, below = (sum(abs(vote.vote) for vote in side) for side in (found.in_favour, found.against))
+    assert max(above, below) <= 0.5 + 1e-12
+    assert dict(found.columns).keys() <= {"x", "z", "kind"}
+    assert "voters above it" in explain(fitted, X, row=5).to_text()
 
 
 def test_names_have_no_effect_on_a_terminal():

@@ -1,6 +1,7 @@
 """Where a fit is made: what cannot be trained on a GPU is refused by name, before any work."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,9 @@ import electorate as el
 from electorate.algorithms.losses import SquaredHinge
 from electorate.cuda import device as devices
 from electorate.cuda.device import Reference
+from electorate.cuda.twins import Twins
+from electorate.data.device_bins import place_rows
+from electorate.data.table import ArrayTable
 from electorate.training.devices import MANY_CELLS, chosen_device
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -52,10 +56,11 @@ def test_without_cupy_the_extra_is_named(monkeypatch):
 @pytest.mark.usefixtures("reference")
 def test_auto_takes_a_gpu_for_large_tables_only():
     model = el.AdaBoostClassifier(device="auto")
-    assert chosen_device(model, MANY_CELLS - 1) is None
-    assert isinstance(chosen_device(model, MANY_CELLS), Reference)
-    assert chosen_device(el.LPBoostClassifier(device="auto"), MANY_CELLS) is None
-    assert chosen_device(el.AdaBoostClassifier(), MANY_CELLS) is None
+    assert chosen_device(model, MANY_CELLS - 1, False) is None
+    assert isinstance(chosen_device(model, MANY_CELLS, False), Reference)
+    assert chosen_device(el.LPBoostClassifier(device="auto"), MANY_CELLS, True) is None
+    assert chosen_device(el.AdaBoostClassifier(), MANY_CELLS, False) is None
+    assert isinstance(chosen_device(el.AdaBoostClassifier(), 1, True), Reference)
 
 
 @pytest.mark.usefixtures("reference")
@@ -82,3 +87,78 @@ def test_too_little_memory_is_an_error_before_the_work(monkeypatch):
     with pytest.raises(MemoryError, match=r"GiB on the GPU, and .* GiB are free.*rows would fit"):
         model.fit(X, y)
     assert not hasattr(model, "ensemble_")
+
+
+class FakeError(Exception):
+    """What CuPy raises, in the place of each of its errors."""
+
+
+def fake_cupy(count):
+    """CuPy as far as opening a device and its errors go. count(): how many GPUs there are."""
+    kinds = {name: type(name, (FakeError,), {}) for name in ("memory", "runtime", "driver")}
+    cuda = SimpleNamespace(
+        memory=SimpleNamespace(OutOfMemoryError=kinds["memory"]),
+        runtime=SimpleNamespace(CUDARuntimeError=kinds["runtime"], getDeviceCount=count),
+        driver=SimpleNamespace(CUDADriverError=kinds["driver"]),
+    )
+    return SimpleNamespace(__name__="cupy", cuda=cuda, RawModule=lambda **options: None), kinds
+
+
+def no_driver():
+    raise FakeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version")
+
+
+@pytest.mark.parametrize(("count", "words"), [(lambda: 0, r"\(no device\)"), (no_driver, "InsufficientDriver")])
+def test_without_a_gpu_or_a_driver_the_reason_is_named(monkeypatch, count, words):
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(count)[0])
+    devices._open_gpu.cache_clear()
+    model = el.AdaBoostClassifier(device="cuda")
+    with pytest.raises(RuntimeError, match=f"needs an NVIDIA GPU and its driver.*{words}.*device='cpu'"):
+        model.fit(X, y)
+    assert not hasattr(model, "ensemble_")
+    assert el.AdaBoostClassifier(device="auto").fit(X, y).digest_ == el.AdaBoostClassifier().fit(X, y).digest_
+
+
+@pytest.mark.usefixtures("reference")
+@pytest.mark.parametrize(
+    ("kind", "error", "words"),
+    [
+        ("runtime", RuntimeError, "the GPU stopped working: lost.*Start a new process"),
+        ("driver", RuntimeError, "the GPU stopped working"),
+        ("memory", MemoryError, "the memory of the GPU is full: lost; use fewer rows"),
+    ],
+)
+def test_a_gpu_that_fails_leaves_no_half_fitted_model(monkeypatch, kind, error, words):
+    cupy, kinds = fake_cupy(lambda: 1)
+    rounds, advance = [], Twins.advance
+
+    def fails_later(self, *arguments):
+        rounds.append(1)
+        if len(rounds) > 3:
+            raise kinds[kind]("lost")
+        advance(self, *arguments)
+
+    gpu = devices.Gpu(cupy)
+    monkeypatch.setattr(Reference, "errors", lambda self: gpu.errors())
+    noisy = y ^ (np.arange(len(y)) % 5 == 0)  # or the first voter would be perfect
+    model = el.AdaBoostClassifier(n_estimators=2, device="cuda", warm_start=True).fit(X, noisy)
+    before = model.digest_
+    monkeypatch.setattr(Twins, "advance", fails_later)
+    new = el.AdaBoostClassifier(n_estimators=9, device="cuda")
+    for one in (new, model.set_params(n_estimators=9)):
+        rounds.clear()
+        with pytest.raises(error, match=words):
+            one.fit(X, noisy)
+    assert not hasattr(new, "ensemble_")
+    assert model.digest_ == before
+
+
+@pytest.mark.usefixtures("reference")
+def test_rows_that_take_much_memory_go_there_in_blocks(monkeypatch):
+    expected = el.AdaBoostClassifier(n_estimators=3).fit(X, y).digest_
+    for spare, is_there in ((3 * X.nbytes - 1, False), (3 * X.nbytes, True)):
+        table = ArrayTable(X)
+        place_rows(table, Reference(), spare)
+        assert (table.there is not None) == is_there
+    monkeypatch.setattr("electorate.training.worker_data.place_rows", lambda *_: None)
+    assert el.AdaBoostClassifier(n_estimators=3, device="cuda").fit(X, y).digest_ == expected
