@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.cuda.arrays import is_there
 from electorate.data import inputs
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, seen_of
@@ -204,7 +205,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             if self._is_native:  # functions of X get it as it was given
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept
-            data[0].device = device = chosen_device(self, n_rows * self.n_features_in_)
+            data[0].device = device = chosen_device(self, n_rows * self.n_features_in_, is_there(rows[0]))
             hashing = None  # a device that has failed cannot hash rows either
             try:
                 plan = self._split_plan(resumes, validation)

@@ -229,7 +229,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         self.ensemble_ = empty_ensemble(table.n_columns, 1)
         self.bins_ = Bins([np.empty(0)] * table.n_columns, {}, *_no_bins(table.n_columns))
         prior_rows = self._prior_size(fractions[0], table.n_rows)
-        bits = math.log2(len(fractions)) + Code.count_bits(0) + math.log2(2)
+        bits = math.log2(len(fractions)) - math.log2(Code.none) + math.log2(2)
         self.description_ = Description(bits, max(table.n_rows - prior_rows, 1), 0, prior_rows, 0, 0)
 
     @staticmethod

@@ -61,7 +61,7 @@ class EBBoostClassifier(Penalised):
         The model does not depend on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the model is trained: by threads of this process, or on an NVIDIA GPU. "auto" uses a GPU for large
-        tables where there is one. The model does not depend on it.
+        tables where there is one. Rows that live on a GPU are trained on there. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         The seed of the validation split and of third-party estimators. The families of electorate use no
         randomness.

@@ -36,11 +36,12 @@ def refuse_device(model: Any, away: str | None, here: bool) -> None:
         open_device()
 
 
-def chosen_device(model: Any, n_cells: int) -> Device | None:
-    """The device of a fit, or None: this process. n_cells: of X."""
+def chosen_device(model: Any, n_cells: int, there: bool) -> Device | None:
+    """The device of a fit, or None: this process. n_cells: of X; there: whether X lives on a GPU."""
     if model.device == "cuda":
         return open_device()
-    if model.device != "auto" or n_cells < MANY_CELLS or reason_against(model) is not None:
+    asked_for = there or (model.device == "auto" and n_cells >= MANY_CELLS)
+    if not asked_for or reason_against(model) is not None:
         return None
     try:
         return open_device()

@@ -56,10 +56,11 @@ def test_without_cupy_the_extra_is_named(monkeypatch):
 @pytest.mark.usefixtures("reference")
 def test_auto_takes_a_gpu_for_large_tables_only():
     model = el.AdaBoostClassifier(device="auto")
-    assert chosen_device(model, MANY_CELLS - 1) is None
-    assert isinstance(chosen_device(model, MANY_CELLS), Reference)
-    assert chosen_device(el.LPBoostClassifier(device="auto"), MANY_CELLS) is None
-    assert chosen_device(el.AdaBoostClassifier(), MANY_CELLS) is None
+    assert chosen_device(model, MANY_CELLS - 1, False) is None
+    assert isinstance(chosen_device(model, MANY_CELLS, False), Reference)
+    assert chosen_device(el.LPBoostClassifier(device="auto"), MANY_CELLS, True) is None
+    assert chosen_device(el.AdaBoostClassifier(), MANY_CELLS, False) is None
+    assert isinstance(chosen_device(el.AdaBoostClassifier(), 1, True), Reference)
 
 
 @pytest.mark.usefixtures("reference")
