@@ -175,8 +175,8 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
     def _warn_of_heavy(self, share: float) -> None:
         if share > HEAVY:
             warnings.warn(
-                f"{100 * share:.1f}% of the rows have the same input: the model that predicts it was trained without any of "
-                "them, so this model may be worse than one that was trained on all rows; its bound holds all the same",
+                f"one input holds {100 * share:.1f}% of the rows: the model that predicts it was trained without any of "
+                "them, so this model may be worse than one that was trained on all rows; its bound still holds",
                 UserWarning,
                 stacklevel=4,
             )

@@ -136,7 +136,7 @@ class Certificate:
         sure = f"{100 * (1 - self.delta):g}%"
         lines = [f"Certificate of {self.model}; an error is {self.what}", self._summary(f"with {sure} confidence")]
         risk = f"Bounds on the risk, the probability of an error on a new row; each holds with {sure} confidence:"
-        training = "Bounds on training quantities; they are not about the risk, and hold only for the training rows:"
+        training = "Bounds on training quantities; these are not the risk, and hold only for the training rows:"
         for title, bounds in ((risk, self.risk), (training, self.training)):
             if bounds:
                 lines += ["", title, *(line for bound in bounds for line in _lines(bound))]
