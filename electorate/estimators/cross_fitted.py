@@ -175,7 +175,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
     def _warn_of_heavy(self, share: float) -> None:
         if share > HEAVY:
             warnings.warn(
-                f"one input holds {100 * share:.1f}% of the rows: the model that predicts it was trained without any of "
+                f"one input holds {100 * share:.1f}% of the rows: the model that predicts it was trained on none of "
                 "them, so this model may be worse than one that was trained on all rows; its bound still holds",
                 UserWarning,
                 stacklevel=4,
