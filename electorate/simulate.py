@@ -114,13 +114,13 @@ class Bits(Problem):
     def probability(self, X: Any) -> Floats:
         rows = _rows(X, self.columns)
         if not np.all((rows == 0) | (rows == 1)):
-            raise ValueError("X holds something else than the bits 0 and 1")
+            raise ValueError("X contains values other than the bits 0 and 1")
         return self._likely(rows[:, : self._relevant].astype(np.int64))
 
     def points(self) -> tuple[Ints, Floats]:
         """All possible rows and their probabilities."""
         if 2**self.columns > MOST_POINTS:
-            raise ValueError(f"{self.columns} bits make 2^{self.columns} rows, too many to go through: draw a sample")
+            raise ValueError(f"{self.columns} bits make 2^{self.columns} rows, too many to enumerate: draw a sample")
         bits = _all_bits(self.columns)
         return bits, self._mass(bits[:, : self._relevant]) * 0.5**self.irrelevant
 

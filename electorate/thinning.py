@@ -381,7 +381,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         """Weigh the voters of a fitted model by these rows, and keep few: sets the fitted attributes."""
         voters, rows = VoterOutputs(model), rows_of(model, X)
         if len(model.classes_) == 1:
-            raise ValueError("The ensemble was fitted to one class only: there is nothing to weigh.")
+            raise ValueError("The ensemble was fitted to one class only: there is nothing to re-weight.")
         if self.max_voters is not None and self.max_voters < voters.n_runs:
             raise ValueError(
                 f"max_voters={self.max_voters}: the ensemble has {voters.n_runs} classes, and each needs a voter of "

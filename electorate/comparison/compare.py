@@ -214,7 +214,7 @@ def _times(column: Any) -> Floats | None:
             values = values.astype("datetime64[us]").astype(np.int64)
         except ValueError as error:
             raise ValueError(
-                f"time_column holds a value that is no date (like 2026-01-31) and no number: {error}"
+                f"time_column holds a value that is neither a date (like 2026-01-31) nor a number: {error}"
             ) from None
     times = values.astype(np.float64)
     missing = np.flatnonzero(~np.isfinite(times))

@@ -216,7 +216,7 @@ def balance_steps(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], m
     with np.errstate(divide="ignore", over="ignore"):
         factors = np.asarray(math.fsum(totals) / (len(classes) * totals))
     if not np.all(np.isfinite(factors)):
-        raise ValueError("class_weight='balanced' cannot balance classes whose weights differ by more than 1e300")
+        raise ValueError("class_weight='balanced' cannot balance classes with weights that differ by more than 1e300")
     return factors
 
 

@@ -64,12 +64,12 @@ class Description(NamedTuple):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClassifier, SavedModel):
-    """A vote with a proof from the training rows alone: its risk is at most `bound_`.
+    """A classifier with a bound from the training rows alone: its risk is at most `bound_`.
 
-    Boosting that minimises its own certificate. Some rows, drawn by a seed, shape a prior: they propose tests (cuts and
-    sets of categories) and the first votes, by a short AdaBoost run. On all other rows voters are added, exchanged and
-    removed while the bound falls: the binomial tail at ln(1/delta) + bits ln 2, where bits is the length of the
-    description of the vote under one prefix code for everything that was chosen [1]_ [2]_.
+    It minimises its own certificate. Some rows, drawn by a seed, determine a prior: the tests (cuts and sets of
+    categories) and, by a short AdaBoost run, the first voters. Then voters are added, exchanged and removed as long as
+    the bound on the other rows falls: the binomial tail at ln(1/delta) + bits ln 2, where bits is the length of the
+    description of the model under one prefix code for all choices [1]_ [2]_.
 
     Parameters
     ----------
@@ -108,19 +108,19 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
 
     See Also
     --------
-    CrossFittedClassifier : A bound for any estimator, from models that did not see the rows they answer.
+    CrossFittedClassifier : A bound for any estimator, from models that were not trained on the rows they predict.
     certificate : Every bound that can be proved for a fitted model.
     AdaBoostClassifier : The vote without a proof.
 
     Notes
     -----
-    Where the bound starts from votes of the prior, the counted rows often choose no more than how many of its voters
-    stay: every further voter must pay for its description. With ``prior_rounds=0`` all voters are chosen by the counted
+    If the model starts from voters of the prior, the counted rows often choose only how many of them are kept: every
+    further voter makes the description longer. With ``prior_rounds=0`` all voters are chosen by the counted
     rows; the bound is larger, and the model is short enough to read.
 
-    The assumptions: the rows were drawn independently, each like the rows to come; the labels that can occur, the
-    parameters and the seed were fixed before. There is no ``sample_weight``: weighted rows are no sample of the rows to
-    come, and errors among them are not binomial. docs/certificates.md has the code and the proof.
+    The assumptions: the rows were drawn independently from the distribution of new rows; the possible labels, the
+    parameters and the seed were fixed before. There is no ``sample_weight``: weighted rows do not have the distribution
+    of new rows, and their errors are not binomial. docs/certificates.md has the code and the proof.
 
     References
     ----------
@@ -229,7 +229,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         self.ensemble_ = empty_ensemble(table.n_columns, 1)
         self.bins_ = Bins([np.empty(0)] * table.n_columns, {}, *_no_bins(table.n_columns))
         prior_rows = self._prior_size(fractions[0], table.n_rows)
-        bits = math.log2(len(fractions)) + Code.count_bits(0) + math.log2(2)
+        bits = math.log2(len(fractions)) - math.log2(Code.none) + math.log2(2)
         self.description_ = Description(bits, max(table.n_rows - prior_rows, 1), 0, prior_rows, 0, 0)
 
     @staticmethod
@@ -293,7 +293,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
 
     @property
     def sentence_(self) -> str:
-        """The sentence that one may quote, with its assumption."""
+        """A sentence that can be quoted, with its assumptions."""
         check_is_fitted(self)
         return (
             f"With {100 * (1 - self.delta):g}% confidence, this model is wrong on at most {100 * self.bound_:.2f}% of "

@@ -1,4 +1,4 @@
-"""A bound for any classifier that uses all rows: each input is answered by a model that was trained without it."""
+"""A bound for any classifier that uses all rows: each input is predicted by a model that was trained without it."""
 
 import textwrap
 import warnings
@@ -52,10 +52,10 @@ def _gives_probabilities(model: "CrossFittedClassifier") -> bool:
 
 @dataclass(eq=False, repr=False)
 class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin, BaseEstimator):
-    """Any classifier with a proven bound on its risk, from all rows.
+    """Any classifier, with a proven bound on its risk that uses all rows.
 
     A salted hash of its features assigns every input to one of a few parts. The model of a part is trained on the rows
-    of all other parts; a new row is answered by the model of the part that its own hash names, which never saw that
+    of all other parts. A new row is predicted by the model of its own part, which was not trained on that
     input. So the errors in each part are binomial, and together they bound the risk of the whole [1]_.
 
     Parameters
@@ -90,7 +90,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
     -----
     The bound is about this routed model, for a new row drawn like the training rows, not about a refit on all rows, and
     not about a given row. Every row trains all models but one. There is no ``sample_weight``: errors of weighted rows
-    are not binomial. A warning is given where one input holds more than 5% of the rows: the model that answers it was
+    are not binomial. A warning is given if more than 5% of the rows have the same input: the model that predicts it was
     trained without any of them.
 
     References
@@ -175,8 +175,8 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
     def _warn_of_heavy(self, share: float) -> None:
         if share > HEAVY:
             warnings.warn(
-                f"one input holds {100 * share:.1f}% of the rows: the model that answers it was trained without any of "
-                "them, so this model may be worse than one that was trained on all rows; its bound holds all the same",
+                f"one input holds {100 * share:.1f}% of the rows: the model that predicts it was trained on none of "
+                "them, so this model may be worse than one that was trained on all rows; its bound still holds",
                 UserWarning,
                 stacklevel=4,
             )

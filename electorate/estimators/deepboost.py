@@ -189,8 +189,8 @@ class DeepBoostClassifier(RoundsClassifier):
         family = self._family()
         if not hasattr(family, "best"):
             raise ValueError(
-                f"DeepBoostClassifier cannot boost {type(family).__name__}: it asks a price for the complexity of a "
-                "family, which a fitted estimator does not tell: use a family of electorate's"
+                f"DeepBoostClassifier cannot boost {type(family).__name__}: its penalty needs the complexity of a "
+                "family, which is not known for fitted estimators: use a family of electorate"
             )
 
     @property

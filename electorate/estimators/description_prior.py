@@ -18,6 +18,7 @@ from electorate.training.description_search import WEIGHTS, CountedRows, Describ
 from electorate.voters.prior_tests import PriorTests, coarse_codes
 
 SEARCHED = 1  # of the starts from the prior's own votes: the one with the least bound
+NO_MORE = 0.75  # the probability that no voter is added to a start from the prior's votes
 DEFAULT = 0.5  # the weight of the default class, in units: it decides ties
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -92,9 +93,9 @@ def _first_vote(part: Part, options: PriorOptions) -> AdaBoostClassifier | None:
     return model if model.ensemble_.n_voters else None
 
 
-def _code(tests: PriorTests, options: PriorOptions, head: float) -> Code:
+def _code(tests: PriorTests, options: PriorOptions, head: float, none: float = Code.none) -> Code:
     sizes = options.n_classes, len(WEIGHTS), options.max_terms
-    return Code(tests.shares, tests.column, tests.bits, *sizes, head, options.max_depth)
+    return Code(tests.shares, tests.column, tests.bits, *sizes, head, options.max_depth, none)
 
 
 def _without_votes(rows: CountedRows, tests: PriorTests, options: PriorOptions, head: float) -> Opening:
@@ -122,7 +123,7 @@ def _with_votes(
             f = votes / UNITS
             each = np.stack([np.zeros(rows.n_rows), f[0]], axis=1) if options.n_classes == 2 else f.T.copy()
             unit = float(on_grid(max(float(np.median(prior.steps_[:n_voters])) / 2, 2.0**-20)))
-            openings.append(Opening(Start(each, unit, _code(tests, options, head)), n_voters, None))
+            openings.append(Opening(Start(each, unit, _code(tests, options, head, NO_MORE)), n_voters, None))
     return openings
 
 

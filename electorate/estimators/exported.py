@@ -12,7 +12,7 @@ class Exported:
     def to_onnx(self) -> Any:
         """Return the model as an ONNX model in double precision, for any runtime of ONNX.
 
-        For classifiers and regressors whose vote is a sum over electorate's own stumps, trees, rules, pairs or pools.
+        For classifiers and regressors that add the votes of electorate's own stumps, trees, rules, pairs or pools.
 
         Returns
         -------

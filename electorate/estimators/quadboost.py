@@ -254,8 +254,8 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
             raise ValueError("lam='theory' is the lam of a penalty, and penalty is None: use 'l1', 'l2' or 'linf'")
         if self.lam == "theory" and self.penalty != "l1" and self.reweight != "greedy":
             raise ValueError(
-                f"lam='theory' with penalty={self.penalty!r} grows with the number of distinct voters, so voters that "
-                "are there must be weighed against new ones: use reweight='greedy'"
+                f"lam='theory' with penalty={self.penalty!r} grows with the number of distinct voters, so the "
+                "weights of existing voters must change too: use reweight='greedy'"
             )
         family = self._family()  # residuals have signs: neither purity nor log-odds can be taken of them
         name, booster = type(family).__name__, type(self).__name__
@@ -264,7 +264,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         if not hasattr(family, "best"):
             if not is_regressor(family):
                 raise ValueError(
-                    f"{booster} fits voters to residuals, and {name} is no regressor: use one, or a family"
+                    f"{booster} fits voters to residuals, and {name} is not a regressor: use one, or a family"
                 )
         elif getattr(family, "criterion", "edge") != "edge":
             raise ValueError(f"{booster} searches by residuals, which have signs: use {name}(criterion='edge')")
@@ -285,7 +285,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         fit_quad_classifier(self, place, outline, context, data)
         if self.lam == "theory" and not len(self.steps_):
             warnings.warn(
-                "lam='theory' leaves the model without voters: the bound of Theorem 1 is loose below some ten thousand "
+                "lam='theory' leaves the model without voters: the bound of Theorem 1 is loose below about 10,000 "
                 "rows; give lam as a number, or choose it by cross-validation",
                 stacklevel=5,
             )
@@ -311,7 +311,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         self._validate_family()
         if not isinstance(self._family(), Pool | Columns):
             raise ValueError(
-                f"a path needs a finite pool, and {type(self._family()).__name__} is none: use Pool or Columns"
+                f"a path needs a finite pool, and {type(self._family()).__name__} is not one: use Pool or Columns"
             )
         model = clone(self)
         if self.lam == "theory":

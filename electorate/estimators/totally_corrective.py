@@ -93,7 +93,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         if not np.array_equal(self.ensemble.classes_, classes):
             raise ValueError(
                 f"the ensemble has the classes {self.ensemble.classes_.tolist()!r}, and y has "
-                f"{classes.tolist()!r}: weigh its voters on rows of the same classes"
+                f"{classes.tolist()!r}: use rows of the same classes"
             )
         return self.ensemble
 

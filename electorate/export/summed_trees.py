@@ -48,7 +48,7 @@ def summed_trees(model: Any, what: str) -> SummedTrees:
     if hasattr(model, "vote_"):
         raise TypeError(
             f"{what} is for models that add votes, and {name} predicts their weighted median: use QuadBoostRegressor, "
-            "whose vote is a sum"
+            "which adds votes"
         )
     ensemble = getattr(model, "ensemble_", None)
     if not isinstance(ensemble, Ensemble):

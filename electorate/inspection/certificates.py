@@ -61,7 +61,7 @@ THEOREM_4 = "LocMedBoost paper, Theorem 4, constants ours"
 THEOREM_5 = "LocMedBoost paper, Theorem 5"
 FIXED = "the columns were fixed before the training rows were drawn: they are predictions of models fitted elsewhere"
 ROWS_AT_ONCE = 4096
-IID_OUT = "the held-out rows were drawn independently, each like the rows to come, and took no part in fitting"
+IID_OUT = "the held-out rows were drawn independently from the distribution of new rows, and not used for fitting"
 CLASSES_SUMMED = 100  # at least, before the sum of their bounds may be cut short
 ROUNDING = 1e-9  # margins this much above rho count as rho
 FAR_MORE = 3  # times as many equal rows as the rows of the fit have among themselves, and so many more
@@ -83,7 +83,7 @@ def certificate(
     ----------
     model : a fitted estimator of electorate's
     train : (X, y), optional
-        The rows it was fitted to, or others drawn like the rows to come: the bounds that pay for complexity use
+        The rows it was fitted to, or others from the distribution of new rows: the bounds with complexity terms use
         the votes on them. With a third entry, sample weights, those bounds do not apply. Like held-out rows they
         may be what :func:`scan` returns.
     heldout : (X, y), optional
@@ -253,7 +253,7 @@ def _held_out(model: Any, error: ErrorRule, given: Any, delta: float, equal_rows
     """The binomial bound, and notes about rows that equal a row of the fit."""
     name, rows = "held-out rows", LabelledRows.of(model, given, "heldout")
     if rows.weight is not None:
-        return refused(name, CLOPPER, "held-out rows with weights are not drawn like those to come"), []
+        return refused(name, CLOPPER, "held-out rows with weights do not have the distribution of new rows"), []
     if error.unknown:
         return refused(name, CLOPPER, "no eps defines which predictions are wrong: give eps"), []
     why, notes = overlap(model, rows, equal_rows)
@@ -382,7 +382,7 @@ def _summed(votes: list[BinaryVote], at: Callable[[BinaryVote, float], Terms]) -
 def _refuse_vote(model: Any, rows: LabelledRows) -> None:
     _refuse_weights(model, rows)
     if getattr(model, "class_weight", None) is not None:
-        raise ValueError("class_weight makes the rows another sample than the rows to come")
+        raise ValueError("with class_weight, the rows do not have the distribution of new rows")
     if len(model.classes_) < 2:
         raise ValueError("training had one class only")
     if not isinstance(model.ensemble_, Ensemble | RowEnsemble):
@@ -531,7 +531,7 @@ def _refuse_weights(model: Any, rows: LabelledRows) -> None:
     """ValueError if the rows, or those of the fit, have weights."""
     seen = getattr(model, "seen_", None)
     if rows.weight is not None or (seen is not None and seen.weighted):
-        raise ValueError("the rows have weights, so they are no sample of the rows to come")
+        raise ValueError("the rows have weights, so they do not have the distribution of new rows")
 
 
 def tube_margins(model: Any, X: Any, y: Floats, eps: float) -> Floats:

@@ -61,7 +61,7 @@ def loss_certificate(
     ----------
     model : a fitted estimator of electorate's
     heldout : (X, y)
-        Rows that took no part in fitting, stopping or calibration, drawn like the rows to come.
+        Rows from the distribution of new rows that were not used for fitting, stopping or calibration.
     loss : {"classes", "cost", "log", "auc", "absolute"}, default="classes"
         "classes": the error of every class, and the balanced error, their mean. "cost": the expected cost. "log": the
         logarithmic loss of `predict_proba`. "auc": 1 - AUC, for two classes. "absolute": the absolute error of a
@@ -101,7 +101,7 @@ def loss_certificate(
         raise ValueError(f"loss={loss!r} is not for {type(model).__name__}")
     rows = LabelledRows.of(model, heldout, "heldout")
     if rows.weight is not None:
-        raise ValueError("held-out rows with weights are not drawn like those to come")
+        raise ValueError("held-out rows with weights do not have the distribution of new rows")
     why, notes = overlap(model, rows, equal_rows)
     if why is not None:
         raise ValueError(f"heldout: {why}")

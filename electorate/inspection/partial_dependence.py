@@ -38,7 +38,7 @@ def partial_dependence(
 
     Parameters
     ----------
-    model : a fitted model whose vote is a sum over electorate's stumps, trees, rules, pairs or pools
+    model : a fitted model that adds the votes of electorate's stumps, trees, rules, pairs or pools
     X : array-like, sparse matrix or dataframe
         The rows to average over.
     features : int, str or a sequence of them

@@ -53,7 +53,7 @@ def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
 
     Parameters
     ----------
-    model : a fitted model whose vote is a sum over electorate's stumps, trees, rules, pairs or pools
+    model : a fitted model that adds the votes of electorate's stumps, trees, rules, pairs or pools
     X : array-like, sparse matrix or dataframe
         The rows to explain.
     background : array-like, sparse matrix or dataframe, optional

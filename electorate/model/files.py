@@ -279,7 +279,7 @@ def _read_held_out(contents: Contents, model: Any) -> None:
 def _read_history(contents: Contents) -> Arrays:
     names = [name for name in contents.arrays if name.startswith(HISTORY)]
     columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
-    expect(all(column.ndim == 1 for column in columns.values()), "a column of the history is no list of numbers")
+    expect(all(column.ndim == 1 for column in columns.values()), "a column of the history is not a list of numbers")
     expect(len({len(column) for column in columns.values()}) == 1, "the columns of the history differ in length")
     types = {column.dtype.str for column in columns.values()}
     expect(types <= {"<f8", "<i8"}, "the history is not made of 64-bit numbers")

@@ -44,7 +44,7 @@ def check_history(model: Any, kind: str) -> None:
     for name in WHOLE:
         if name in history:
             whole = np.isfinite(history[name]) & (history[name] == np.rint(history[name]))
-            expect(np.all(whole & (history[name] >= 0)), f"the history has a {name!r} that is no whole number")
+            expect(np.all(whole & (history[name] >= 0)), f"the history has a {name!r} that is not an integer")
     expect(np.all(history["n_voters"] <= max(rows, 1)), "the history counts more voters than rounds")
     if median:
         _check_median_steps(history["step"], model.vote_)
@@ -74,7 +74,7 @@ def _check_runs(model: Any, kind: str, rows: int) -> None:
     voters = np.bincount(about, minlength=n_runs)
     if "kept" in history:
         kept = np.bincount(label[history["kept"] > 0].astype(np.int64), minlength=n_runs)
-        expect(np.array_equal(kept, voters), "the history keeps other voters than there are")
+        expect(np.array_equal(kept, voters), "the history keeps other voters than the model has")
     elif kind in MOVING:
         _check_moves(model, label, counted)
     else:
@@ -123,7 +123,7 @@ def _check_numbers(model: Any, label: Numbers, about: NDArray[Any]) -> None:
     """DeepBoost numbers its voters in the order they come in; one that moves again is the same voter."""
     history = model.history_
     members = len(getattr(model._family(), "families", [None]))
-    expect(np.all(history["family"] < members), "the history names a family that there is not")
+    expect(np.all(history["family"] < members), "the history names an unknown family")
     for run in np.unique(about).tolist():
         number = history["voter"][label == run]
         most = np.maximum.accumulate(np.concatenate([[-1.0], number]))

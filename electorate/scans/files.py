@@ -133,7 +133,7 @@ def named(path: str, format: str, group: int | None = None) -> Iterator[None]:
         kind = "Parquet" if format == "parquet" else "Arrow"
         place = f"{literal(path)}" if group is None else f"{literal(path)}, row group {group}"
         todo = "write it again, or leave it out"
-        raise ValueError(f"{place}: this is no {kind} file, or it is damaged or cut short ({error}): {todo}") from error
+        raise ValueError(f"{place}: this is not a {kind} file, or it is damaged ({error}): {todo}") from error
 
 
 def _format(fragment: Any) -> str:

@@ -38,9 +38,10 @@ BOUNDS = ("held-out", "description", "card", "cross-fitted")
 
 @dataclass(frozen=True)
 class Plan:
-    """The most rows of a data set, and the draws of a simulation."""
+    """The most rows of a data set, the most of rows times classes, and the draws of a simulation."""
 
     rows: int = 20_000
+    cells: int = 60_000
     draws: int = 10_000
 
 
@@ -123,7 +124,7 @@ def measure_set(request: Request, about: dict[str, Any], lines: Lines) -> dict[s
 
     def read_once() -> tuple[Any, NDArray[Any]]:
         if not table:
-            table.extend(read_set(request, about, plan.rows))
+            table.extend(read_set(request, about, min(plan.rows, plan.cells // len(about["classes"]))))
         return table[0], table[1]
 
     name = about["name"]

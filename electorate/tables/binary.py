@@ -54,7 +54,7 @@ def _named(source: Source) -> Iterator[None]:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         kind = {"parquet": "Parquet", "arrow": "Arrow"}[source.kind]
-        raise source.error(f"this is no {kind} table, or it is damaged: {literal(error)}") from None
+        raise source.error(f"this is not a {kind} table, or it is damaged: {literal(error)}") from None
 
 
 def open_binary(source: Source) -> BinaryTable:

@@ -16,7 +16,7 @@ PRECISION = 1e-9
 def binomial_bound(errors: int, rows: int, confidence: float = 0.95) -> float:
     """The largest error rate under which so few errors still happen with probability 1 - confidence.
 
-    Exact for any number of rows drawn like those to come.
+    Exact for any number of rows drawn from the distribution of new rows.
     """
     _check(errors, rows)
     return 1.0 if errors == rows else float(betaincinv(errors + 1, rows - errors, confidence))

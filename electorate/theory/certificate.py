@@ -13,14 +13,14 @@ from electorate.theory.bounds import Terms, is_summand, total
 
 PROVED = "proved"
 VACUOUS = "vacuous"
-IID = "the training rows were drawn independently, each like the rows to come"
+IID = "the training rows were drawn independently from the distribution of new rows"
 WIDTH = 110
 At = Callable[[float], Terms]
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on something: `value` is what its terms add up to, None where it does not apply.
+    """A bound: `value` is the sum of its terms, or None if it does not apply.
 
     status: "proved", "vacuous" (1 or more), "does not apply: reason", "up to constants: not a certificate: why".
     """
@@ -70,7 +70,7 @@ def refused(name: str, source: str, why: str) -> Bound:
 
 
 def bound_called(name: str, bounds: Sequence[Bound]) -> Bound:
-    """Return the bound of that name, or raise KeyError with the names there are."""
+    """Return the bound of that name, or raise KeyError with all names."""
     for bound in bounds:
         if bound.name == name:
             return bound
@@ -79,10 +79,10 @@ def bound_called(name: str, bounds: Sequence[Bound]) -> Bound:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proved about a model: `risk` and `training` are lists of bounds, `best` the smallest bound on the risk.
+    """The proven bounds of a model: `risk` and `training` are lists of bounds, `best` the smallest bound on the risk.
 
-    risk: bounds on the probability of an error on a row to come, each with probability 1 - delta by itself.
-    training: bounds on quantities of the training rows: they hold for sure and are not about rows to come.
+    risk: bounds on the probability of an error on a new row; each holds separately with probability 1 - delta.
+    training: bounds on quantities of the training rows: they always hold, and do not apply to new rows.
     """
 
     model: str
@@ -98,7 +98,7 @@ class Certificate:
 
     @property
     def best(self) -> Bound | None:
-        """The smallest bound on the risk, delta split evenly over all that it is chosen from: the price of choosing."""
+        """The smallest bound on the risk, with delta divided evenly among the bounds that it is chosen from."""
         part = self.delta / max(len(self._offered), 1)
         again = [proved(b.name, b.source, b.at, part, b.assumptions) for b in self._offered if b.at is not None]
         return min(again, key=lambda bound: math.inf if bound.value is None else bound.value, default=None)
@@ -135,8 +135,8 @@ class Certificate:
     def __str__(self) -> str:
         sure = f"{100 * (1 - self.delta):g}%"
         lines = [f"Certificate of {self.model}; an error is {self.what}", self._summary(f"with {sure} confidence")]
-        risk = f"The risk, the probability of an error on a row to come; each by itself with {sure} confidence:"
-        training = "Training quantities; these are not the risk, and hold for the training rows only:"
+        risk = f"Bounds on the risk, the probability of an error on a new row; each holds with {sure} confidence:"
+        training = "Bounds on training quantities; these are not the risk, and hold only for the training rows:"
         for title, bounds in ((risk, self.risk), (training, self.training)):
             if bounds:
                 lines += ["", title, *(line for bound in bounds for line in _lines(bound))]

@@ -64,9 +64,11 @@ def _by_evidence(errors: Sequence[int], rows: Sequence[int], delta: float, limit
     (low, high), weights = limits, np.asarray(rows, dtype=np.float64) / sum(rows)
     far, delta = part_limits(errors, rows, OF_FAR * delta), (1 - OF_FAR) * delta
     curves = [evidence_against(*one, delta) for one in zip(errors, rows, far.tolist(), strict=True)]
+    rates, evidence = np.array([curve.rates for curve in curves]), np.array([curve.least for curve in curves])
+    evidence *= weights[:, None]
 
     def at(shares: Floats, price: float) -> Floats:
-        return np.array([_largest(c, p, price * w) for c, p, w in zip(curves, shares, weights, strict=True)])
+        return np.asarray(np.max(shares[:, None] * rates - price * evidence, axis=1))
 
     def worst(price: float) -> float:
         lower = at(low, price)
@@ -96,7 +98,7 @@ def evidence_against(errors: int, rows: int, far: float, delta: float) -> Eviden
     upper end and B at its lower end. An empty part says nothing.
     """
     if not rows:
-        return Evidence(np.ones(1), np.zeros(1))
+        return Evidence(np.ones(CELLS + 1), np.zeros(CELLS + 1))
     ends = np.linspace(errors / rows, far, CELLS + 1)
     starts = np.concatenate([[0.0], ends[:-1]])
     least = np.square(np.maximum(begin(rows, starts, delta) - errors, 0.0))
@@ -127,10 +129,6 @@ def _cdf(errors: Floats, rows: int, rates: Floats) -> Floats:
     some = np.where(inside, errors, 0.0)
     found = betaincc(some + 1, np.maximum(rows - some, 1.0), rates)
     return np.asarray(np.where(inside, found, ((errors >= 0) & (errors >= rows)).astype(np.float64)))
-
-
-def _largest(evidence: Evidence, share: float, price: float) -> float:
-    return float(np.max(share * evidence.rates - price * evidence.least))
 
 
 # ---------------------------------------------------------------- the shares of the parts

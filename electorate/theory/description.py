@@ -88,6 +88,7 @@ class Code:
     columns: the probability of each column for a test, before any was used. column: of each test. test_bits: what names
     a test among those of its column. n_weights: places of the weight grid. head: bits of what else was chosen (the
     prior's own votes, the default class). max_depth: of trees; 1: voters are rules only.
+    none: the probability that there is no voter.
     """
 
     columns: Floats
@@ -98,6 +99,7 @@ class Code:
     max_terms: int
     head: float = 0.0
     max_depth: int = 1
+    none: float = 0.5
 
     STRENGTH = 2.0  # of the urns
     TREES = 0.25  # the probability that a voter is a tree, where trees are allowed
@@ -150,10 +152,11 @@ class Code:
         """Of the number of literals of a voter: 1/2, 1/4, ..., of what max_terms leaves."""
         return terms + math.log2(1 - 2.0**-self.max_terms)
 
-    @staticmethod
-    def count_bits(voters: int) -> float:
-        """Of the number of voters: probability 1 / ((T + 1) (T + 2))."""
-        return math.log2((voters + 1) * (voters + 2))
+    def count_bits(self, voters: int) -> float:
+        """Of the number T of voters: `none` for 0, the others in proportion to 1 / ((T + 1) (T + 2))."""
+        if not voters:
+            return -math.log2(self.none)
+        return math.log2((voters + 1) * (voters + 2)) - math.log2(2 * (1 - self.none))
 
     # ------------------------------------------------------------ a vote
 

@@ -7,7 +7,7 @@ and one writes the bins into shards.
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +15,9 @@ import numpy as np
 
 from electorate.data import inputs
 from electorate.data.all_reduce import run_together
-from electorate.data.bins import Bins, Ints
+from electorate.data.bins import Bins
 from electorate.data.seen_rows import Seen, SeenSample
-from electorate.data.streamed_bins import StreamedBins
-from electorate.data.table import Table
+from electorate.data.streamed_bins import StreamedBins, begin_edges
 from electorate.data.weights import Weights
 from electorate.engines.bundles import groups_of
 from electorate.engines.disk import (
@@ -36,26 +35,17 @@ from electorate.engines.validation import ValidationShard
 from electorate.scans.batches import size_in_words
 from electorate.scans.scan import Storage
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training.scanned_rows import Piece, ScannedRows
+from electorate.training.scanned_rows import CountedPiece, Piece, ScannedRows
 from electorate.training.worker_data import NO_ROWS, TargetWorkerData, WorkerData, values_of
 
 ROWS_PER_SHARD = 2**21
 MOST_SHARDS = 64  # each with a few temporary files
-STATE_BYTES = 32  # of an example of two classes, beside its bins: weight, margin, and four row numbers to grow trees
+STATE_BYTES = 35  # of an example of two classes, beside its bins: weight, margin, label, four row numbers to grow trees
 VOTE_BYTES = 8  # more for each class, if there are several
-TARGET_BYTES = 80  # of an example with a target
+TARGET_BYTES = 100  # of an example with a target; measured, as the others
+LARGE = 10**6  # rows that a table of unknown size is taken to have
 logger = logging.getLogger("electorate")
 Builder = ShardBuilder | TargetShardBuilder
-
-
-@dataclass(frozen=True)
-class CountedPiece:
-    """Rows of a batch, with their weights for bins."""
-
-    table: Table
-    whole: Ints
-    times: Ints
-    named: Callable[[], AbstractContextManager[None]]
 
 
 class ScannedPlace:
@@ -102,7 +92,10 @@ class ScannedPlace:
     def _find_bins(self, categorical: Any, max_bins: int | str) -> Bins:
         like = self.rows[0].like
         columns = inputs.category_columns(like, categorical, like.category_columns())
-        finder = StreamedBins(self._counted, self.rows[0].starts[-1], max_bins, self.pool)
+        weights = [part.examples["train"].weights for part in self.parts]
+        first = self.rows[0].edges if all(map(_once, weights)) else None
+        n_rows = sum(int(np.count_nonzero(each.times)) for each in weights)
+        finder = StreamedBins(self._counted, n_rows, max_bins, self.pool, first)
         return finder.find(self.n_columns, columns)
 
     def _counted(self) -> Iterator[CountedPiece]:
@@ -131,6 +124,8 @@ class ScannedPlace:
         self.seen = sample.result()
         for part in self.parts:
             part.forget_rows()
+            if isinstance(part, TargetWorkerData):
+                part.y = {}
         for rows in self.rows:
             rows.parts = []
         return numbers
@@ -209,6 +204,25 @@ class ScannedPlace:
         return codes, files if needed.state_on_disk else np.empty
 
 
+def _first_pass(model: Any, rows: ScannedRows, seed: int | None, reset: bool) -> tuple[Any, Any, Any]:
+    """The vectors of the training rows. Where every row counts once, the edges of the bins come from the same pass."""
+    source, like = rows.X.source, rows.like
+    edges = None
+    if seed is None and reset and rows.weight is None and getattr(model, "class_weight", None) is None:
+        columns = inputs.category_columns(like, model.categorical_features, like.category_columns())
+        edges = begin_edges(like.n_columns, columns, model.max_bins, source.n_rows)
+    if edges is None:
+        return rows.read_vectors(seed)
+    with ThreadPool(count_jobs(model.n_jobs, (source.n_rows or LARGE) * like.n_columns)) as pool:
+        return rows.read_with_edges(edges, pool)
+
+
+def _once(weights: Weights) -> bool:
+    """Whether every row counts once; `compact` made one number of their weights."""
+    times = weights.times
+    return weights.real is None and (not len(times) or (times.strides == (0,) and int(times[0]) == 1))
+
+
 @contextmanager
 def open_scan(
     model: Any, rows: tuple[Any, Any, Any], validation: Any, seed: int | None, reset: bool
@@ -218,7 +232,7 @@ def open_scan(
         raise TypeError("the model was fitted to cleaned columns: a scanned table cannot be cleaned in a warm start")
     lists = [rows] if validation is None else [rows, validation]
     opened = [ScannedRows(model, each, model._read_y, reset and each is rows) for each in lists]
-    vectors = [each.read_vectors(seed) for each in opened]
+    vectors = [_first_pass(model, opened[0], seed, reset), *(each.read_vectors(seed) for each in opened[1:])]
     n_rows = len(vectors[0][0])
     if n_rows == 0:
         raise ValueError(NO_ROWS)

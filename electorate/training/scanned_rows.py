@@ -5,6 +5,7 @@ order, is an error.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
@@ -14,12 +15,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from electorate.data import inputs
+from electorate.data.bins import Ints
 from electorate.data.column_views import parts_of
 from electorate.data.seen_rows import SEED, with_labels
 from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
+from electorate.data.streamed_bins import EdgePass
 from electorate.data.table import Table, read_table
 from electorate.scans.batches import Batch
 from electorate.scans.scan import ScannedColumn, ScannedTable
+from electorate.threads import ThreadPool
 from electorate.training.worker_data import Given
 
 CHANGED = "the table changed while it was read, or does not return its rows in the same order each time"
@@ -35,6 +39,16 @@ class Piece:
     at: int
     low: int
     high: int
+
+
+@dataclass(frozen=True)
+class CountedPiece:
+    """Rows of a batch, with their weights for bins."""
+
+    table: Table
+    whole: Ints
+    times: Ints
+    named: Callable[[], AbstractContextManager[None]]
 
 
 class ScannedRows:
@@ -56,8 +70,21 @@ class ScannedRows:
         self.state = X.source.state()
         self.parts: list[Given] = []
         self.starts = [0]
+        self.edges: EdgePass | None = None  # of the first pass, if it read all columns
 
     # ------------------------------------------------------------ the first pass
+
+    def read_with_edges(self, edges: EdgePass, pool: ThreadPool) -> tuple[NDArray[Any], Any, Any]:
+        """As `read_vectors`, of rows that count once each, and find the edges of the bins in the same pass."""
+        found = []
+        for batch in self._batches(range(self.like.n_columns), "targets and edges of bins"):
+            with batch.named():
+                found.append(self._vectors(batch)[0])
+                table = read_table(self.X.table(batch))
+            once = np.ones(table.n_rows, dtype=np.int64)
+            edges.add(CountedPiece(table, once, once, batch.named), pool)
+        self.edges = edges
+        return joined(found) if found else self.read_y(np.empty(0), 0), None, None
 
     def read_vectors(self, seed: int | None) -> tuple[NDArray[Any], Any, Any]:
         """Return targets, weights (or None), and hashes of all rows, with a seed (or None)."""

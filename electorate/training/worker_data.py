@@ -184,7 +184,7 @@ class ClassWorkerData(WorkerData):
             weight, drawn, _ = yield from set_aside_steps(given, plan.part, plan.seed, self.number, classes)
             if drawn == 0:
                 raise ValueError(
-                    "early_stopping=True, but every class has only one sample: none can be set aside to stop by"
+                    "early_stopping=True, but every class has only one sample: none can be used for validation"
                 )
             validation = replace(problem, weight=weight)
             problem = replace(problem, weight=problem.weight - weight)

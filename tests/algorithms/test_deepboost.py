@@ -531,7 +531,7 @@ def test_checkpoints_and_progress(tmp_path):
 
 def test_refusals():
     X, y = plain(2, 60)
-    with pytest.raises(ValueError, match="cannot boost DecisionTreeClassifier: it asks a price"):
+    with pytest.raises(ValueError, match="cannot boost DecisionTreeClassifier: its penalty needs"):
         DeepBoostClassifier(DecisionTreeClassifier()).fit(np.nan_to_num(X), y)
     for wrong in ({"lam": -1}, {"beta": -1}, {"loss": "hinge"}, {"complexity": "none"}):
         with pytest.raises(ValueError, match=next(iter(wrong))):

@@ -173,7 +173,7 @@ def test_groups_and_times_are_compared_and_say_that_there_is_no_bound():
         ({"group": np.zeros(5)}, "group has 5 values"),
         ({"group": np.zeros(569)}, "too few different values"),
         ({"time_column": np.full(569, np.nan)}, "no value in row 0"),
-        ({"time_column": np.array(["soon"] * 569)}, "no date"),
+        ({"time_column": np.array(["soon"] * 569)}, "neither a date"),
         ({"metric": "rmse"}, "metric is 'rmse'"),
     ],
 )

@@ -293,7 +293,7 @@ def test_deepboost_history_must_fit_its_voters(tmp_path: Path) -> None:
         forged(tmp_path, model, history__voter=None)
     with pytest.raises(ModelFormatError, match="voter changes"):  # the second one is said to be the first
         forged(tmp_path, model, history__voter=np.where(voter > 0, voter - 1, 0))
-    with pytest.raises(ModelFormatError, match="names a family"):
+    with pytest.raises(ModelFormatError, match="names an unknown family"):
         forged(tmp_path, model, history__family=voter + 1)
 
 

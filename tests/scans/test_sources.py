@@ -201,7 +201,7 @@ def test_columns_that_are_not_there(table: pa.Table) -> None:
 def test_a_truncated_parquet_file(table: pa.Table, tmp_path: Path) -> None:
     path = Path(one_parquet(table, tmp_path))
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(ValueError, match=r"rows\.parquet: this is no Parquet file, or it is damaged"):
+    with pytest.raises(ValueError, match=r"rows\.parquet: this is not a Parquet file, or it is damaged"):
         scan(path, target="label")
 
 

@@ -56,6 +56,15 @@ def test_kraft_fails_without_the_price_of_a_choice():
     assert uncounted > 1
 
 
+@pytest.mark.parametrize("none", [0.5, 0.75])
+def test_the_numbers_of_voters_share_the_probability(none):
+    code = Code(np.ones(1), np.zeros(1, dtype=int), np.zeros(1), 2, 1, 1, none=none)
+    found = np.array([2.0 ** -code.count_bits(voters) for voters in range(5000)])
+    assert found[0] == pytest.approx(none)
+    assert found.sum() == pytest.approx(1, abs=1e-3)
+    assert found.sum() <= 1
+
+
 def test_order_is_free_for_distinct_voters_only():
     """log2 k! is subtracted for k distinct voters; equal ones have fewer orders (the second thing to get right)."""
     voters = every_voter(small_code())[:3]

@@ -482,3 +482,29 @@ def test_certificates_of_scanned_rows() -> None:
     with pytest.raises(ValueError, match="row 0 of heldout took part in fitting"):
         certificate(there, heldout=(ROWS[FEATURES], ROWS["two"]))
     assert certificate(there, heldout=scanned("two", rows=more)).best.value == here.best.value
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"), [({}, 2), ({"class_weight": {"0": 2}}, 3), ({"early_stopping": True}, 3)]
+)
+def test_how_often_a_table_is_read(options: dict[str, Any], expected: int) -> None:
+    """Targets and edges come from one pass where every row counts once. A starved sketch needs another one."""
+    rng = np.random.default_rng(0)
+    n = 50_000
+    rows = pd.DataFrame({"few": rng.integers(0, 90, n), "many": rng.normal(size=n), "k": rng.choice(["p", "q"], n)})
+    rows["y"] = np.where((rows["few"] > 40) ^ (rng.random(n) < 0.2), "1", "0")
+    read: list[int] = []
+
+    def batches() -> Any:
+        read.append(1)
+        return iter([rows[:20_000], rows[20_000:]])
+
+    for column in ("many", "repeated"):
+        if column == "repeated":
+            rows["many"] = np.floor(rng.random(n) * 25_000)  # fewer distinct values than a sketch has place for
+        X, y = scan(batches, target="y")
+        X.source.n_rows = n
+        read.clear()
+        model = AdaBoostClassifier(n_estimators=2, random_state=0, **options).fit(X, y)
+        assert len(read) == expected + (column == "repeated")
+        assert model.digest_ == clone(model).fit(rows.drop(columns="y"), rows["y"]).digest_
