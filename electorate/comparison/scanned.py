@@ -20,6 +20,7 @@ from electorate.data import inputs
 from electorate.data.row_subset import take_rows
 from electorate.data.split import hash_text
 from electorate.data.targets import check_either
+from electorate.escape import literal
 from electorate.scans.scan import ScannedColumn, ScannedTable
 from electorate.scans.subset import Mask, SubsetSource, stacked, subset_of
 from electorate.training.callback_support import CallbackSupport
@@ -172,10 +173,14 @@ class _Kept:
 
 @dataclass(frozen=True, kw_only=True)
 class ScannedRefits(Refits):
-    """The sample is X and y. fitted: by algorithm, to how many rows, and why not to all."""
+    """The sample is X and y. fitted: by algorithm, to how many rows, and why not to all.
+
+    unsampled: labels that are in the table, and not in the sample.
+    """
 
     sample: Sample
     fitted: dict[str, tuple[int, str]] = field(default_factory=dict)
+    unsampled: set[Any] = field(default_factory=set)
 
     @property
     def n_test(self) -> int:
@@ -221,6 +226,8 @@ class ScannedRefits(Refits):
         if isinstance(model, CallbackSupport):
             model.set_callbacks()
         self.fitted[name] = self.sample.n_open, ""
+        if self.is_classifier:
+            self.unsampled.update(np.setdiff1d(model.classes_, self.y[self.parts[0]]).tolist())
         return model
 
     def _losses(self, model: Any) -> tuple[NDArray[np.float64], Any]:
@@ -237,6 +244,9 @@ class ScannedRefits(Refits):
     def notes(self) -> list[str]:
         """What was fitted to how many rows."""
         lines = []
+        if self.unsampled:
+            some = ", ".join(literal(repr(label), 40) for label in sorted(self.unsampled)[:5])
+            lines.append(f"no row of the sample has the labels {some}: settings were chosen without them")
         for name, (n_rows, why) in self.fitted.items():
             many = f"{name}: settings chosen on {len(self.parts[0]):,} sampled rows"
             if why:

@@ -81,6 +81,15 @@ def test_weights_and_columns_of_dataframes() -> None:
     assert found.model.digest_ == expected.digest_
 
 
+def test_a_class_that_the_sample_lacks() -> None:
+    X, y = rows(900)
+    y = y.astype(object)
+    y[[i for i in range(900) if RowDraw(0, 0.2).is_open(i, i + 1)[0]][:2]] = "rare"
+    found = electorate.compare(*scan(X, target=y), sample_rows=250, **FEW)
+    assert found.model.classes_.tolist() == ["no", "rare", "yes"]
+    assert "no row of the sample has the labels 'rare': settings were chosen without them" in found.notes
+
+
 def test_what_needs_memory_is_fitted_to_the_sample() -> None:
     X, y = rows(600)
     given = FEW | {"algorithms": ["LPBoost, stumps"]}
