@@ -220,18 +220,22 @@ def draw(found: dict[str, dict[str, Any]], request: Request) -> str:
 
 
 def table_2(request: Request) -> str:
+    """In each world, how often a bound is below the risk, and in brackets how often it is without its price."""
     draws = (QUICK if request.quick else FULL).draws
-    lines, rows = Lines(request.out / f"table-2{'-quick' if request.quick else ''}.jsonl"), []
+    lines, rows = Lines(request.out / f"table-2{'-quick' if request.quick else ''}.jsonl", request.render), []
     for kind in SIMULATED:
+        cells = []
         for name in worlds():
             parts = [
                 lines.compute([kind, name, seed], partial(simulate, kind, name, min(draws, AT_ONCE), seed))
                 for seed in range(math.ceil(draws / AT_ONCE))
             ]
             failed, unpaid = (sum(part[key] for part in parts) for key in ("failed", "unpaid"))
-            rows.append([kind, name, draws, failed, most_failures(draws), unpaid])
-    head = "bound | world | draws | failed | at most | failed without its price"
-    return "\n".join(markdown_table(head, rows, "llrrrr")) + "\n"
+            cells.append(f"{failed:,} ({unpaid:,})")
+        rows.append([kind, *cells])
+    head = " | ".join(["bound", *worlds()])
+    limit = f"{draws:,} draws in each world; at most {most_failures(draws):,} may fail."
+    return "\n".join([limit, "", *markdown_table(head, rows, "l" + "r" * len(worlds()))]) + "\n"
 
 
 def reproduce(request: Request) -> str:
