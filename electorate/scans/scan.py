@@ -144,9 +144,9 @@ def scan(
 ) -> Any:
     """Return a table that is read batch by batch, for fits and predictions on tables larger than memory.
 
-    A fit reads it a few times: labels and weights, then the edges of the bins, then the bins themselves, one byte per
-    cell, which stay in memory or go to temporary files. The model is the same as that of a fit in memory, whatever the
-    sizes of batches and files and their order.
+    A fit reads it twice: the target and the edges of the bins, then the bins themselves, one byte per cell, which stay
+    in memory or go to temporary files. With weights or early stopping it reads the target and the weights first. The
+    model is the same as that of a fit in memory, whatever the sizes of batches and files and their order.
 
     Parameters
     ----------

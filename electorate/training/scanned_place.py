@@ -1,7 +1,7 @@
 """This process as the place of a scanned table: vectors over the rows in memory, the rows themselves batch by batch.
 
-Labels and weights are prepared part by part, as on the workers of a cluster. Then one pass finds the edges of the bins,
-and one writes the bins into shards.
+Labels and weights are prepared part by part, as on the workers of a cluster. The pass over the labels finds the edges
+of the bins too, where every row counts once; otherwise another one does. The last pass writes the bins into shards.
 """
 
 import logging
