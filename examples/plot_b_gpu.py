@@ -32,10 +32,10 @@ assert on_gpu.digest_ == on_cpu.digest_
 # ``benchmarks/GPU.md``: float32 rows with 50 columns.
 
 measured = {
-    "200,000 rows, stumps": (0.55, 0.16),
-    "200,000 rows, depth 4": (1.40, 0.50),
-    "2,000,000 rows, stumps": (3.12, 1.01),
-    "2,000,000 rows, depth 4": (4.82, 1.05),
+    "200,000 rows, stumps": (0.52, 0.20),
+    "200,000 rows, depth 4": (1.36, 0.45),
+    "2,000,000 rows, stumps": (1.92, 0.61),
+    "2,000,000 rows, depth 4": (3.36, 0.67),
 }
 for name, (cpu, gpu) in measured.items():
     print(f"{name:24} CPU {cpu:4.2f} s   GPU {gpu:4.2f} s")
