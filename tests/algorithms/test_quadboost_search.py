@@ -221,7 +221,7 @@ def test_what_cannot_be_boosted_is_refused() -> None:
     for family, why in (
         (Trees(2), "criterion='edge'"),
         (Trees(1, criterion="edge", leaves="gentle"), "leaves='label'"),
-        (DecisionTreeClassifier(), "no regressor"),
+        (DecisionTreeClassifier(), "not a regressor"),
     ):
         with pytest.raises(ValueError, match=why):
             QuadBoostClassifier(family).fit(X, y)

@@ -22,7 +22,7 @@ def files(tmp_path_factory):
 def test_with_and_without_a_target(files, capsys):
     assert main(["explain", *files, "--target", "label", "--row", "2", "--top", "3"]) == 0
     text = capsys.readouterr().out
-    assert "against labels" in text
+    assert "computed with labels" in text
     assert "Row 2:" in text
     assert main(["explain", *files]) == 0
     assert "own predictions" in capsys.readouterr().out

@@ -243,4 +243,4 @@ def test_the_simulation_runs_without_data(tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.md").read_text()
     assert page.count("| 500 |") >= 7
-    assert "What is assumed" in page
+    assert "## Assumptions" in page

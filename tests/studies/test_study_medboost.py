@@ -69,7 +69,7 @@ def test_the_report_counts_what_holds_and_names_what_does_not() -> None:
     results += [made_up("concrete", split, 1.2, 2.5) for split in (0, 1)]
     text = study.report(results, 1000)
     assert "MedBoost: below 5% on 1 of 2; not on concrete." in text
-    assert "rises less than least-squares boosting on 1 of 2; not on concrete." in text
+    assert "rises less than that of least-squares boosting on 1 of 2; not on concrete." in text
     assert "| abalone | 90.0% | 3.5 (0.5) |" in text
     assert "MedBoost, conformal 90.00%" in text
 
