@@ -34,7 +34,10 @@ def is_there(X: Any) -> bool:
     if isinstance(X, RowsThere) or hasattr(X, "__cuda_array_interface__"):
         return True
     kind = getattr(X, "__dlpack_device__", None)
-    return kind is not None and kind()[0] in CUDA_KINDS
+    try:
+        return kind is not None and kind()[0] in CUDA_KINDS
+    except (TypeError, ValueError, BufferError):  # of pyarrow, for types that DLPack does not have
+        return False
 
 
 def rows_there(X: Any) -> RowsThere | None:

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import electorate as el
-from electorate.cuda.arrays import RowsThere
+from electorate.cuda.arrays import RowsThere, is_there
 from electorate.cuda.device import Reference
 
 
@@ -170,3 +170,14 @@ def test_texts_as_labels_stay_here():
     y = np.where(X[:, 0] > 0, "up", "down")
     model = el.AdaBoostClassifier(n_estimators=2).fit(X, y)
     np.testing.assert_array_equal(model.predict(Wrapped(X)), model.predict(X))
+
+
+class NotExchanged:
+    """As an array of pyarrow 18 with texts."""
+
+    def __dlpack_device__(self):
+        raise TypeError("DataType is not compatible with DLPack spec: string")
+
+
+def test_what_dlpack_cannot_exchange_is_not_on_a_gpu():
+    assert not is_there(NotExchanged())
