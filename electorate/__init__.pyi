@@ -1,5 +1,7 @@
 """The public names, for type checkers. tests/test_registry.py compares them with registry.py."""
 
+from electorate.certified.certified_classifier import CertifiedClassifier as CertifiedClassifier
+from electorate.certified.cross_fitted import CrossFittedClassifier as CrossFittedClassifier
 from electorate.checkup.check_up import CheckUp as CheckUp
 from electorate.checkup.check_up import check_up as check_up
 from electorate.comparison.compare import compare as compare
@@ -8,8 +10,6 @@ from electorate.comparison.scores import scores as scores
 from electorate.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from electorate.estimators.adaboost_r import AdaBoostRClassifier as AdaBoostRClassifier
 from electorate.estimators.adaboost_r2 import AdaBoostRegressor as AdaBoostRegressor
-from electorate.estimators.certified_classifier import CertifiedClassifier as CertifiedClassifier
-from electorate.estimators.cross_fitted import CrossFittedClassifier as CrossFittedClassifier
 from electorate.estimators.deepboost import DeepBoostClassifier as DeepBoostClassifier
 from electorate.estimators.ebboost import EBBoostClassifier as EBBoostClassifier
 from electorate.estimators.lpboost import LPBoostClassifier as LPBoostClassifier

@@ -46,7 +46,7 @@ ALGORITHMS = {
 
 _MORE_WRITTEN = {
     "CertifiedClassifier": RegisteredAlgorithm(
-        "CertifiedClassifier", "electorate.estimators.certified_classifier", "Certified vote", "sum"
+        "CertifiedClassifier", "electorate.certified.certified_classifier", "Certified vote", "sum"
     )
 }
 WRITTEN = ChainMap(ALGORITHMS, _MORE_WRITTEN)  # estimators that a model file may hold
@@ -68,8 +68,8 @@ _OTHERS = {
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
     "comparison.scores": "scores",
-    "estimators.certified_classifier": "CertifiedClassifier",
-    "estimators.cross_fitted": "CrossFittedClassifier",
+    "certified.certified_classifier": "CertifiedClassifier",
+    "certified.cross_fitted": "CrossFittedClassifier",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",
     "export.numbers": "export_input",
     "inspection.certificates": "certificate",

@@ -8,13 +8,13 @@ comparison chose may be any of them, whatever rows it was chosen by: docs/certif
 from dataclasses import dataclass
 from typing import Any
 
+from electorate.certified.cross_fitted import CrossFittedClassifier
 from electorate.checkup.check_up import CheckUp
 from electorate.comparison.cells import Protocol, stages_of
 from electorate.comparison.ranking import Line
 from electorate.comparison.refits import Refits
 from electorate.comparison.rows import Rows
 from electorate.escape import literal
-from electorate.estimators.cross_fitted import CrossFittedClassifier
 from electorate.theory.certificate import IID
 
 CROSS_FITTED = "crossfit"

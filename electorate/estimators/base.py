@@ -23,9 +23,8 @@ from electorate.data import inputs
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, seen_of
 from electorate.estimators.certified import Certified
-from electorate.estimators.exported import Exported
-from electorate.estimators.scanned_scores import staged_scores
 from electorate.estimators.voting import ReadsRows
+from electorate.export.exported import Exported
 from electorate.messages import WorkerLostError
 from electorate.model import files
 from electorate.modelfile import Contents
@@ -38,6 +37,7 @@ from electorate.training.fit import resume_lost, validation_seed
 from electorate.training.lazy_inputs import NotInMemoryError, is_scanned, trained_on_cpus
 from electorate.training.rollback import Undoing
 from electorate.training.scanned_place import open_scan
+from electorate.training.scanned_scores import staged_scores
 from electorate.training.worker_data import Given
 from electorate.voters.instances import TakesInstances
 

@@ -18,7 +18,6 @@ from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
-from electorate.estimators.traps import warn_of_traps
 from electorate.estimators.voting import VotingClassifier
 from electorate.model.calibration import fit_temperature, log_probabilities
 from electorate.model.links import Link
@@ -27,6 +26,7 @@ from electorate.modelfile import Contents, expect, require
 from electorate.training.classification import fit_classifier, groups_of
 from electorate.training.devices import has_formulas
 from electorate.training.lazy_inputs import refuse_lazy_for
+from electorate.training.traps import warn_of_traps
 from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
 

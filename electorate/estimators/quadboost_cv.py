@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.data.row_subset import take_rows
 from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
-from electorate.estimators.exported import Exported
 from electorate.estimators.quadboost import QuadBoostClassifier
+from electorate.export.exported import Exported
 from electorate.training.callback_support import CallbackSupport, fit_context
 from electorate.training.callbacks import Callback, reason_of
 from electorate.training.lazy_inputs import refuse_lazy

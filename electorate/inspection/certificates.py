@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.certified.certified_classifier import CertifiedClassifier
+from electorate.certified.cross_fitted import CrossFittedClassifier
 from electorate.data import inputs
 from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
-from electorate.estimators.certified_classifier import CertifiedClassifier
-from electorate.estimators.cross_fitted import CrossFittedClassifier
 from electorate.inspection.complexity_classes import Parts, classes_of, columns_shape, log_all, parts_of, places
 from electorate.inspection.convergence import training_bounds
 from electorate.inspection.family_complexity import empirical_rademacher

@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GridSearchCV
 
 from electorate import CertifiedClassifier, ModelFormatError, certificate, load
+from electorate.certified.description_prior import Part, PriorOptions, _code, _without_votes, search_prior
 from electorate.data.table import read_table
-from electorate.estimators.description_prior import Part, PriorOptions, _code, _without_votes, search_prior
 from electorate.theory.description import CodedVoter, Literal
 from electorate.training.description_search import CountedRows, DescriptionSearch, Start
 from electorate.voters.prior_tests import PriorTests, coarse_codes

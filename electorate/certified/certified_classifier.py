@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.certified.description_prior import Part, PriorOptions, search_prior
 from electorate.data import inputs
 from electorate.data.bins import Bins
 from electorate.data.row_subset import take_rows
@@ -24,10 +25,9 @@ from electorate.data.table import Table
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.base import SavedModel
 from electorate.estimators.certified import Certified
-from electorate.estimators.description_prior import Part, PriorOptions, search_prior
-from electorate.estimators.exported import Exported
 from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
+from electorate.export.exported import Exported
 from electorate.model.described_ensemble import empty_ensemble
 from electorate.model.links import Link
 from electorate.model.voter_view import Voters

@@ -1,0 +1,1 @@
+"""Classifiers that come with a bound from their own training rows."""
