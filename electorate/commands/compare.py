@@ -31,6 +31,7 @@ PASSED = (
     "folds",
     "locked",
     "certify",
+    "stack",
     "sample_rows",
     "quick",
     "task",
@@ -88,6 +89,13 @@ def add_options(one: argparse.ArgumentParser) -> None:
     )
     certify = "also cross-fit the best algorithm on all rows, with a bound that covers the choice among all settings"
     add("--certify", choices=("crossfit",), help=certify)
+    add(
+        "--no-stack",
+        dest="stack",
+        action="store_false",
+        default=None,
+        help="do not rank a stack, the three best algorithms of this package as one model",
+    )
     sample = "for a table that is read batch by batch: the number of sampled rows (200,000, or what fits into memory)"
     add("--sample-rows", type=int, metavar="N", help=sample)
     add_scan_option(one)

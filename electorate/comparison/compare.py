@@ -22,17 +22,18 @@ from electorate.checkup.columns import read_columns
 from electorate.comparison import folds as splits
 from electorate.comparison import report
 from electorate.comparison.algorithms import BALANCED, Algorithm, Size, applicable, balanced, every_algorithm, task_of
-from electorate.comparison.cells import Protocol
+from electorate.comparison.cells import Protocol, Tested
 from electorate.comparison.certified_winner import REFITTED, CertifiedWinner, check_certify, cross_fit
 from electorate.comparison.checked_rows import check_open_rows
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.metrics import metric_for
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.race import Race, Reserve, rungs_for
-from electorate.comparison.ranking import Line, rank
+from electorate.comparison.ranking import FoldRows, Line, rank
 from electorate.comparison.refits import Refits
 from electorate.comparison.rows import Floats, Rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
+from electorate.comparison.stack import MOST_MODELS, leaders, stack_of
 from electorate.comparison.workers import Limits, run_cells
 from electorate.data.inputs import check_weight
 from electorate.data.row_subset import take_rows
@@ -42,6 +43,7 @@ from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 
 HUGE = 200_000  # rows times classes from which three folds are enough
 QUICK_FOLDS = 3
+STACK_SHARE = 0.25  # of a time limit: if its refits take longer, a stack has no time reserved
 FEWEST_ROWS = 20  # fewer rows are too few for folds and test rows
 RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-test-rows.model", "winner.model"
 OUR_BOUNDED, OUR_FINAL = "best-of-electorate-without-test-rows.model", "best-of-electorate.model"
@@ -60,6 +62,7 @@ def compare(
     folds: int | None = None,
     locked: float = 0.2,
     certify: str | None = None,
+    stack: bool | None = None,
     sample_rows: int | None = None,
     time_limit: float | None = None,
     quick: bool = False,
@@ -106,6 +109,9 @@ def compare(
         trained on all rows and has a bound. The bound pays for the choice among all settings of the comparison: fewer
         `algorithms`, or `quick`, make it smaller. It is for classification without weights, groups and times, and the
         check-up must leave the columns as they are.
+    stack : bool, optional
+        Rank a stack of the three best algorithms of this package, too: see :class:`StackedClassifier`. By default
+        unless `algorithms` are named. A scanned table has none.
     sample_rows : int, optional
         Of a scanned table: how many rows to sample, test rows included. By default 200,000, or as many as take an
         eighth of the free memory.
@@ -183,7 +189,8 @@ def compare(
     given = (X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
     refits = Refits(*given) if sample is None else ScannedRefits(*given, sample=sample)
     check_certify(certify, sample is not None, rows, n_classes, check)
-    found = Comparison(race, training, refits, certify)
+    stacks = (algorithms is None if stack is None else stack) and sample is None
+    found = Comparison(race, training, refits, certify, stacks)
     found.run(folder, locked, limits, progress)
     return found
 
@@ -280,6 +287,23 @@ def _is_listed(algorithm: Algorithm) -> bool:
     return any(one.name == algorithm.name and one.make == algorithm.make for one in every_algorithm())
 
 
+class StackWithin:
+    """Makes the line of a stack, if there is time for its refits. is_late: whether there was not."""
+
+    def __init__(self, limits: Limits, reserve: Reserve) -> None:
+        self.limits, self.reserve, self.is_late = limits, reserve, False
+
+    def __call__(
+        self, lines: list[Line], nested: list[dict[int, Tested]], there: FoldRows
+    ) -> tuple[Line, Floats] | None:
+        chosen = leaders(lines, nested)
+        left = self.limits.started + self.limits.seconds - time.monotonic()
+        self.is_late = self.reserve.of_stack(sum(lines[place].fit_seconds for place in chosen)) > left
+        if self.is_late:
+            return None
+        return stack_of([lines[place] for place in chosen], [nested[place] for place in chosen], there)
+
+
 class Comparison:
     """The result of `compare`.
 
@@ -309,8 +333,9 @@ class Comparison:
     best_of_ours : str or None
         The first algorithm with a file format. Another library may be the winner.
     certified : CertifiedWinner or None
-        With `certify`, `best_of_ours` as a cross-fitted ``model`` on all rows, with its ``bound`` and the ``sentence``
-        that one may quote; ``candidates`` is the number of settings that the bound pays for.
+        With `certify`, the best single algorithm of this package as a cross-fitted ``model`` on all rows, with its
+        ``bound`` and the ``sentence`` that one may quote; ``candidates`` is the number of settings that the bound pays
+        for.
     outcomes : Outcomes
         The losses of every algorithm on the rows tested, as `compare_over` takes them.
     check_up : CheckUp
@@ -323,9 +348,11 @@ class Comparison:
         The same in words, and the algorithms that are not ranked.
     """
 
-    def __init__(self, race: Race, training_rows: Rows, refits: Refits, certify: str | None = None) -> None:
+    def __init__(
+        self, race: Race, training_rows: Rows, refits: Refits, certify: str | None = None, stacks: bool = False
+    ) -> None:
         self.race, self.protocol, self.training_rows, self.refits = race, race.protocol, training_rows, refits
-        self.certify = certify
+        self.certify, self.stacks = certify, stacks
         self.certified: CertifiedWinner | None = None
         self.check_up = refits.check_up
         self.models: dict[str, tuple[Any, Any]] = {}
@@ -344,12 +371,15 @@ class Comparison:
                 journal = Journal(place)
                 journal.open(protocol, rows, locked, self.refits.describe())
             used = limits if in_processes else replace(limits, n_jobs=1)
-            results = run_cells(self.race, rows, journal, used, self._reserve(), progress)
+            reserve = self._reserve(limits)
+            results = run_cells(self.race, rows, journal, used, reserve, progress)
         self.seconds["cells"] = time.monotonic() - limits.started
-        self.ranking = rank(self.race, results, rows)
+        stacking = StackWithin(limits, reserve)
+        self.ranking = rank(self.race, results, rows, stacking if self.stacks else None)
         self.not_run, self.failed = self.ranking.not_run, self.ranking.failed
         self.notes = report.dropped(self.race.dropped(results), self.race.unscreened(results), protocol)
         self.notes += report.missing(self.ranking, protocol)
+        self.notes += ["not ranked (ran out of time): stacked"] if stacking.is_late else []
         self._train()
         self.notes += self.refits.notes()
         self.seconds["refits"] = time.monotonic() - limits.started - self.seconds["cells"]
@@ -358,14 +388,15 @@ class Comparison:
             if isinstance(journal, Journal) and not self.not_run:
                 journal.close()
 
-    def _reserve(self) -> Reserve:
+    def _reserve(self, limits: Limits) -> Reserve:
         """Refits are on the training rows and on all rows. They use all CPUs, which leaves a margin."""
         n_learn = min(len(learn) for learn, _ in self.protocol.split(self.training_rows).folds)
         n_rows = self.training_rows.n_rows
         final = self.refits.n_refitted - n_rows
         if self.certify is not None:
             final += REFITTED * self.refits.rows.n_rows
-        return Reserve(self.protocol, n_rows / n_learn, final / n_learn)
+        n_stacked = MOST_MODELS if self.stacks else 0
+        return Reserve(self.protocol, n_rows / n_learn, final / n_learn, n_stacked, STACK_SHARE * limits.seconds)
 
     def _train(self) -> None:
         """Train the winner, and the best of ours if another library won."""
@@ -382,8 +413,9 @@ class Comparison:
                 bound = without.held_out_["bound"]
                 if bound is not None:
                     self.bounds[line.algorithm.name] = bound
-        if self.certify is not None and ours is not None:
-            self.certified = cross_fit(ours, self.refits, self.protocol)
+        single = next((line for line in lines if not line.stack and hasattr(self.refits.build(line), "save")), None)
+        if self.certify is not None and single is not None:  # the weights of a stack are no candidates that were fixed
+            self.certified = cross_fit(single, self.refits, self.protocol)
 
     # ------------------------------------------------------------ results
 
@@ -410,7 +442,10 @@ class Comparison:
     def code(self) -> str:
         if self._first.algorithm.peer:
             return self._peer_code()
-        return report.as_code(self.refits.build(self._first), self.check_up.cleaning is not None)
+        model = self.refits.build(self._first)
+        if self._first.stack:  # a fit finds the weights, and calibrates the models that they are for
+            model.set_params(weights=None)
+        return report.as_code(model, self.check_up.cleaning is not None)
 
     def _peer_code(self) -> str:
         code = str(self.model_without_locked.model_.code)
@@ -476,7 +511,7 @@ class Comparison:
         if self.certified is not None:
             lines.append(self.certified.sentence)
         if self.winner is not None:
-            lines.append(f"winner: {literal(self.winner, 40)} ({report.describe(self.setting) or 'defaults'})")
+            lines.append(f"winner: {literal(self.winner, 40)} ({report.describe_line(self._first) or 'defaults'})")
             lines.append(f"in Python: {self.code}")
         return lines
 

@@ -115,11 +115,15 @@ class Reserve:
     """Estimates how long the refits after the cross-validation take, from the cells that are finished.
 
     without, final: seconds of the refit without the test rows, and with all rows, per second of a fit in a fold. A peer
-    that leads is refitted once, and the best of ours twice.
+    that leads is refitted once, and the best of ours twice. stack: how many of ours a stack may have, if its refits
+    take no more than stack_seconds.
     """
 
-    def __init__(self, protocol: Protocol, without: float, final: float) -> None:
+    def __init__(
+        self, protocol: Protocol, without: float, final: float, stack: int = 0, stack_seconds: float = 0.0
+    ) -> None:
         self.protocol, self.without, self.final = protocol, without, final
+        self.stack, self.stack_seconds = stack, stack_seconds
         self._inner: dict[int, list[float]] = {}
         self._seconds: dict[int, float] = {}
 
@@ -133,4 +137,10 @@ class Reserve:
         order = sorted(self._inner, key=lambda a: float(np.mean(self._inner[a])))
         of_ours = [a for a in order if not self.protocol.algorithms[a].peer]
         leading = {*order[:1], *of_ours[:1]}
-        return sum(self._seconds[a] * (self.without + self.final * (a in of_ours)) for a in leading)
+        single = sum(self._seconds[a] * (self.without + self.final * (a in of_ours)) for a in leading)
+        stacked = self.of_stack(sum(self._seconds[a] for a in of_ours[: self.stack]))
+        return max(single, stacked) if stacked <= self.stack_seconds else single
+
+    def of_stack(self, fit_seconds: float) -> float:
+        """How long the refits of a stack take. fit_seconds: of its models, in a fold."""
+        return fit_seconds * (self.without + self.final)

@@ -3,6 +3,7 @@
 Everything is a function of the finished cells. Cells that were not run and cells that failed are listed as well.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +23,8 @@ class Line:
     """One algorithm of the table.
 
     setting: the best over all folds. values: of every metric, as it is shown. loss: what algorithms are ranked by.
-    temperature: for probabilities of a model with this setting, fitted to the tested rows of all folds.
+    temperature: for probabilities of a model with this setting, fitted to the tested rows of all folds. stack: the
+    lines that a stack is made of, with their weights.
     """
 
     algorithm: Algorithm
@@ -38,6 +40,7 @@ class Line:
     temperature: float = 1.0
     chance_of_best: float = 0.0
     verdict: str = "tie"  # "real" if it is worse than the first beyond chance
+    stack: tuple[tuple["Line", float], ...] = ()
 
     @property
     def error(self) -> float:
@@ -54,6 +57,9 @@ class Ranking:
     losses: Floats = field(default_factory=lambda: np.empty((0, 0)))  # [line, tested row or group]
     weight: Floats | None = None  # of those rows
     beats_baseline: bool = False  # whether the first is better than the baseline beyond chance, if there is one
+
+
+Stacking = Callable[[list[Line], list[dict[int, Tested]], "FoldRows"], tuple[Line, Floats] | None]
 
 
 class FoldRows:
@@ -78,7 +84,8 @@ class FoldRows:
         return None if values is None else np.concatenate([values[self.places[fold]] for fold in folds])
 
 
-def rank(race: Race, results: dict[Cell, Result], rows: Rows) -> Ranking:
+def rank(race: Race, results: dict[Cell, Result], rows: Rows, stacking: Stacking | None = None) -> Ranking:
+    """stacking: makes one more line of all lines and their cells."""
     protocol = race.protocol
     wanted = race.cells_of(race.n_stages - 1, results)
     finished = {cell: results[cell] for cell in wanted if cell in results}
@@ -93,17 +100,19 @@ def rank(race: Race, results: dict[Cell, Result], rows: Rows) -> Ranking:
         return Ranking([], [], not_run, failed, left_out)
     there = FoldRows(protocol, rows)
     weight = there.take(rows.weight, common)
-    lines, losses = [], []
-    for a in ranked:
-        nested = nest(a, common, tested)
+    lines, losses, cells = [], [], [nest(a, common, tested) for a in ranked]
+    for a, nested in zip(ranked, cells, strict=True):
         losses.append(there.losses(protocol.metric, nested))
         n_settings = len({cell.setting for cell in tested if cell.algorithm == a})
-        lines.append(replace(_measure(protocol.algorithms[a], nested, there, weight), settings_run=n_settings))
-    lines = [_settled(line, a, common, tested, there) for a, line in zip(ranked, lines, strict=True)]
+        line = replace(measure(protocol.algorithms[a], nested, there, weight), settings_run=n_settings)
+        lines.append(_settled(line, a, common, tested, there))
+    if stacking is not None and (found := stacking(lines, cells, there)) is not None:
+        lines.append(found[0])
+        losses.append(found[1])
     return _judge(lines, np.array(losses), there, Ranking([], common, not_run, failed, left_out))
 
 
-def _measure(algorithm: Algorithm, nested: dict[int, Tested], there: FoldRows, weight: Floats | None) -> Line:
+def measure(algorithm: Algorithm, nested: dict[int, Tested], there: FoldRows, weight: Floats | None) -> Line:
     """What the chosen cells of one algorithm show."""
     protocol, folds = there.protocol, list(nested)
     fitting = [metric for metric in METRICS.values() if metric.for_classes == (protocol.n_classes > 0)]

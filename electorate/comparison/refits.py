@@ -14,6 +14,8 @@ from electorate.comparison.cells import Coded
 from electorate.comparison.ranking import Line
 from electorate.comparison.rows import Parts, Places, Rows
 from electorate.data.row_subset import take_rows
+from electorate.stacking.stacked_classifier import StackedClassifier
+from electorate.stacking.stacked_regressor import StackedRegressor
 from electorate.theory.binomial import binomial_bound
 
 CONFIDENCE = 0.95
@@ -58,6 +60,10 @@ class Refits:
 
     def build(self, line: Line) -> Any:
         """The estimator of a line, as the user would make it: for the columns of X."""
+        if line.stack:
+            named = [(part.algorithm.name, self.build(part)) for part, _ in line.stack]
+            kind = StackedClassifier if self.is_classifier else StackedRegressor
+            return kind(named, weights=line.setting["weights"])
         if line.algorithm.peer:
             return Coded(line.algorithm, line.setting, self.seed, self.categorical_features, self.is_classifier)
         model = line.algorithm.build(line.setting, Facts([], self.seed))
@@ -81,7 +87,7 @@ class Refits:
 
     def _completed(self, model: Any, line: Line) -> Any:
         self.check_up.attach_to(model)
-        if self.is_classifier and (line.algorithm.peer or hasattr(model, "steps_")):
+        if self.is_classifier and (line.algorithm.peer or line.stack or hasattr(model, "steps_")):
             model.temperature_ = line.temperature
         if hasattr(model, "digest_"):  # the statement is about this model only, and is not stored with another
             model.held_out_["digest"] = model.digest_
@@ -98,7 +104,11 @@ class Refits:
         weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
         # threads of other libraries may wait for each other on a busy machine, and a time limit counts on the cells
         with threadpool_limits(1 if line.algorithm.peer else None):
-            return self.build(line).fit(X, self.y[rows], **weighted)
+            model = self.build(line).fit(X, self.y[rows], **weighted)
+        if self.is_classifier:
+            for part, one in zip(line.stack, getattr(model, "estimators_", ()), strict=bool(line.stack)):
+                one.temperature_ = part[0].temperature  # before the test: the mean is of calibrated probabilities
+        return model
 
     def test(self, model: Any) -> dict[str, Any]:
         """The error of a model on the test rows, and the exact bound that follows, or why there is none."""

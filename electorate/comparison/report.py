@@ -16,6 +16,7 @@ from electorate.comparison.metrics import METRICS, Metric
 from electorate.comparison.ranking import Line, Ranking
 from electorate.escape import cell as safe
 from electorate.escape import literal
+from electorate.registry import ALGORITHMS, FAMILIES
 
 Table = dict[str, list[Any]]
 PRINTED = {  # name: head and format in the printed table, besides metrics
@@ -31,7 +32,7 @@ PRINTED = {  # name: head and format in the printed table, besides metrics
     "difference_to_first": ("vs first", "{}"),
 }
 BESIDE = ("error", "log_loss", "mae", "rmse")  # metrics that are printed beside the one that ranks
-SMALL = 0.5e-4  # shown with more digits
+LONGEST_CODE = 10_000  # characters
 
 
 def columns(ranking: Ranking, bounds: dict[str, float], metric: Metric) -> Table:
@@ -49,7 +50,7 @@ def columns(ranking: Ranking, bounds: dict[str, float], metric: Metric) -> Table
                 "chance_of_best": line.chance_of_best,
                 "difference_to_first": "first" if place == 1 else line.verdict,
                 "settings_run": line.settings_run,
-                "setting": describe(line.setting),
+                "setting": describe_line(line),
             }
         )
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
@@ -57,6 +58,12 @@ def columns(ranking: Ranking, bounds: dict[str, float], metric: Metric) -> Table
 
 def describe(setting: Setting) -> str:
     return " ".join(f"{name}={value}" for name, value in setting.items())
+
+
+def describe_line(line: Line) -> str:
+    """The setting, or the models of a stack with their weights."""
+    shares = sorted(line.stack, key=lambda one: -one[1])
+    return " + ".join(f"{weight:.3f} {part.algorithm.name}" for part, weight in shares) or describe(line.setting)
 
 
 def as_csv(table: Table) -> str:
@@ -202,8 +209,8 @@ def tested(line: Line, held_out: dict[str, Any]) -> list[str]:
 
 def as_code(model: Any, cleans: bool) -> str:
     """The Python code that makes an unfitted estimator like this one, and fits it. cleans: after the check-up."""
-    text = " ".join(repr(model).split())
-    used = [name for name in ("RegressionTrees", "Stumps", "Trees") if re.search(rf"\b{name}\(", text)]
+    text = " ".join(model.__repr__(N_CHAR_MAX=LONGEST_CODE).split())
+    used = [name for name in (*ALGORITHMS, *FAMILIES) if re.search(rf"\b{name}\(", text)]
     names = ", ".join([*sorted({type(model).__name__, *used}), *(["check_up"] if cleans else [])])
     return f"from electorate import {names}; " + (
         f"check_up(X, y).fit({text}, X, y)" if cleans else f"{text}.fit(X, y)"

@@ -25,11 +25,14 @@ def comparison_report(found: Any, path: str | os.PathLike[str], *, title: str = 
         sections.append(_repeat_section(command))
     else:
         model, test = found.models[found.best_of_ours][0], found.refits.parts[1]
-        bare, (X, y) = without_cleaning(model), (found.refits.X, found.refits.y)
+        name, bare, (X, y) = found.best_of_ours, without_cleaning(model), (found.refits.X, found.refits.y)
+        if hasattr(bare, "weights_"):  # of a stack
+            heaviest = int(np.argmax(bare.weights_))
+            name, bare = f"{name}: {bare.names_[heaviest]}, its model of the largest weight", bare.estimators_[heaviest]
         parts = model_sections(bare, take_rows(X, test), y[test], profiled=(X, y))
         n_test = found.refits.n_test
         sampled = "" if len(test) == n_test else f"{len(test):,} of "
-        note = f"{found.best_of_ours}, trained without the test rows, on {sampled}the {n_test:,} test rows."
+        note = f"{name}, trained without the test rows, on {sampled}the {n_test:,} test rows."
         parts[0].body.insert(0, f"<p>{text(note)}</p>")
         warnings = [*_duplicates(found, bare), *(f"Check-up before training: {one}." for one in found.check_up)]
         parts[-1].body[:0] = [f"<p class='warn'>{text(warning)}</p>" for warning in warnings]
