@@ -30,6 +30,7 @@ ALGORITHMS = {
     for entry in (
         ("AdaBoostClassifier", "adaboost", "AdaBoost", "samme"),
         ("RealAdaBoostClassifier", "real_adaboost", "Real AdaBoost", "sum"),
+        ("LogisticAdaBoostClassifier", "logistic_adaboost", "Logistic AdaBoost", "sum"),
         ("AdaBoostRClassifier", "adaboost_r", "AdaBoost_R", "sum"),
         ("VadaBoostClassifier", "vadaboost", "VadaBoost", "sum"),
         ("EBBoostClassifier", "ebboost", "EBBoost", "sum"),
