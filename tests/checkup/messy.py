@@ -134,6 +134,29 @@ def repeated_rows(X: pd.DataFrame, y: np.ndarray, rng: np.random.Generator) -> t
     return X.iloc[rows].reset_index(drop=True), y[rows]
 
 
+@oddity("leak", ("leak", "outcome"))
+def leak(X: pd.DataFrame, y: np.ndarray, rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray]:
+    return X.assign(outcome=(y == "accepted") + 0.1 * rng.random(len(y))), y
+
+
+@oddity("rare class", ("rare class", None))
+def rare_class(X: pd.DataFrame, y: np.ndarray, rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray]:
+    labels = y.copy()
+    labels[rng.choice(N_TRAIN, 4, replace=False)] = "unknown"
+    return X, labels
+
+
+@oddity("imbalance", ("imbalance", None))
+def imbalance(X: pd.DataFrame, y: np.ndarray, rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray]:
+    """Of a larger table all rows of one class, and few of the other."""
+    rare = np.flatnonzero(y == "refused")
+    common = np.flatnonzero(y == "accepted")[: N_TRAIN + N_TEST]
+    rows = common.copy()
+    places = np.arange(10, len(rows), 30)
+    rows[places] = rare[: len(places)]
+    return X.iloc[rows].reset_index(drop=True), y[rows]
+
+
 TOGETHER = [
     ("text id", "ISO dates"),
     ("row number", "dollars"),
@@ -153,6 +176,10 @@ TOGETHER = [
     ("named months", "plain text", "category spellings"),
     ("text id", "free text", "dollars", "label spellings", "constant"),
     ("many names", "units", "near duplicate"),
+    ("imbalance", "uuid", "German dates", "dollars"),
+    ("rare class", "label spellings", "text id"),
+    ("leak", "row number", "percent"),
+    ("imbalance", "leak", "decimal comma"),
     (
         "text id",
         "German dates",
@@ -168,14 +195,18 @@ TOGETHER = [
 CASES: dict[str, tuple[str, ...]] = {name: (name,) for name in ODDITIES} | {" + ".join(each): each for each in TOGETHER}
 
 
+OF_ROWS = {"repeated rows": repeated_rows, "imbalance": imbalance}  # the clean table has the same rows
+
+
 def messy_table(case: str, seed: int) -> MessyTable:
-    X, y = clean_table(seed)
+    names = CASES[case]
+    X, y = clean_table(seed, (3 if "imbalance" in names else 1) * (N_TRAIN + N_TEST))
     rng = np.random.default_rng([seed, 1])
     frame, labels, named = X, y, []
-    for name in CASES[case]:
+    for name in names:
         function, expected = ODDITIES[name]
         frame, labels = function(frame, labels, rng)
         named += expected
-    if "repeated rows" in CASES[case]:  # the same rows, without the oddity
-        X, y = repeated_rows(X, y, rng)
+        if name in OF_ROWS:
+            X, y = OF_ROWS[name](X, y, rng)
     return MessyTable((X, y), (frame, labels), named)
