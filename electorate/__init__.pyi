@@ -12,6 +12,7 @@ from electorate.estimators.adaboost_r import AdaBoostRClassifier as AdaBoostRCla
 from electorate.estimators.adaboost_r2 import AdaBoostRegressor as AdaBoostRegressor
 from electorate.estimators.deepboost import DeepBoostClassifier as DeepBoostClassifier
 from electorate.estimators.ebboost import EBBoostClassifier as EBBoostClassifier
+from electorate.estimators.logistic_adaboost import LogisticAdaBoostClassifier as LogisticAdaBoostClassifier
 from electorate.estimators.lpboost import LPBoostClassifier as LPBoostClassifier
 from electorate.estimators.medboost import LocMedBoostRegressor as LocMedBoostRegressor
 from electorate.estimators.medboost import MedBoostRegressor as MedBoostRegressor
@@ -52,6 +53,8 @@ from electorate.report.voter_displays import PathDisplay as PathDisplay
 from electorate.report.voter_displays import TreeSizesDisplay as TreeSizesDisplay
 from electorate.scans.scan import scan as scan
 from electorate.skops_types import trusted_types as trusted_types
+from electorate.stacking.stacked_classifier import StackedClassifier as StackedClassifier
+from electorate.stacking.stacked_regressor import StackedRegressor as StackedRegressor
 from electorate.thinning import ThinnedClassifier as ThinnedClassifier
 from electorate.thinning import thin as thin
 from electorate.training.callbacks import Checkpoint as Checkpoint

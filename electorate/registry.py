@@ -11,7 +11,8 @@ class RegisteredAlgorithm(NamedTuple):
     """One estimator class.
 
     title: the name in tables and texts. vote: how the outputs of the voters become a prediction: "sum", "samme" (a sum
-    in shares of all steps, as scikit-learn's AdaBoost has it), "number" (a sum in units of the target) or "median".
+    in shares of all steps, as scikit-learn's AdaBoost has it), "number" (a sum in units of the target), "median", or
+    "stack" (a mean of several models).
     """
 
     name: str
@@ -29,6 +30,7 @@ ALGORITHMS = {
     for entry in (
         ("AdaBoostClassifier", "adaboost", "AdaBoost", "samme"),
         ("RealAdaBoostClassifier", "real_adaboost", "Real AdaBoost", "sum"),
+        ("LogisticAdaBoostClassifier", "logistic_adaboost", "Logistic AdaBoost", "sum"),
         ("AdaBoostRClassifier", "adaboost_r", "AdaBoost_R", "sum"),
         ("VadaBoostClassifier", "vadaboost", "VadaBoost", "sum"),
         ("EBBoostClassifier", "ebboost", "EBBoost", "sum"),
@@ -45,8 +47,11 @@ ALGORITHMS = {
 }
 
 _MORE_WRITTEN = {
-    "CertifiedClassifier": RegisteredAlgorithm(
-        "CertifiedClassifier", "electorate.certified.certified_classifier", "Certified vote", "sum"
+    entry[0]: RegisteredAlgorithm(entry[0], f"electorate.{entry[1]}", *entry[2:])
+    for entry in (
+        ("CertifiedClassifier", "certified.certified_classifier", "Certified vote", "sum"),
+        ("StackedClassifier", "stacking.stacked_classifier", "Stack", "stack"),
+        ("StackedRegressor", "stacking.stacked_regressor", "Stack", "stack"),
     )
 }
 WRITTEN = ChainMap(ALGORITHMS, _MORE_WRITTEN)  # estimators that a model file may hold
@@ -93,6 +98,8 @@ _OTHERS = {
     "report.voter_displays": "PathDisplay TreeSizesDisplay",
     "scans.scan": "scan",
     "skops_types": "trusted_types",
+    "stacking.stacked_classifier": "StackedClassifier",
+    "stacking.stacked_regressor": "StackedRegressor",
     "thinning": "ThinnedClassifier thin",
     "training.callbacks": "Checkpoint ProgressBar TimeLimit",
     "voters.wrapped": "Resampled",

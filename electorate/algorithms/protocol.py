@@ -75,6 +75,7 @@ class Channel:
     normalised: ClassVar[bool] = False  # a function of exp(-margin) / Z, so that Z is needed first
     vanishes: ClassVar[bool] = False  # may be 0 for every example
     bounded: ClassVar[bool] = False  # by its value at the lowest margin, which history then holds
+    shrinks: ClassVar[bool] = True  # by exp(-gain) where an example gains; False: perhaps by less
     highest_floor: ClassVar[float] = math.inf
 
     def formula(self, floors: Floors) -> Formula | None:
@@ -118,6 +119,11 @@ class Booster:
     def channels(self) -> Sequence[Channel]:
         """What is summed over examples. The first channel is the weight of an example."""
         return EXPONENTIAL
+
+    @property
+    def validation(self) -> Channel:
+        """The loss of an example of the validation rows."""
+        return ExponentialWeight(self.margin_row)
 
     @property
     def n_states(self) -> int:
@@ -164,14 +170,15 @@ class Booster:
 
 
 @dataclass(frozen=True)
-class ExponentialLoss(Booster):
-    """The state of another booster, with exp(-margin) as the only channel: the loss of its votes."""
+class LossOfVotes(Booster):
+    """The state of another booster with one channel, a loss of its votes."""
 
     of: Booster
+    loss: Channel
 
     @property
     def channels(self) -> Sequence[Channel]:
-        return (ExponentialWeight(self.of.margin_row),)
+        return (self.loss,)
 
     @property
     def margin_row(self) -> int:

@@ -40,13 +40,21 @@ def facts(model: Any) -> dict[str, Any]:
     return {
         "estimator": type(model).__name__,
         "digest": model.digest_,
-        "voters": len(model.steps_),
-        "stop_reason": model.stop_reason_,
+        **_parts(model),
         "columns": model.n_features_in_ if names is None else [str(name) for name in names],
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "cleaning": None if model.cleaning_ is None else model.cleaning_.describe(),
         "held_out": statement(getattr(model, "held_out_", None)),
     }
+
+
+def _parts(model: Any) -> dict[str, Any]:
+    """The voters, or the models of a stack."""
+    if hasattr(model, "weights_"):
+        shares = zip(model.weights_.tolist(), model.names_, strict=True)
+        voters = sum(len(one.steps_) for one in model.estimators_)
+        return {"models": [f"{weight:.6g} {name}" for weight, name in shares], "voters": voters}
+    return {"voters": len(model.steps_), "stop_reason": model.stop_reason_}
 
 
 def statement(held_out: dict[str, Any] | None) -> str:

@@ -25,8 +25,8 @@ from electorate.comparison.metrics import Metric, Scored
 from electorate.comparison.rows import Floats, Parts, Rows, as_table, read_categories, read_matrix, widest_of
 from electorate.data.cleaning import Cleaning, cleaned
 from electorate.model.calibration import fit_temperature, log_probabilities
+from electorate.model.decisions import ABSENT, for_all_classes
 
-ABSENT = -1e6  # the score of a class that is not in the training rows
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
 DEPTH, LEAST_DEPTH = "estimator__max_depth", 3
 STAGES = (8, 4, 2, 1)  # rounds are divided by these; the best number of rounds is kept
@@ -348,16 +348,7 @@ class Coded(BaseEstimator):
     def _spread(self, decision: Floats, n_classes: int) -> Floats:
         """Decisions about the classes of the training rows, as columns for all classes."""
         decision = _finite(np.asarray(decision, dtype=np.float64), "decision")
-        if len(self.classes_) == 2:
-            ours = decision if decision.ndim == 1 else decision[:, 1] - decision[:, 0]
-            if n_classes == 2:
-                return np.array(ours)[:, None]
-            decision = np.column_stack([np.zeros_like(ours), ours])
-        if n_classes == 2:  # one class in the training rows
-            return np.full((len(decision), 1), -ABSENT if self.classes_[0] else ABSENT)
-        scores = np.full((len(decision), n_classes), ABSENT)
-        scores[:, self.classes_] = decision
-        return scores
+        return for_all_classes(decision, self.classes_, n_classes)
 
 
 def _finite(values: Any, name: str) -> Any:

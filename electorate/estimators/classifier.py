@@ -19,10 +19,10 @@ from electorate.data.seen_rows import seen_of
 from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
-from electorate.model.calibration import fit_temperature, log_probabilities
+from electorate.model.calibration import fit_temperature, log_probabilities, read_temperature
 from electorate.model.links import Link
 from electorate.model.voter_view import Voters
-from electorate.modelfile import Contents, expect, require
+from electorate.modelfile import Contents
 from electorate.training.classification import fit_classifier, groups_of
 from electorate.training.devices import has_formulas
 from electorate.training.lazy_inputs import refuse_lazy_for
@@ -151,15 +151,12 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         return {"temperature": np.array([self.temperature_])} if hasattr(self, "temperature_") else {}
 
     def _read_more(self, contents: Contents) -> None:
-        if "temperature" in contents.arrays:
-            self.temperature_ = float(require(contents, "temperature", "<f8", (1,))[0])
-            expect(0 < self.temperature_ < np.inf, "the temperature is not a positive number")
+        read_temperature(contents, self)
 
     def _shown_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if not hasattr(self, "temperature_") or self.n_classes_ == 1:
             return self._checked_probabilities(decision)
-        proba = np.exp(log_probabilities(decision, self.temperature_))
-        return _two_probabilities(proba[:, 1], decision) if self.n_classes_ == 2 else _keep_winner(proba, decision)
+        return calibrated_probabilities(decision, self.temperature_, self.n_classes_)
 
     def _shown_link(self) -> Link:
         if not hasattr(self, "temperature_"):
@@ -216,6 +213,14 @@ def cross_fitted(
             raise ValueError(f"calibrate: the class {rare!r} has too few rows for cv={n_folds}")
         decision[test] = other.decision_function(take_rows(X, test))
     return decision
+
+
+def calibrated_probabilities(decision: NDArray[np.float64], temperature: float, n_classes: int) -> NDArray[np.float64]:
+    """The softmax of the temperature times the decisions; the largest probability is that of the predicted class."""
+    if n_classes == 1:
+        return np.ones((len(decision), 1))
+    proba = np.exp(log_probabilities(decision, temperature))
+    return _two_probabilities(proba[:, 1], decision) if n_classes == 2 else _keep_winner(proba, decision)
 
 
 def _two_probabilities(second: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -28,6 +28,7 @@ from electorate.inspection.margins import votes_of
 from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import count_rows, rows_of
+from electorate.stacking.stacked import StackedModel
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound, priced_bound
 from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Floats, Loss, Terms
@@ -135,7 +136,9 @@ def certificate(
         notes += more
     if train is not None and isinstance(model, ThinnedClassifier):
         risk += _weighed_bounds(model, LabelledRows.of(model, train, "train"), delta)
-    if train is not None and not risk_is_own(model):
+    if train is not None and isinstance(model, StackedModel):
+        risk.append(refused("margins", DEEPBOOST, "a mean of models: nothing bounds how complex it is"))
+    elif train is not None and not risk_is_own(model):
         rows = LabelledRows.of(model, train, "train")
         labels = hasattr(model, "classes_")
         risk += _vote_bounds(model, rows, delta, draws) if labels else _median_bounds(model, error, rows, delta)

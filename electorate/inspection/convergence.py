@@ -58,7 +58,7 @@ def convergence(model: Any) -> Convergence:
     name, predict = type(model).__name__, model._guarantees.rounds
     if predict is None or not hasattr(model, "history_"):
         return Convergence(name, (), "the papers predict nothing about its rounds")
-    if getattr(model, "learning_rate", 1.0) != 1.0:
+    if getattr(model, "learning_rate", 1.0) != 1.0 and not model._guarantees.any_rate:
         return Convergence(name, (), RATE)
     if getattr(model, "step", "search") == 1:
         return Convergence(name, (), "the theorems are about steps that are searched for, and step=1 is not")

@@ -1,6 +1,6 @@
 """Explains a fitted model by its rules, shape functions and importances, and its prediction for one row."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from electorate.inspection.row_explanation import RowExplanation, explain_row
 from electorate.inspection.rule_table import RuleTable, rule_table
 from electorate.inspection.shapes import Shape, shape_functions
 from electorate.model.ensemble import Ensemble
+from electorate.stacking.stacked import StackedModel
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_ROWS = 2000  # that importances are computed from
@@ -36,6 +37,8 @@ class Explanation:
         By splits, by permutation and by margin.
     row : RowExplanation or None
         The explanation of the requested row.
+    models : list of (str, float)
+        Of a stack: the names of its models and their weights, the largest first.
     """
 
     model: str
@@ -43,10 +46,15 @@ class Explanation:
     shapes: list[Shape]
     importances: Importances
     row: RowExplanation | None
+    models: list[tuple[str, float]] = field(default_factory=list)
 
     def to_text(self, most: int = 10, first_row: int = 0) -> str:
         """Return the explanation as text, with at most `most` entries of each kind. first_row: its number."""
-        parts = [f"{self.model}", _importances_text(self.importances, most)]
+        parts = [f"{self.model}"]
+        if self.models:
+            lines = [f"{weight:8.3f}  {literal(name, 60)}" for name, weight in self.models]
+            parts.append("\n".join(["Models (the mean of their predictions, with these weights)", *lines]))
+        parts.append(_importances_text(self.importances, most))
         if self.shapes:
             parts.append(_shapes_text(self.shapes, most))
         if self.rules is not None:
@@ -72,7 +80,7 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
         A row of X to explain, counted from 0: the voters for and against its prediction, its margin and how unusual
         that margin is, what each column adds, and the smallest change of one column that changes the prediction. For a
         weighted median: the voters above and below it, and the effect of each column. Only for models with
-        electorate's own trees, rules, pairs or pools.
+        electorate's own trees, rules, pairs or pools. Of a stack, explain one of its ``estimators_``.
 
     Returns
     -------
@@ -98,6 +106,8 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     check_is_fitted(model)
     check_explainable(model, "explain")
     model, X, y = clean_beforehand(model, X, y)
+    if isinstance(model, StackedModel):
+        return _explain_stack(model, *_some_rows(X, y), row)
     is_summed = isinstance(getattr(model, "ensemble_", None), Ensemble)
     is_median = getattr(getattr(model, "vote_", None), "trees", None) is not None
     one = None if row is None else (explain_median_row if is_median else explain_row)(model, X, row)
@@ -106,6 +116,14 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     stumps = is_summed and hasattr(model, "classes_") and model.ensemble_.lookup is not None
     shapes = shape_functions(model)[1] if stumps else []
     return Explanation(type(model).__name__, rules, shapes, column_importances(model, some, labels), one)
+
+
+def _explain_stack(model: StackedModel, X: Any, y: Any, row: int | None) -> Explanation:
+    if row is not None:
+        name = type(model).__name__
+        raise TypeError(f"explain: the votes of a row are those of one model: pass one of the estimators_ of {name}")
+    models = sorted(zip(model.names_, model.weights_.tolist(), strict=True), key=lambda one: -one[1])
+    return Explanation(type(model).__name__, None, [], column_importances(model, X, y), None, models)
 
 
 def _rules(model: Any) -> RuleTable | None:

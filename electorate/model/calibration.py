@@ -4,10 +4,14 @@ Probabilities are the softmax of the temperature times the decisions. The order 
 predictions do not change.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax
+
+from electorate.modelfile import Contents, expect, require
 
 Floats = NDArray[np.float64]
 LOWEST, HIGHEST = -12.0, 12.0  # of the logarithm of the temperature
@@ -30,7 +34,8 @@ def fit_temperature(decision: Floats, codes: NDArray[np.int64], weight: Floats |
     if not len(codes):
         return 1.0
     n_classes = 2 if decision.ndim == 1 else decision.shape[1]
-    other = 1 / (len(codes) + 2)
+    is_counted = weight is not None and np.array_equal(weight, np.rint(weight))  # a weight of k is the row k times
+    other = 1 / ((float(np.sum(weight)) if is_counted else len(codes)) + 2)  # type: ignore[arg-type]
 
     def loss(logarithm: float) -> float:
         known = log_probabilities(decision, float(np.exp(logarithm)))
@@ -42,3 +47,10 @@ def fit_temperature(decision: Floats, codes: NDArray[np.int64], weight: Floats |
     centre = -np.log(spread)
     found = minimize_scalar(loss, bounds=(centre + LOWEST, centre + HIGHEST), method="bounded", options={"xatol": 1e-4})
     return float(np.exp(found.x))
+
+
+def read_temperature(contents: Contents, model: Any) -> None:
+    """Set the temperature of a model from a file that is not trusted, if it has one."""
+    if "temperature" in contents.arrays:
+        model.temperature_ = float(require(contents, "temperature", "<f8", (1,))[0])
+        expect(0 < model.temperature_ < np.inf, "the temperature is not a positive number")

@@ -5,7 +5,12 @@ Votes may be on a device: operators only, so that decisions stay there.
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from electorate.grid import UNITS
+
+ABSENT = -1e6  # the decision about a class that is not in the training rows
 
 
 def plain(votes: Any, n_classes: int, total: float) -> Any:
@@ -23,3 +28,21 @@ def as_samme(votes: Any, n_classes: int, total: float) -> Any:
         return 2 * f[0]
     others = n_classes - 1
     return (f * (n_classes / others) - 1 / others).T.copy(order="C")
+
+
+def for_all_classes(decision: Any, places: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
+    """Decisions about some of the classes as [row, class] for all of them; one column if there are two.
+
+    places: of the classes that the model was trained with, in order; the decisions about the others are `ABSENT`.
+    """
+    decision = np.asarray(decision, dtype=np.float64)
+    if len(places) == 2:
+        second = decision if decision.ndim == 1 else decision[:, 1] - decision[:, 0]
+        if n_classes == 2:
+            return np.array(second)[:, None]
+        decision = np.column_stack([np.zeros_like(second), second])
+    if n_classes == 2:  # one class in the training rows
+        return np.full((len(decision), 1), -ABSENT if places[0] else ABSENT)
+    found = np.full((len(decision), n_classes), ABSENT)
+    found[:, places] = decision if len(places) > 1 else 0.0
+    return found

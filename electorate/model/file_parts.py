@@ -27,6 +27,12 @@ def read_arrays(contents: Contents, types: Mapping[str, ArrayType]) -> dict[str,
 
 def read_columns(contents: Contents, model: Any) -> None:
     """Set the number of columns of a model, their names where they have some, and their bins."""
+    read_names(contents, model)
+    model.bins_ = _read_bins(contents, model.n_features_in_)
+
+
+def read_names(contents: Contents, model: Any) -> None:
+    """Set the number of columns of a model, and their names where they have some."""
     n_columns = model.n_features_in_ = meta_value(contents, "n_features", int)
     expect(1 <= n_columns < 2**31, "n_features is out of range")
     names: Any = contents.meta.get("feature_names")
@@ -35,7 +41,6 @@ def read_columns(contents: Contents, model: Any) -> None:
         expect(fits, "feature_names do not fit the number of features")
         expect(len(set(names)) == len(names), "two columns have the same name")
         model.feature_names_in_ = np.array(names, dtype=object)
-    model.bins_ = _read_bins(contents, n_columns)
 
 
 def read_classes(contents: Contents) -> NDArray[Any]:

@@ -56,13 +56,23 @@ class NotStorableError(TypeError, AttributeError):
 
 def save(model: Any, path: Any) -> None:
     """Write a fitted model. TypeError if its voters or parameters have no place in a file."""
+    modelfile.write(path, *_stored(model))
+
+
+def as_bytes(model: Any) -> bytes:
+    """Return what `save` would write."""
+    return modelfile.write_bytes(*_stored(model))
+
+
+def _stored(model: Any) -> tuple[str, dict[str, Any], Arrays]:
+    """The kind, the JSON and the arrays of the file of a model."""
     arrays, facts = _content(model)
     if getattr(model, "_functions", None) is not None:
         raise TypeError(
             f"{model._functions} holds a function, which a model file cannot hold: use skops or pickle instead"
         )
     if hasattr(model, "classes_"):
-        facts = {"classes": _labels(model.classes_, STORED_KINDS)}
+        facts = {"classes": stored_labels(model.classes_)}
     arrays |= bin_arrays(model.bins_, arrays.get("column", NO_COLUMNS))
     arrays |= {HISTORY + name: column for name, column in model.history_.items()}
     if hasattr(model, "moves_"):
@@ -70,7 +80,7 @@ def save(model: Any, path: Any) -> None:
     if hasattr(model, "calibration_"):
         arrays["calibration"] = model.calibration_
     arrays |= model._more_arrays() | seen_rows.arrays_of(model)
-    modelfile.write(path, type(model).__name__, {**_meta(model), **(facts or {})}, arrays)
+    return type(model).__name__, {**_meta(model), **(facts or {})}, arrays
 
 
 def stored_parameters(model: Any) -> dict[str, Any]:
@@ -141,15 +151,22 @@ def _no_format(model: Any, families: str) -> NotStorableError:
 
 
 def _meta(model: Any) -> dict[str, Any]:
-    names = getattr(model, "feature_names_in_", None)
-    meta = {
+    return {
         "parameters": stored_parameters(model),
         "categories": _stored_categories(model.bins_.categories),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "n_features": int(model.n_features_in_),
         "stop_reason": model.stop_reason_,
         "best_round": getattr(model, "best_round_", None),
         "validation_seed": getattr(model, "_validation_seed", None),
+        **shared_meta(model),
+    }
+
+
+def shared_meta(model: Any) -> dict[str, Any]:
+    """What the files of all models have: names of columns, the cleaning, and the result on held-out rows."""
+    names = getattr(model, "feature_names_in_", None)
+    meta: dict[str, Any] = {
+        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": int(model.n_features_in_),
     }
     if model.cleaning_ is not None:
         meta["cleaning"] = model.cleaning_.stored()
@@ -157,6 +174,11 @@ def _meta(model: Any) -> dict[str, Any]:
     if held_out is not None and held_out.get("digest") == model.digest_:  # not of a model that was fitted again since
         meta["held_out"] = held_out
     return meta
+
+
+def stored_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    """The classes as a file holds them."""
+    return _labels(classes, STORED_KINDS)
 
 
 def _labels(classes: NDArray[Any], kinds: dict[str, str]) -> dict[str, Any]:
@@ -225,16 +247,18 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
     contents = modelfile.read(path)
     with blaming(contents.source):
         expect(contents.kind in WRITTEN, f"no estimator is called {contents.kind!r:.60}")
-        return _rebuild(contents, {family.__name__: family for family in families})
+        return rebuild(contents, {family.__name__: family for family in families})
 
 
-def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
+def rebuild(contents: Contents, families: dict[str, type]) -> Any:
+    """Return the model of a file of a registered kind; ValueError for what `save` cannot have written."""
     algorithm = WRITTEN[contents.kind]
-    model = _described(contents, getattr(import_module(algorithm.module), algorithm.name), families)
+    kind = getattr(import_module(algorithm.module), algorithm.name)
+    if algorithm.vote == "stack":
+        return kind._rebuilt(contents, families)
+    model = _described(contents, kind, families)
     parts.read_columns(contents, model)
-    if contents.meta.get("cleaning") is not None:
-        names = getattr(model, "feature_names_in_", None)
-        model.cleaning_ = read_cleaning(contents.meta["cleaning"], model.n_features_in_, names)
+    read_cleaning_of(contents, model)
     {"median": _read_median, "number": _read_number}.get(algorithm.vote, _read_sum)(contents, model)
     if algorithm.name in MOVING:
         model.moves_ = Moves.read(contents, model.ensemble_)
@@ -250,8 +274,15 @@ def _rebuild(contents: Contents, families: dict[str, type]) -> Any:
     check_history(model, contents.kind)
     seen_rows.read_seen(contents, model)
     model.estimator_ = model._family()
-    _read_held_out(contents, model)
+    read_held_out(contents, model)
     return model
+
+
+def read_cleaning_of(contents: Contents, model: Any) -> None:
+    """Set the cleaning of a model, if the file has one."""
+    if contents.meta.get("cleaning") is not None:
+        names = getattr(model, "feature_names_in_", None)
+        model.cleaning_ = read_cleaning(contents.meta["cleaning"], model.n_features_in_, names)
 
 
 def _described(contents: Contents, kind: type[Any], families: dict[str, type]) -> Any:
@@ -264,7 +295,8 @@ def _described(contents: Contents, kind: type[Any], families: dict[str, type]) -
     return model
 
 
-def _read_held_out(contents: Contents, model: Any) -> None:
+def read_held_out(contents: Contents, model: Any) -> None:
+    """Set the result on held-out rows, if the file has one; ValueError if it is about another model."""
     stored = contents.meta.get("held_out")
     if stored is None:
         return

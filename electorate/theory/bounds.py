@@ -88,7 +88,8 @@ class Loss:
 HINGE = Loss("hinge", lambda z: np.maximum(0.0, 1.0 - z), 1.0)
 QUADRATIC = Loss("quadratic", lambda z: (1.0 - z) ** 2, 2.0)
 EXPONENTIAL = Loss("exponential", lambda z: np.exp(np.minimum(-z, 700.0)), 1.0)
-LOSSES = {loss.name: loss for loss in (HINGE, QUADRATIC, EXPONENTIAL)}
+LOGISTIC = Loss("logistic", lambda z: np.logaddexp(0.0, -z) / np.log(2.0), 0.5 / np.log(2.0))  # its slope at 0
+LOSSES = {loss.name: loss for loss in (HINGE, QUADRATIC, EXPONENTIAL, LOGISTIC)}
 
 
 # ---------------------------------------------------------------- QuadBoost, Theorem 1

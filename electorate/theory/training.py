@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 History = Mapping[str, NDArray[Any]]
 # What history_["objective"] is.
 MEAN_EXP = "the mean of exp(-y f)"
+MEAN_LOG2 = "the mean of log2(1 + exp(-y f))"
 MEAN_WEIGHT = "the mean weight of AdaBoost_R"
 COST_3 = "cost (3) of the VadaBoost paper over n^2"
 PENALISED_LOSS = "a mean loss of at least the error, plus a penalty"
@@ -138,6 +139,7 @@ class Guarantees:
     objective: what ``history_["objective"]`` is, one of the constants above. source: who proved the bound on the
     training error. rounds: what is predicted of every round. mu: the edges mu_t of eq. 8 of the AdaBoost_R paper, where
     its Theorem 1 holds. loss: the one that training lowers, for QuadBoost's Theorem 1, which holds for any vote.
+    any_rate: whether `rounds` is right for every learning rate, not for 1 alone.
     """
 
     objective: str = ""
@@ -145,6 +147,7 @@ class Guarantees:
     rounds: Callable[[Run], list[Prediction]] | None = None
     mu: Callable[[Run], Floats] | None = None
     loss: Loss = EXPONENTIAL
+    any_rate: bool = False
 
 
 # ---------------------------------------------------------------- margins: Theorem 1 of the AdaBoost_R paper
@@ -201,7 +204,7 @@ def error_bound(objective: str, run: Run) -> float:
     """A bound on the training error after the last round; ValueError, which gives the reason, where there is none."""
     if not len(run["step"]):
         raise ValueError("there are no voters")
-    if objective in (MEAN_EXP, QUADRATIC_RISK):
+    if objective in (MEAN_EXP, MEAN_LOG2, QUADRATIC_RISK):
         return float(run["objective"][-1])
     if objective == COST_3:
         return _mean_of_cost_3(run)
@@ -260,6 +263,16 @@ def real_adaboost(run: Run) -> list[Prediction]:
     mus = edges_over_largest(run)
     product = run.prediction("prod Z_t", EQ_14, product_of_normalisers(mus), run["objective"])
     return _before_perfect([product, *_errors(run, mus, EQ_14)], mus)
+
+
+def logistic_adaboost(run: Run) -> list[Prediction]:
+    """log2(1 + exp(-y f)) bounds the training error; a part of the log-odds of the leaves never raises it."""
+    objective, source = run["objective"], "Collins, Schapire and Singer 2002"
+    found = [run.prediction("training error", source, objective, run["train_error"])]
+    family = run.params["estimator"]
+    if run.params["learning_rate"] <= 1 and (family is None or hasattr(family, "best")):  # no fitted estimators
+        found.append(run.prediction("objective never rises", source, _previous(objective), objective))
+    return found
 
 
 def adaboost_r(run: Run) -> list[Prediction]:

@@ -9,8 +9,11 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from electorate import kernels, special
-from electorate.algorithms.protocol import NO_FLOORS, Booster, Channel, ExponentialLoss, Floors, Mean
+from electorate.algorithms.protocol import NO_FLOORS, Booster, Channel, ExponentialWeight, Floors, LossOfVotes, Mean
 from electorate.messages import Change, Sums
 from electorate.model.trace import Row
 from electorate.special import LOG2
@@ -32,7 +35,9 @@ class Scale:
         self.engine = engine
         self.booster = booster
         self.channel = booster.channels[0]
-        self.loss = ExponentialLoss(booster)  # a normalised channel needs its mean, Z
+        self.loss = LossOfVotes(
+            booster, ExponentialWeight(booster.margin_row)
+        )  # a normalised channel needs its mean, Z
         self.spare = 0.5 * engine.count  # rounding may have taken half a unit from every row
         self.log_full = special.log(engine.full / 2)
         self.floors = NO_FLOORS
@@ -69,11 +74,9 @@ class Scale:
             return
         channels, each = self.booster.channels, self.floors.each
         bounds = (None,) * len(channels) if voter.chosen is None else voter.chosen.bounds
-        floors = [  # without a bound from the search, the sum of exponential weights after the change is one
-            floor + self.log_full - kernels.log_total(voter.sums, gains, self.spare)
-            if bound is None
-            else self._next_floor(channel, floor, bound)
-            for channel, floor, bound in zip(channels, each, bounds, strict=False)
+        floors = [
+            self._floor_of_leaves(place, voter, gains) if bound is None else self._next_floor(channel, floor, bound)
+            for place, (channel, floor, bound) in enumerate(zip(channels, each, bounds, strict=False))
         ]
         self.sums, self.floors = self._sum(self.booster, change, Floors(tuple(floors)), search)
 
@@ -112,6 +115,18 @@ class Scale:
         return sums, floors
 
     # ------------------------------------------------------------ floors
+
+    def _floor_of_leaves(self, place: int, voter: Voter, gains: NDArray[np.float64]) -> float:
+        """After a change, without a bound from the search.
+
+        The sums of the first channel are known by leaf; those of others grow at most as the worst leaf does.
+        """
+        channel, floor = self.booster.channels[place], self.floors.each[place]
+        if place == 0:
+            growing = gains if channel.shrinks else np.minimum(gains, 0.0)
+            return floor + self.log_full - kernels.log_total(voter.sums, growing, self.spare)
+        total = special.log(totals_of(self.sums)[place] + self.spare)
+        return floor + self.log_full - total - channel.growth(float(gains.min()))
 
     def _next_floor(self, channel: Channel, floor: float, bound: Groups | float) -> float:
         """After a change, from groups of examples or from the logarithm of a bound on the mean."""

@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.protocol import Booster, ExponentialLoss, Floors, Mean, Step
+from electorate.algorithms.protocol import Booster, Floors, LossOfVotes, Mean, Step
 from electorate.data.bins import Bins
 from electorate.engines.verbs import Engine
 from electorate.messages import Change
@@ -164,19 +164,20 @@ def _first(family: Family, search: Search) -> Voter:
 
 
 class ValidationScore:
-    """The mean exponential loss, or the error, of validation rows after every round: exact sums, for `Patience`."""
+    """The mean loss, or the error, of validation rows after every round: exact sums, for `Patience`."""
 
     def __init__(self, engine: Engine, method: Stagewise, group: NDArray[np.int64] | None, scoring: str) -> None:
         self.engine = engine
         self.method = method
-        self.loss = ExponentialLoss(method.setting.booster)
+        self.loss = LossOfVotes(method.setting.booster, method.setting.booster.validation)
         self.scoring = scoring
         engine.start(method.setting.booster, group)
         self.mass = int(engine.counts()[:, 0].sum())
 
     def __call__(self, trace: Trace, number: int) -> float:
         lowest = self.engine.replay(self.method.setting.booster, [self.method.change(number - 1)])
-        sums = self.engine.advance(self.loss, None, Floors((lowest,)), search=False)
+        floor = -self.loss.loss.log_at(lowest)
+        sums = self.engine.advance(self.loss, None, Floors((floor,)), search=False)
         if self.scoring == "error":
             return sums.wrong / self.mass
-        return sums.total / (self.mass * self.engine.unit) * exp(min(-lowest, 700.0))
+        return sums.total / (self.mass * self.engine.unit) * exp(min(-floor, 700.0))

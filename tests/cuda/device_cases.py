@@ -110,6 +110,7 @@ CLASSIFIERS: dict[str, Any] = {
     "AdaBoost, paired stumps": el.AdaBoostClassifier(el.PairedStumps(), n_estimators=3),
     "Real AdaBoost": el.RealAdaBoostClassifier(n_estimators=6),
     "Real AdaBoost, 3 classes": el.RealAdaBoostClassifier(el.Trees(3), n_estimators=3),
+    "Logistic AdaBoost": el.LogisticAdaBoostClassifier(n_estimators=4),
     "AdaBoost_R": el.AdaBoostRClassifier(n_estimators=5),
     "AdaBoost_R, 3 classes": el.AdaBoostRClassifier(el.Trees(3), n_estimators=3),
     "VadaBoost": el.VadaBoostClassifier(n_estimators=5),

@@ -24,6 +24,7 @@ FAMILIES = {
 }
 # families that an algorithm refuses, with a message of its own
 REFUSED = {
+    ("LogisticAdaBoostClassifier", "pool"),
     *(("EBBoostClassifier", family) for family in ("trees", "log-odds", "rules", "union")),
     ("QuadBoostClassifier", "log-odds"),
 }

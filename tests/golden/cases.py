@@ -49,6 +49,9 @@ SETTINGS: dict[str, dict[str, Settings]] = {
         # its steps are 1, which is right for log-odds only: a pool is refused
         "SAMME.R": ({"step": 1}, {name: family for name, family in SEARCHED.items() if name != "pool"}),
     },
+    "LogisticAdaBoostClassifier": {
+        "Logistic AdaBoost": ({}, {name: family for name, family in SEARCHED.items() if name != "pool"}),
+    },
     "AdaBoostRClassifier": {"AdaBoost_R": ({}, SEARCHED)},
     "VadaBoostClassifier": {"VadaBoost": ({}, SEARCHED)},
     "EBBoostClassifier": {"EBBoost": ({}, {"stumps": STUMPS, "pairs": PAIRS, "pool": POOL})},

@@ -1,0 +1,1 @@
+"""Models that are weighted means of other models."""
