@@ -86,7 +86,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
         default=0.2,
         help="share of the rows held out as test rows (0.2)",
     )
-    certify = "also cross-fit the best algorithm on all rows, with a bound that covers the choice among all settings"
+    certify = "also cross-fit the winner on all rows, with a bound that covers the choice among all settings"
     add("--certify", choices=("crossfit",), help=certify)
     sample = "for a table that is read batch by batch: the number of sampled rows (200,000, or what fits into memory)"
     add("--sample-rows", type=int, metavar="N", help=sample)

@@ -102,10 +102,10 @@ def compare(
     locked : float, default=0.2
         The share of test rows, which are held out and used once, for the winner.
     certify : {"crossfit"}, optional
-        Hand over the best algorithm of this package as `certified`, too: a :class:`CrossFittedClassifier` that is
+        Hand over the winner as `certified`, too, also if it is a peer: a :class:`CrossFittedClassifier` that is
         trained on all rows and has a bound. The bound pays for the choice among all settings of the comparison: fewer
-        `algorithms`, or `quick`, make it smaller. It is for classification without weights, groups and times, and the
-        check-up must leave the columns as they are.
+        `algorithms` and `peers`, or `quick`, make it smaller. It is for classification without weights, groups and
+        times, and the check-up must leave the columns as they are.
     sample_rows : int, optional
         Of a scanned table: how many rows to sample, test rows included. By default 200,000, or as many as take an
         eighth of the free memory.
@@ -309,7 +309,7 @@ class Comparison:
     best_of_ours : str or None
         The first algorithm with a file format. Another library may be the winner.
     certified : CertifiedWinner or None
-        With `certify`, `best_of_ours` as a cross-fitted ``model`` on all rows, with its ``bound`` and the ``sentence``
+        With `certify`, the winner as a cross-fitted ``model`` on all rows, with its ``bound`` and the ``sentence``
         that one may quote; ``candidates`` is the number of settings that the bound pays for.
     outcomes : Outcomes
         The losses of every algorithm on the rows tested, as `compare_over` takes them.
@@ -382,8 +382,8 @@ class Comparison:
                 bound = without.held_out_["bound"]
                 if bound is not None:
                     self.bounds[line.algorithm.name] = bound
-        if self.certify is not None and ours is not None:
-            self.certified = cross_fit(ours, self.refits, self.protocol)
+        if self.certify is not None:
+            self.certified = cross_fit(lines[0], self.refits, self.protocol)
 
     # ------------------------------------------------------------ results
 
