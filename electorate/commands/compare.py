@@ -87,7 +87,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
         default=0.2,
         help="share of the rows held out as test rows (0.2)",
     )
-    certify = "also cross-fit the best algorithm on all rows, with a bound that covers the choice among all settings"
+    certify = "also cross-fit the winner on all rows, with a bound that covers the choice among all settings"
     add("--certify", choices=("crossfit",), help=certify)
     add(
         "--no-stack",

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
@@ -253,7 +254,7 @@ def temperature_of(scored: Scored) -> float:
 # ---------------------------------------------------------------- estimators of any library
 
 
-class Coded:
+class Coded(BaseEstimator):
     """Fits the estimator of an algorithm to a table of any kind: `model_` gets float64 with NaN for missing values.
 
     Categories become codes from 0 on, and so do classes, without gaps, as other libraries need them. `model_` is None
@@ -283,6 +284,14 @@ class Coded:
         is_constant = self.is_classifier and len(self.classes_) == 1
         self.model_: Any = None if is_constant else model.fit(read_matrix(X, table, self.categories_), y, **weighted)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+    def __str__(self) -> str:
+        return f"{self.algorithm.name} ({', '.join(f'{name}={value!r}' for name, value in self.setting.items())})"
 
     def _matrix(self, X: Any) -> Any:
         X = cleaned(self, X)

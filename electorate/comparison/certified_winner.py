@@ -1,4 +1,4 @@
-"""Hands over the best algorithm of this package as a cross-fitted model, with a bound that pays for the choice.
+"""Hands over the winner of a comparison as a cross-fitted model, with a bound that pays for the choice.
 
 The candidates are all settings that the comparison may choose from; they are fixed before the rows are seen. The bound
 of a cross-fitted model at delta / J fails with probability at most delta for any of J candidates, so the one that the
@@ -7,6 +7,8 @@ comparison chose may be any of them, whatever rows it was chosen by: docs/certif
 
 from dataclasses import dataclass
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from electorate.certified.cross_fitted import CrossFittedClassifier
 from electorate.checkup.check_up import CheckUp
@@ -60,9 +62,9 @@ class CertifiedWinner:
 
 
 def count_candidates(protocol: Protocol) -> int:
-    """All settings of algorithms of this package, with every number of rounds that can be chosen."""
-    ours = (algorithm for algorithm in protocol.algorithms if not algorithm.peer)
-    return sum(len(stages_of(algorithm, setting)) for algorithm in ours for setting in algorithm.grid)
+    """All settings of algorithms and peers, with every number of rounds that can be chosen; the baseline cannot win."""
+    chosen = (algorithm for algorithm in protocol.algorithms if not algorithm.baseline)
+    return sum(len(stages_of(algorithm, setting)) for algorithm in chosen for setting in algorithm.grid)
 
 
 def check_certify(certify: str | None, is_scan: bool, rows: Rows, n_classes: int, check_up: CheckUp) -> None:
@@ -93,4 +95,5 @@ def cross_fit(line: Line, refits: Refits, protocol: Protocol) -> CertifiedWinner
     candidates = count_candidates(protocol)
     estimator: Any = refits.build(line)
     model = CrossFittedClassifier(estimator, n_folds=PARTS, delta=DELTA / candidates)
-    return CertifiedWinner(line.algorithm.name, model.fit(refits.X, refits.y), candidates, DELTA)
+    with threadpool_limits(1 if line.algorithm.peer else None):  # as in the refits
+        return CertifiedWinner(line.algorithm.name, model.fit(refits.X, refits.y), candidates, DELTA)

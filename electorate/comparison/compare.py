@@ -105,10 +105,10 @@ def compare(
     locked : float, default=0.2
         The share of test rows, which are held out and used once, for the winner.
     certify : {"crossfit"}, optional
-        Hand over the best algorithm of this package as `certified`, too: a :class:`CrossFittedClassifier` that is
+        Hand over the winner as `certified`, too, also if it is a peer: a :class:`CrossFittedClassifier` that is
         trained on all rows and has a bound. The bound pays for the choice among all settings of the comparison: fewer
-        `algorithms`, or `quick`, make it smaller. It is for classification without weights, groups and times, and the
-        check-up must leave the columns as they are.
+        `algorithms` and `peers`, or `quick`, make it smaller. It is for classification without weights, groups and
+        times, and the check-up must leave the columns as they are.
     stack : bool, optional
         Rank a stack of the three best algorithms of this package, too: see :class:`StackedClassifier`. By default
         unless `algorithms` are named. A scanned table has none.
@@ -333,9 +333,9 @@ class Comparison:
     best_of_ours : str or None
         The first algorithm with a file format. Another library may be the winner.
     certified : CertifiedWinner or None
-        With `certify`, the best single algorithm of this package as a cross-fitted ``model`` on all rows, with its
-        ``bound`` and the ``sentence`` that one may quote; ``candidates`` is the number of settings that the bound pays
-        for.
+        With `certify`, the winner (if that is a stack, the best single algorithm) as a cross-fitted ``model`` on all
+        rows, with its ``bound`` and the ``sentence`` that one may quote; ``candidates`` is the number of settings that
+        the bound pays for.
     outcomes : Outcomes
         The losses of every algorithm on the rows tested, as `compare_over` takes them.
     check_up : CheckUp
@@ -413,8 +413,8 @@ class Comparison:
                 bound = without.held_out_["bound"]
                 if bound is not None:
                     self.bounds[line.algorithm.name] = bound
-        single = next((line for line in lines if not line.stack and hasattr(self.refits.build(line), "save")), None)
-        if self.certify is not None and single is not None:  # the weights of a stack are no candidates that were fixed
+        if self.certify is not None:  # the weights of a stack are no candidates that were fixed before
+            single = next(line for line in lines if not line.stack)
             self.certified = cross_fit(single, self.refits, self.protocol)
 
     # ------------------------------------------------------------ results

@@ -12,13 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.data import inputs
 from electorate.estimators.certified import refuse_others
 from electorate.inspection.certificates import CLOPPER, IID_OUT, LabelledRows, overlap
+from electorate.theory.binomial import binomial_bound
 from electorate.theory.bounds import Terms, total
 from electorate.theory.certificate import PROVED, VACUOUS, Bound, bound_called
 from electorate.theory.loss_bounds import class_limits, clipped_log_losses, mean_bound, misranked
 
 CHERNOFF = "Chernoff's bound, kl"
 HOEFFDING = "Hoeffding 1963 for pairs of rows, kl"
-LOSSES = ("classes", "cost", "log", "auc", "absolute")
+LOSSES = ("classes", "cost", "log", "auc", "absolute", "interval")
+OF_NUMBERS = ("absolute", "interval")
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ def loss_certificate(
     costs: Any = None,
     clip: float = 0.01,
     largest: float | None = None,
+    coverage: float | None = None,
+    rho: float | None = None,
     delta: float = 0.05,
     equal_rows: str = "refuse",
 ) -> LossCertificate:
@@ -62,16 +66,18 @@ def loss_certificate(
     model : a fitted estimator of electorate's
     heldout : (X, y)
         Rows from the distribution of new rows that were not used for fitting, stopping or calibration.
-    loss : {"classes", "cost", "log", "auc", "absolute"}, default="classes"
+    loss : {"classes", "cost", "log", "auc", "absolute", "interval"}, default="classes"
         "classes": the error of every class, and the balanced error, their mean. "cost": the expected cost. "log": the
         logarithmic loss of `predict_proba`. "auc": 1 - AUC, for two classes. "absolute": the absolute error of a
-        regressor.
+        regressor. "interval": how often a target is outside of `predict_interval`; 1 less that is the coverage.
     costs : array-like of shape (classes, classes), optional
         For "cost": what it costs to predict a class (column) for a row of a class (row), in the order of ``classes_``.
     clip : float, default=0.01
         For "log": smaller probabilities of a label count as this one, so that the loss is bounded.
     largest : float, optional
         For "absolute": larger errors count as this one. It must be fixed before the held-out rows are seen.
+    coverage, rho : float, optional
+        For "interval": one of them, as `predict_interval` takes it. The rows of `calibrate` are no held-out rows.
     delta : float, default=0.05
         The probability with which any of the bounds may fail.
     equal_rows : {"refuse", "allow"}, default="refuse"
@@ -97,7 +103,8 @@ def loss_certificate(
         raise ValueError(f"loss={loss!r}: it must be one of {', '.join(LOSSES)}")
     refuse_others(model, "loss_certificate")
     check_is_fitted(model)
-    if hasattr(model, "classes_") == (loss == "absolute"):
+    is_interval = loss == "interval"
+    if hasattr(model, "classes_") == (loss in OF_NUMBERS) or (is_interval and not hasattr(model, "predict_interval")):
         raise ValueError(f"loss={loss!r} is not for {type(model).__name__}")
     rows = LabelledRows.of(model, heldout, "heldout")
     if rows.weight is not None:
@@ -111,6 +118,7 @@ def loss_certificate(
         "log": partial(_of_probabilities, clip=clip, delta=delta),
         "auc": partial(_of_ranks, delta=delta),
         "absolute": partial(_of_distances, largest=largest, delta=delta),
+        "interval": partial(_of_intervals, coverage=coverage, rho=rho, delta=delta),
     }
     return LossCertificate(type(model).__name__, delta, tuple(made[loss](model, rows)), tuple(notes))
 
@@ -172,3 +180,13 @@ def _of_distances(model: Any, rows: LabelledRows, largest: float | None, delta: 
         raise ValueError("loss='absolute' needs largest, the error from which on all errors count the same")
     losses = np.minimum(np.abs(model.predict(rows.X) - rows.y.astype(np.float64)), largest)
     return [_bound("absolute error", CHERNOFF, mean_bound(losses, delta, largest), delta, largest)]
+
+
+def _of_intervals(
+    model: Any, rows: LabelledRows, coverage: float | None, rho: float | None, delta: float
+) -> list[Bound]:
+    low, high = model.predict_interval(rows.X, rho=rho, coverage=coverage)
+    target = rows.y.astype(np.float64)
+    missed, n = int(np.sum((target < low) | (target > high))), len(target)
+    terms: Terms = {"observed": missed / n, "confidence": binomial_bound(missed, n, 1 - delta) - missed / n}
+    return [_bound("outside of the interval", f"{CLOPPER}: {missed} of {n}", terms, delta)]

@@ -131,20 +131,16 @@ def _list_bins(met, n_bins, every, first_too, place):
 
 
 @inlined
-def _count_rows(rows, mine, j, place, n_bins, counts, at, bins):
-    """Add the numbers of rows of one column to the flat counts from `at` on, the missing ones last."""
-    for b in range(bins):
-        counts[at + b] = 0
+def _count_rows(rows, mine, j, place, n_bins, by_code, counts):
+    """Write the numbers of rows of one column into counts[bin], the missing ones last. by_code: zeros, as after it."""
     for i in range(mine.shape[0]):
-        code = np.int64(_code_of(rows.codes, mine[i], j))
-        low, high = 0, n_bins
-        while low < high:  # the place of the code
-            middle = (low + high) // 2
-            if place[middle] < code:
-                low = middle + 1
-            else:
-                high = middle
-        counts[at + (bins - 1 if code == MISSING else low)] += rows.count[mine[i]]
+        by_code[np.int64(_code_of(rows.codes, mine[i], j))] += rows.count[mine[i]]
+    counts[:] = 0
+    for b in range(n_bins):
+        counts[b] = by_code[place[b]]
+        by_code[place[b]] = 0
+    counts[counts.shape[0] - 1] = by_code[MISSING]
+    by_code[MISSING] = 0
 
 
 @kernel
@@ -185,7 +181,8 @@ def _histogram(
                 out[bins - 1] = one[MISSING]
                 one[MISSING] = 0
             if count:
-                _count_rows(rows, mine, j, bin_of, n_bins, counts, (j - first) * bins, bins)
+                here = counts[(j - first) * bins : (j - first + 1) * bins]
+                _count_rows(rows, mine, j, bin_of, n_bins, cells[lane], here)
 
 
 # ---------------------------------------------------------------- the best split of a node

@@ -14,27 +14,32 @@ import numpy as np
 from scipy.stats import binom
 
 from electorate import CertifiedClassifier
-from electorate.data.routing import input_hashes, parts_of
-from electorate.data.table import read_table
-from electorate.studies.worlds import BITS, INPUTS, Floats, Ints, World, worlds, wrong
+from electorate.studies.adverse_learners import SETTINGS, adverse, routed_gaps, winner
+from electorate.studies.worlds import BITS, DELTA, INPUTS, PARTS, Floats, Gaps, Ints, World, worlds, wrong
 from electorate.theory.binomial import binomial_bound
-from electorate.theory.bounds import HINGE, NORMS, Counted, bernstein_bound, deep_bound, log_sizes, log_votes, total
+from electorate.theory.bounds import (
+    HINGE,
+    NORMS,
+    Counted,
+    bernstein_bound,
+    deep_bound,
+    log_sizes,
+    log_votes,
+    median_bound,
+    total,
+)
 from electorate.theory.bounds import vote_bound as hinge_bound
 from electorate.theory.complexity import log_columns, massart
-from electorate.theory.cross_fit import routed_bound
 from electorate.theory.loss_bounds import class_limits, clipped_log_losses, mean_bound, misranked
 from electorate.theory.pac_bayes import WeighedVote, divergence, gibbs_bound, margin_bound
 from electorate.theory.tandem import cantelli_bound, tandem_bound
 
-DELTA = 0.05
 ROWS = 60  # of a sample
 VOTE_ROWS = 400  # for the bounds of votes, which are 1 for fewer
-PARTS = 5
+MEDIAN_ROWS = 20_000  # for those of medians, likewise
 CLIP = 0.01
 FARTHER = 64.0  # times that a row outweighs one that differs in one more column
 COSTS = np.array([[0.0, 0.2], [1.0, 0.0]])  # [label, prediction]
-
-Gaps = tuple[Floats, Floats]  # the bound less the risk, and the bound without its price less the risk
 
 _exact = lru_cache(maxsize=None)(lambda errors, rows: binomial_bound(errors, rows, 1 - DELTA))
 
@@ -78,26 +83,31 @@ def held_out(world: World, draws: int, rng: np.random.Generator) -> Gaps:
     return gaps[0], gaps[1]
 
 
-def description(world: World, draws: int, rng: np.random.Generator) -> Gaps:
+def _described(model: CertifiedClassifier) -> Callable[[World, int, np.random.Generator], Gaps]:
     """Without: a model that was fixed before would have no bits to pay."""
-    paid, unpaid = np.empty(draws), np.empty(draws)
-    for place in range(draws):
-        model = CertifiedClassifier(n_estimators=2, max_terms=1, prior_rounds=0, prior_fractions=(0.2,))
-        model.fit(*world.draw(ROWS, rng))
-        about, risk = model.description_, float(world.risk(model.predict(world.inputs)))
-        paid[place] = model.bound_ - risk
-        unpaid[place] = _exact(about.errors, about.rows) - risk
-    return paid, unpaid
+
+    def simulated(world: World, draws: int, rng: np.random.Generator) -> Gaps:
+        paid, unpaid = np.empty(draws), np.empty(draws)
+        for place in range(draws):
+            model.fit(*world.draw(ROWS, rng))
+            about, risk = model.description_, float(world.risk(model.predict(world.inputs)))
+            paid[place] = model.bound_ - risk
+            unpaid[place] = _exact(about.errors, about.rows) - risk
+        return paid, unpaid
+
+    return simulated
 
 
-def input_parts(world: World) -> Ints:
-    """The part of every input, as CrossFittedClassifier(n_folds=PARTS) assigns it."""
-    return parts_of(input_hashes(read_table(world.inputs), [], 0), PARTS)
+def _card(voters: int, max_depth: int = 1) -> CertifiedClassifier:
+    """All voters are chosen by the rows that count."""
+    return CertifiedClassifier(
+        n_estimators=voters, max_terms=1, max_depth=max_depth, prior_rounds=0, prior_fractions=(0.2,)
+    )
 
 
 def cross_fitted(world: World, draws: int, rng: np.random.Generator) -> Gaps:
     """Without: every part is answered by a model that was trained on it, too."""
-    counts, part = world.counts(draws, ROWS, rng), input_parts(world)
+    counts, part = world.counts(draws, ROWS, rng), world.part()
     whole, routed = nearest(world, counts), np.zeros((draws, INPUTS), dtype=np.int64)
     for number in range(PARTS):
         here = part == number
@@ -107,8 +117,7 @@ def cross_fitted(world: World, draws: int, rng: np.random.Generator) -> Gaps:
     for predicted in (routed, whole):
         lost = (wrong(predicted) * counts).sum(axis=2)
         errors = np.stack([lost[:, part == number].sum(axis=1) for number in range(PARTS)], axis=1).astype(np.int64)
-        bound = [total(routed_bound(e, n, DELTA)) for e, n in zip(errors.tolist(), rows.tolist(), strict=True)]
-        gaps.append(np.array(bound) - world.risk(predicted))
+        gaps.append(routed_gaps(errors, rows, world.risk(predicted), DELTA))
     return gaps[0], gaps[1]
 
 
@@ -194,6 +203,27 @@ def _columns(margins: Floats) -> Counted:
     return Counted(massart(len(margins), log_columns(BITS)))
 
 
+def median_tubes(world: World, draws: int, rng: np.random.Generator) -> Gaps:
+    """The weighted median of columns and their complements as predictions of the label: an error is more than 1/4.
+
+    A column of negative weight stands for its complement. The rows in which less than half of the votes is on the side
+    of the label, or half of them, are those of `votes`. Without: the observed part alone.
+    """
+    counts = world.counts(draws, MEDIAN_ROWS, rng)
+    _, margins = votes(world, counts, 0.0)
+    risks, paid, unpaid = world.mean((margins <= 0).astype(np.float64)), np.empty(draws), np.empty(draws)
+    complexity = Counted(massart(MEDIAN_ROWS, math.log((MEDIAN_ROWS + 1) * 2 * BITS)))
+    for place in range(draws):
+        shares, observed = counts[place] / MEDIAN_ROWS, margins[place]
+
+        def robust_error(rho: float, shares: Floats = shares, observed: Floats = observed) -> float:
+            return float(shares[observed <= rho].sum())
+
+        paid[place] = total(median_bound(robust_error, MEDIAN_ROWS, complexity, DELTA)) - risks[place]
+        unpaid[place] = robust_error(2.0**-19) - risks[place]
+    return paid, unpaid
+
+
 VOTES = {
     "PAC-Bayes": _gibbs,
     "PAC-Bayes, margins": _margin,
@@ -253,6 +283,13 @@ def _absolute(world: World, p: Floats, test: Ints) -> float:
     return _mean_gap(world, np.stack([p, 1 - p], axis=1), test, 1.0)
 
 
+def _interval(world: World, p: Floats, test: Ints) -> float:
+    """From 0 to 1, or one of them where one label has three quarters of the nearest rows: how often it misses."""
+    outside = np.stack([p > 0.75, p < 0.25], axis=1).astype(np.float64)
+    missed = int((outside * test).sum())
+    return binomial_bound(missed, int(test.sum()), 1 - DELTA) - float(world.mean(outside))
+
+
 def _auc(world: World, p: Floats, test: Ints) -> float:
     """A sample of one class proves nothing."""
     later = (p[:, None] < p).astype(np.float64) + 0.5 * (p[:, None] == p)  # [positive input, negative input]
@@ -272,6 +309,7 @@ LOSSES: dict[str, Callable[[World, Floats, Ints], float]] = {
     "cost": _cost,
     "log loss": _log,
     "absolute error": _absolute,
+    "interval coverage": _interval,
     "1 - AUC": _auc,
 }
 
@@ -281,10 +319,15 @@ LOSSES: dict[str, Callable[[World, Floats, Ints], float]] = {
 SIMULATED: dict[str, Callable[[World, int, np.random.Generator], Gaps]] = {
     "held-out": held_out,
     "cross-fitted": cross_fitted,
+    "cross-fitted, adverse learner": adverse,
+    f"winner of {SETTINGS} settings": winner,
     **{kind: _of_votes(kind, ROWS, 2.0 * ROWS) for kind in list(VOTES)[:4]},
     **{kind: _of_votes(kind, VOTE_ROWS, 0.0) for kind in list(VOTES)[4:]},
     **{kind: _of_losses(kind) for kind in LOSSES},
-    "description": description,
+    "median, tubes": median_tubes,
+    "description": _described(_card(2)),
+    "description, trees of depth 2": _described(_card(1, 2)),
+    "description, trees of depth 3": _described(_card(1, 3)),
 }
 
 

@@ -5,12 +5,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.data.routing import input_hashes, parts_of
+from electorate.data.table import read_table
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 BITS = 7  # columns of 0 and 1
 INPUTS = 2**BITS
+DELTA = 0.05  # of all bounds that are simulated
+PARTS = 5  # of cross-fitted models
+
+Gaps = tuple[Floats, Floats]  # by draw: the bound less the risk, and the bound without its price less the risk
 
 
 class World(NamedTuple):
@@ -39,6 +46,10 @@ class World(NamedTuple):
         """The expectation of losses [..., input, label]."""
         return np.asarray((losses * self.joint).sum(axis=(-2, -1)))
 
+    def part(self) -> Ints:
+        """The part of every input, as CrossFittedClassifier(n_folds=PARTS) assigns it."""
+        return parts_of(input_hashes(read_table(self.inputs), [], 0), PARTS)
+
     def risk(self, predicted: Bools | Ints) -> Floats:
         """Of predictors [..., input]."""
         return self.mean(wrong(predicted))
@@ -60,6 +71,7 @@ def worlds() -> dict[str, World]:
 
     coins: labels independent of the inputs. imbalance: 4% of positives. duplicates: one input has two fifths of the
     rows. ties: four columns are copies of one, and two of another. quiet: each column is the label, but for 6%.
+    pairs: the label is whether two columns differ, but for 5%, so that only trees and pairs of columns help.
     """
     bits = every_input()
     even, heavy = np.full(INPUTS, 1 / INPUTS), np.where(np.arange(INPUTS) == 5, 0.4, 0.6 / (INPUTS - 1))
@@ -72,4 +84,5 @@ def worlds() -> dict[str, World]:
         "duplicates": World(bits, heavy, np.where(bits[:, 0] + bits[:, 1] > 1, 0.9, 0.2)),
         "ties": World(copies, even, np.where(copies[:, 0] + copies[:, 4] > 1, 0.7, 0.4)),
         "quiet": World(bits, either.sum(axis=1), either[:, 0] / either.sum(axis=1)),
+        "pairs": World(bits, even, np.where(bits[:, 0] != bits[:, 1], 0.95, 0.05)),
     }

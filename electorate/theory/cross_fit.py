@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import betaincc, ndtri
 
-from electorate.theory.binomial import binomial_bound, binomial_floor
+from electorate.theory.binomial import binomial_bound, priced_bound
 from electorate.theory.bounds import Terms
 
 OF_SHARES = 0.1  # the part of delta for the p_k; the rest is for the R_k
@@ -28,6 +28,7 @@ CELLS = 1000  # of the rates of a part
 LOWEST_PRICE = 1e-9
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Evidence(NamedTuple):
@@ -39,45 +40,56 @@ class Evidence(NamedTuple):
 
 def routed_bound(errors: Sequence[int], rows: Sequence[int], delta: float) -> Terms:
     """The largest sum p_k R_k over shares and rates that the counts allow, with probability 1 - delta."""
-    of_rates, limits = (1 - OF_SHARES) * delta, share_limits(rows, OF_SHARES * delta)
+    of_rates, shares = (1 - OF_SHARES) * delta, Shares(rows, OF_SHARES * delta)
     by = _by_union if len(rows) <= FEW else _by_evidence
-    expected, worst = by(errors, rows, of_rates, limits)
+    expected, worst = by(errors, rows, of_rates, shares)
     observed = float(sum(errors)) / float(sum(rows))
     return {"observed": observed, "parts": expected - observed, "shares": worst - expected}
 
 
-Shares = tuple[Floats, Floats]  # lower and upper limits of the p_k
-
-
-def _by_union(errors: Sequence[int], rows: Sequence[int], delta: float, limits: Shares) -> tuple[float, float]:
+def _by_union(errors: Sequence[int], rows: Sequence[int], delta: float, shares: "Shares") -> tuple[float, float]:
     """With each R_k at its limit: for the shares of the rows, and for the worst ones."""
     rates = part_limits(errors, rows, delta)
-    return float(np.asarray(rows) @ rates) / sum(rows), largest_mean(rates, *limits)
+    return float(np.asarray(rows) @ rates) / sum(rows), shares.largest_mean(rates)
 
 
-def _by_evidence(errors: Sequence[int], rows: Sequence[int], delta: float, limits: Shares) -> tuple[float, float]:
+def _by_evidence(errors: Sequence[int], rows: Sequence[int], delta: float, shares: "Shares") -> tuple[float, float]:
     """The same, where the R_k are at most their far limits, and the mean evidence against them is below 1 / delta.
 
     By weak duality the sum is at most price / delta + sum max_r (p_k r - price w_k evidence_k(r)) for any price, where
     w_k = n_k / n; each maximum is convex in p_k, so chords bound it between the limits of p_k.
     """
-    (low, high), weights = limits, np.asarray(rows, dtype=np.float64) / sum(rows)
+    low, high, weights = shares.low, shares.high, np.asarray(rows, dtype=np.float64) / sum(rows)
     far, delta = part_limits(errors, rows, OF_FAR * delta), (1 - OF_FAR) * delta
     curves = [evidence_against(*one, delta) for one in zip(errors, rows, far.tolist(), strict=True)]
     rates, evidence = np.array([curve.rates for curve in curves]), np.array([curve.least for curve in curves])
     evidence *= weights[:, None]
 
-    def at(shares: Floats, price: float) -> Floats:
-        return np.asarray(np.max(shares[:, None] * rates - price * evidence, axis=1))
+    def at(p: Floats, price: float) -> Floats:
+        return np.asarray(np.max(p[:, None] * rates - price * evidence, axis=1))
 
     def worst(price: float) -> float:
         lower = at(low, price)
         slopes = (at(high, price) - lower) / np.maximum(high - low, 1e-300)
-        return price / delta + float(lower.sum() - low @ slopes) + largest_mean(slopes, low, high)
+        return price / delta + float(lower.sum() - low @ slopes) + shares.largest_mean(slopes)
 
     found = minimize_scalar(lambda log: worst(math.exp(log)), bounds=(math.log(LOWEST_PRICE), 0.0), method="bounded")
     price = math.exp(float(found.x))
     return price / delta + float(at(weights, price).sum()), worst(price)
+
+
+def allows(errors: Ints, rows: Ints, rate: Floats, delta: float) -> NDArray[np.bool_]:
+    """Whether all parts may have the same rate, by the counts [..., part]: then `routed_bound` is not below it.
+
+    For four parts or more. The converse does not hold: rates that differ may have a larger mean.
+    """
+    of_rates, all_rows = (1 - OF_SHARES) * delta, rows.sum(axis=-1, keepdims=True)
+    rates, some = np.broadcast_to(np.asarray(rate)[..., None], rows.shape), np.maximum(rows, 1)
+    is_near = (rows == 0) | (_cdf(errors, some, rates) >= OF_FAR * of_rates / rows.shape[-1])
+    a = begin(some, rates, (1 - OF_FAR) * of_rates)
+    evidence = np.square(np.maximum(a - errors, 0.0)) / np.maximum(mean_square(a, some, rates), 1e-300)
+    mean = (rows / all_rows * evidence).sum(axis=-1)
+    return np.asarray(np.all(is_near, axis=-1) & (mean < 1 / ((1 - OF_FAR) * of_rates)))
 
 
 # ---------------------------------------------------------------- the rate of a part
@@ -105,13 +117,13 @@ def evidence_against(errors: int, rows: int, far: float, delta: float) -> Eviden
     return Evidence(ends, least / np.maximum(mean_square(begin(rows, ends, delta), rows, starts), 1e-300))
 
 
-def begin(rows: int, rates: Floats, delta: float) -> Floats:
+def begin(rows: int | Ints, rates: Floats, delta: float) -> Floats:
     """a(r): below the mean, nearer to it than the quantile of delta of a normal distribution, and not below 0."""
     deviations = max(0.0, -float(ndtri(delta)) - NEARER)
     return np.asarray(np.maximum(rows * rates - deviations * np.sqrt(rows * rates * (1 - rates)), 0.0))
 
 
-def mean_square(a: Floats, rows: int, rates: Floats) -> Floats:
+def mean_square(a: Floats, rows: int | Ints, rates: Floats) -> Floats:
     """E((a - B)_+)^2 for B binomial with each rate.
 
     With E(B; B <= j) = n r P(B' <= j - 1) and E(B (B - 1); B <= j) = n (n - 1) r^2 P(B'' <= j - 2), where B' and B''
@@ -123,7 +135,7 @@ def mean_square(a: Floats, rows: int, rates: Floats) -> Floats:
     return np.asarray(np.maximum(a * a * _cdf(last, rows, rates) - 2 * a * once + once + twice, 0.0))
 
 
-def _cdf(errors: Floats, rows: int, rates: Floats) -> Floats:
+def _cdf(errors: Floats | Ints, rows: int | Ints, rates: Floats) -> Floats:
     """P(B <= errors)."""
     inside = (errors >= 0) & (errors < rows)  # below: 0; above, also for no trials: 1
     some = np.where(inside, errors, 0.0)
@@ -134,20 +146,38 @@ def _cdf(errors: Floats, rows: int, rates: Floats) -> Floats:
 # ---------------------------------------------------------------- the shares of the parts
 
 
-def share_limits(rows: Sequence[int], delta: float) -> tuple[Floats, Floats]:
-    """Lower and upper limits of all p_k, together with probability 1 - delta: n_k is binomial with the rate p_k."""
-    total, each = int(sum(rows)), 1 - delta / (2 * len(rows))
-    low = np.array([binomial_floor(int(n), total, each) for n in rows])
-    return low, np.array([binomial_bound(int(n), total, each) for n in rows])
+class Shares:
+    """Limits of the p_k that hold together with probability 1 - delta.
 
+    The rows in any set of parts are binomial with the sum of its p_k as rate, so each of the 2^K - 2 sums has an upper
+    limit at an equal part of delta. Lower limits are those of the other parts.
+    """
 
-def largest_mean(values: Floats, low: Floats, high: Floats) -> float:
-    """The largest sum p_k v_k over shares between the limits that sum to 1: the largest values get all they can."""
-    left, total = 1.0 - float(low.sum()), float(low @ values)
-    for place in np.argsort(-values, kind="stable"):
-        more = min(left, float(high[place] - low[place]))
-        total, left = total + more * float(values[place]), left - more
-    return total if left <= 0 else total + left * float(values.max(initial=0.0))
+    def __init__(self, rows: Sequence[int], delta: float) -> None:
+        parts = len(rows)
+        self.rows, self.total = np.asarray(rows, dtype=np.int64), int(sum(rows))
+        self.price = max(parts, 1) * math.log(2) + math.log1p(-(2.0 ** (1 - parts))) - math.log(delta)
+        self.known: dict[frozenset[int], float] = {}
+        every = range(parts)
+        self.high = np.array([self.limit([part]) for part in every])
+        self.low = np.array([1 - self.limit([other for other in every if other != part]) for part in every])
+
+    def limit(self, parts: Sequence[int]) -> float:
+        """An upper limit of the sum of the p_k of some parts."""
+        if (some := frozenset(parts)) not in self.known:
+            self.known[some] = priced_bound(int(self.rows[list(parts)].sum()), self.total, self.price)
+        return self.known[some]
+
+    def largest_mean(self, values: Floats) -> float:
+        """An upper limit of sum p_k v_k: the value of the last part, and what the first 1, 2, ... have above the next.
+
+        From the largest value down, sum p_k v_k = v_K + sum_j (v_j - v_j+1) (p_1 + ... + p_j).
+        """
+        order = np.argsort(-values, kind="stable")
+        steps = -np.diff(values[order])
+        return float(values[order[-1]]) + math.fsum(
+            step * self.limit(order[: count + 1].tolist()) for count, step in enumerate(steps.tolist()) if step > 0
+        )
 
 
 def heavy_share(hashes: NDArray[np.uint64]) -> float:

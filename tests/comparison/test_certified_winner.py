@@ -1,12 +1,14 @@
 """The winner of a comparison as a cross-fitted model: the bound pays for every setting that could have been chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
 import electorate
 from electorate import AdaBoostClassifier, CrossFittedClassifier, Trees
-from electorate.comparison.algorithms import CLASSIFICATION, Algorithm
+from electorate.comparison.algorithms import CLASSIFICATION, PEERS, Algorithm
 from electorate.comparison.cells import Protocol, stages_of, with_rounds
 from electorate.comparison.certified_winner import count_candidates
 from electorate.comparison.metrics import METRICS
@@ -34,10 +36,10 @@ def found(rows):
 
 
 def test_candidates_are_all_settings_with_all_rounds():
-    """2 rounds: 1 or 2; 5 rounds: 1, 2 or 5; trees: 2. Settings of peers are never handed over."""
+    """2 rounds: 1 or 2; 5 rounds: 1, 2 or 5; trees: 2; a peer has two settings. The baseline cannot win."""
     peer = Algorithm("peer", CLASSIFICATION, lambda facts: AdaBoostClassifier(), ({}, {}), peer=True)
-    protocol = Protocol([*some_algorithms(), peer], 2, 0, 2, METRICS["error"])
-    assert count_candidates(protocol) == 6
+    protocol = Protocol([*some_algorithms(), peer, replace(peer, baseline=True)], 2, 0, 2, METRICS["error"])
+    assert count_candidates(protocol) == 8
     stumps = protocol.algorithms[0]
     chosen = [with_rounds(stumps, one, k) for one in stumps.grid for k in range(len(stages_of(stumps, one)))]
     assert len(chosen) == 5
@@ -45,17 +47,33 @@ def test_candidates_are_all_settings_with_all_rounds():
 
 def test_the_bound_is_that_of_its_share_of_delta(found, rows):
     X, y = rows
-    certified = found.certified
-    assert certified.candidates == 6
-    assert certified.algorithm == found.best_of_ours
-    again = CrossFittedClassifier(certified.model.estimator, delta=0.05 / 6).fit(X, y)
+    certified, settings = found.certified, 6 + len(PEERS["linear"][0].grid)
+    assert certified.candidates == settings
+    assert certified.algorithm == found.winner
+    again = CrossFittedClassifier(certified.model.estimator, delta=0.05 / settings).fit(X, y)
     assert certified.bound == again.bound_ == certified.model.bound_
     counts = again.part_errors_.tolist(), again.part_rows_.tolist()
-    assert certified.bound == pytest.approx(total(routed_bound(*counts, 0.05 / 6)))
+    assert certified.bound == pytest.approx(total(routed_bound(*counts, 0.05 / settings)))
     assert certified.bound > total(routed_bound(*counts, 0.05))
     assert np.array_equal(certified.model.predict(X), again.predict(X))
     assert certified.sentence in repr(found)
-    assert "6 settings to choose from were fixed before" in certified.sentence
+    assert f"{settings} settings to choose from were fixed before" in certified.sentence
+
+
+def test_a_peer_that_wins_is_certified(rows):
+    """Labels that are no numbers, a missing value: the model of each part codes its own rows."""
+    X, y = rows[0].copy(), np.where(rows[1] > 0, "benign", "other")
+    X[3, 2] = np.nan
+    none = Algorithm("one stump", CLASSIFICATION, lambda facts: AdaBoostClassifier(n_estimators=1, n_jobs=1), ({},))
+    options = {"folds": 2, "n_jobs": 1, "peers": ["linear"], "check_up": False, "certify": "crossfit"}
+    found = electorate.compare(X[:, [2, 3]], y, algorithms=[none], **options)
+    assert found.winner == found.certified.algorithm == "linear model"
+    model = found.certified.model
+    predicted = model.predict(X[:, [2, 3]])
+    assert set(predicted) <= set(y)
+    assert model.part_errors_.sum() == np.sum(predicted != y)
+    assert found.certified.candidates == 1 + len(PEERS["linear"][0].grid)
+    assert "linear model" in str(model)
 
 
 def test_without_it_nothing_is_cross_fitted(rows):

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import balanced_accuracy_score, log_loss, mean_absolute_error, roc_auc_score
 
-from electorate import AdaBoostClassifier, AdaBoostRegressor, loss_certificate
+from electorate import AdaBoostClassifier, AdaBoostRegressor, MedBoostRegressor, loss_certificate
 from electorate.theory.bounds import total
 from electorate.theory.loss_bounds import class_limits, mean_bound, misranked
 from electorate.theory.pac_bayes import binary_kl
@@ -68,6 +68,22 @@ def test_absolute_error():
     assert found.status == "proved"
 
 
+def test_intervals():
+    """Misses among rows that neither fitted nor calibrated the model are binomial."""
+    X, y = load_diabetes(return_X_y=True)
+    model = MedBoostRegressor(n_estimators=5).fit(X[:200], y[:200]).calibrate(X[200:300], y[200:300])
+    for options in ({"coverage": 0.8}, {"rho": 0.1}):
+        found = loss_certificate(model, (X[300:], y[300:]), loss="interval", **options)["outside of the interval"]
+        low, high = model.predict_interval(X[300:], **options)
+        missed = int(np.sum(~((low <= y[300:]) & (y[300:] <= high))))
+        assert found.terms["observed"] == missed / 142
+        assert binom.cdf(missed, 142, found.value) == pytest.approx(0.05)
+    with pytest.raises(ValueError, match="took part"):
+        loss_certificate(model, (X[200:], y[200:]), loss="interval", coverage=0.8)
+    with pytest.raises(ValueError, match="either rho"):
+        loss_certificate(model, (X[300:], y[300:]), loss="interval")
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -76,6 +92,7 @@ def test_absolute_error():
         ({"loss": "cost", "costs": [[0, -1], [1, 0]]}, "not negative"),
         ({"loss": "log", "clip": 0.0}, "clip"),
         ({"loss": "absolute", "largest": 1.0}, "not for AdaBoostClassifier"),
+        ({"loss": "interval", "coverage": 0.9}, "not for AdaBoostClassifier"),
         ({"delta": 1.0}, "delta"),
     ],
 )

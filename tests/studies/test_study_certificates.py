@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from electorate import CrossFittedClassifier
+from electorate import Columns, CrossFittedClassifier, MedBoostRegressor
+from electorate.studies import adverse_learners
 from electorate.studies import certificate_coverage as coverage
 from electorate.studies import certificates as study
+from electorate.studies.part_counts import excess, paired
 from electorate.studies.request import Request
-from electorate.studies.worlds import worlds
+from electorate.studies.worlds import PARTS, worlds
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (FOLDER / "DATASETS.json").exists(), reason="the data sets are not here")
@@ -40,22 +42,62 @@ class Nearest(ClassifierMixin, BaseEstimator):
         return (64.0**-apart @ (2.0 * self.rows_[1] - 1) > 0).astype(int)
 
 
-def test_the_cross_fitted_simulation_is_that_of_the_estimator():
+def test_the_cross_fitted_simulation_is_that_of_the_estimator(monkeypatch):
     world = worlds()["duplicates"]
     counts = world.counts(3, coverage.ROWS, np.random.default_rng(4))
+    monkeypatch.setattr(adverse_learners, "allows", lambda errors, *others: np.zeros(len(errors), dtype=bool))
     paid, _ = coverage.cross_fitted(world, 3, np.random.default_rng(4))
     for gap, count in zip(paid, counts, strict=True):
         X = np.repeat(world.inputs, count.sum(axis=1), axis=0)
         y = np.concatenate([np.repeat([0, 1], pair) for pair in count])
         with pytest.warns(UserWarning, match="one input holds"):
-            model = CrossFittedClassifier(Nearest(), n_folds=coverage.PARTS).fit(X, y)
+            model = CrossFittedClassifier(Nearest(), n_folds=PARTS).fit(X, y)
         assert gap == pytest.approx(model.bound_ - world.risk(model.predict(world.inputs)))
+
+
+def test_the_bound_of_medians_is_that_of_the_certificate(monkeypatch):
+    """Of a real model: its columns are inputs and complements, its steps are weights."""
+    world, rng = worlds()["duplicates"], np.random.default_rng(2)
+    count = world.counts(1, coverage.MEDIAN_ROWS, rng)[0]
+    X, y = np.repeat(world.inputs, count.sum(axis=1), axis=0), np.concatenate([np.repeat([0.0, 1], c) for c in count])
+    columns = np.hstack([X, 1 - X])
+    model = MedBoostRegressor(Columns(), eps=0.25, n_estimators=6).fit(columns, y)
+    proved = model.certificate(train=(columns, y))["median, finitely many voters"].value
+    weights = np.zeros(2 * X.shape[1])
+    for voter, step in zip(model.estimators_, model.steps_, strict=True):
+        here = voter.predict(np.eye(2 * X.shape[1]))
+        weights[int(np.argmax(here))] += step
+    f = (weights[:7] - weights[7:]) @ (2 * world.inputs - 1).T / weights.sum()
+    margins = np.stack([-f, f], axis=1)[None]
+    monkeypatch.setattr(coverage, "votes", lambda *given: (None, margins))
+    monkeypatch.setattr(type(world), "counts", lambda *given: count[None])
+    paid, _ = coverage.median_tubes(world, 1, rng)
+    assert paid[0] + world.mean((margins[0] <= 0).astype(float)) == pytest.approx(proved)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_trees_are_chosen_where_two_columns_matter_together(depth):
+    world, rng = worlds()["pairs"], np.random.default_rng(0)
+    models = [coverage._card(1, depth).fit(*world.draw(60, rng)) for _ in range(12)]
+    trees = [model for model in models if any("\n" in voter.to_text() for voter in model.estimators_)]
+    assert len(trees) >= 4
+    assert all(model.bound_ >= world.risk(model.predict(world.inputs)) for model in trees)
+
+
+def test_a_learner_that_reads_the_other_parts_is_right_in_all_parts_at_once():
+    """Its function in each part is a function of the other parts, and has its least errors in all parts or in none."""
+    rng = np.random.default_rng(1)
+    routed = adverse_learners.Routed(worlds()["coins"], 4, 400, rng)
+    others = routed.best.sum(axis=1, keepdims=True) - routed.best
+    few = -others % 4 == routed.best  # [draw, part]: the learner 0 has the function with the fewest errors there
+    assert np.array_equal(few.any(axis=1), few.all(axis=1))
+    assert 0.15 < few.all(axis=1).mean() < 0.4
 
 
 @pytest.mark.parametrize("kind", coverage.SIMULATED)
 def test_bounds_cover_and_fail_where_the_choice_is_not_paid_for(kind):
     """A short version of table 2, in a world where a choice finds what is not there."""
-    draws = 80 if kind == "description" else 200
+    draws = 80 if kind.startswith("description") else 200
     doubling = kind in ("PAC-Bayes", "tandem", "Chebyshev-Cantelli")  # factors of 2 and 4 hide the price of coins
     found = coverage.simulate(kind, "quiet" if doubling else "coins", draws)
     assert found["failed"] <= coverage.most_failures(draws)
@@ -69,6 +111,22 @@ def test_table_1(tmp_path):
     assert "card below 1/2, two classes and 150 rows or more: " in text
     assert (tmp_path / "certificates.png").exists()
     assert text == study.reproduce(Request("table 1", True, FOLDER, tmp_path, ("heart_statlog",)))
+
+
+@needs_data
+def test_table_3(tmp_path):
+    text = study.reproduce(Request("table 3", True, FOLDER, tmp_path, ("heart_statlog",)))
+    assert "| heart_statlog | 202 |" in text
+    assert "- 10 parts, test error at most 0.3 points above that of all rows: " in text
+
+
+def test_the_standard_error_of_a_difference_is_that_of_paired_rows():
+    rng = np.random.default_rng(0)
+    one, other = rng.random((2, 400)) < 0.3
+    points, error = excess(paired(one, other))
+    each = 100 * (one.astype(float) - other)
+    assert points == pytest.approx(each.mean())
+    assert error == pytest.approx(each.std() / 20)
 
 
 def test_table_2(tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """The bound of a routed predictor: exact parts, simultaneous shares, and its coverage where everything is known."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -10,29 +12,33 @@ from electorate.theory.bounds import total
 from electorate.theory.cross_fit import (
     OF_FAR,
     OF_SHARES,
+    Shares,
+    allows,
     begin,
     evidence_against,
-    largest_mean,
     mean_square,
     part_limits,
     routed_bound,
-    share_limits,
 )
 
 
-def test_largest_mean_solves_the_linear_program():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        values, shares = rng.random(5), rng.dirichlet(np.ones(5))
-        low, high = shares * rng.random(5), np.minimum(1, shares + rng.random(5) / 4)
-        solved = linprog(-values, A_eq=np.ones((1, 5)), b_eq=[1], bounds=list(zip(low, high, strict=True)))
-        assert largest_mean(values, low, high) == pytest.approx(-solved.fun)
+def test_the_largest_mean_is_that_of_a_linear_program():
+    """Over all shares whose sums over sets of parts are within their limits; never below it."""
+    rng, sets = np.random.default_rng(0), [np.array(one) for one in product([0.0, 1.0], repeat=4)][1:-1]
+    for _ in range(30):
+        values, shares = rng.random(4), Shares(rng.multinomial(80, rng.dirichlet(np.ones(4))).tolist(), 0.01)
+        limits = [shares.limit(np.flatnonzero(one).tolist()) for one in sets]
+        solved = linprog(-values, A_ub=sets, b_ub=limits, A_eq=np.ones((1, 4)), b_eq=[1], bounds=(0, 1))
+        assert -solved.fun - 1e-9 <= shares.largest_mean(values) <= -solved.fun * 1.02
 
 
 def test_limits_of_shares_are_clopper_and_pearsons():
-    low, high = share_limits([30, 70], 0.04)
-    assert binom.cdf(30, 100, high[0]) == pytest.approx(0.01)
-    assert binom.sf(29, 100, low[0]) == pytest.approx(0.01)
+    """Two parts: an upper limit of each, at half of delta."""
+    shares = Shares([30, 70], 0.04)
+    assert binom.cdf(30, 100, shares.high[0]) == pytest.approx(0.02)
+    assert binom.sf(29, 100, shares.low[0]) == pytest.approx(0.02)
+    three = Shares([20, 30, 50], 0.06)  # 6 sets of parts
+    assert binom.cdf(50, 100, three.limit([0, 1])) == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 60, 500])
@@ -60,7 +66,7 @@ def test_evidence_against_the_true_rate_is_at_most_1_on_average(rows):
 def union_bound(errors, rows, delta):
     """Clopper and Pearson's bound for each part, together with probability 1 - delta."""
     limits = part_limits(errors, rows, (1 - OF_SHARES) * delta)
-    return largest_mean(limits, *share_limits(rows, OF_SHARES * delta))
+    return Shares(rows, OF_SHARES * delta).largest_mean(limits)
 
 
 def test_two_or_three_parts_have_the_union_bound():
@@ -87,7 +93,7 @@ def test_no_rates_that_the_counts_allow_are_above_the_bound():
     rng, delta = np.random.default_rng(0), (1 - OF_FAR) * (1 - OF_SHARES) * 0.05
     errors, rows = [2, 6, 1, 3], [50, 70, 40, 60]
     bound, weights = total(routed_bound(errors, rows, 0.05)), np.array(rows) / 220
-    low, high = share_limits(rows, OF_SHARES * 0.05)
+    shares = Shares(rows, OF_SHARES * 0.05)
     largest = 0.0
     for _ in range(1500):
         rates = np.array(errors) / rows + rng.dirichlet(np.ones(4)) * rng.random() * 0.6
@@ -95,8 +101,18 @@ def test_no_rates_that_the_counts_allow_are_above_the_bound():
         squares = [mean_square(x, n, np.array([r]))[0] for x, n, r in zip(a, rows, rates, strict=True)]
         evidence = [max(x[0] - e, 0) ** 2 / max(s, 1e-300) for x, e, s in zip(a, errors, squares, strict=True)]
         if weights @ evidence < 1 / delta:
-            largest = max(largest, largest_mean(rates, low, high))
+            largest = max(largest, shares.largest_mean(rates))
     assert 0.93 * bound < largest <= bound
+
+
+def test_a_rate_that_the_counts_allow_is_not_above_the_bound():
+    rng = np.random.default_rng(3)
+    rows = rng.multinomial(200, [0.2] * 5, size=40)
+    errors, rates = rng.binomial(rows, 0.2), np.full(40, 0.26) + rng.random(40) / 5
+    allowed = allows(errors, rows, rates, 0.05)
+    bounds = [total(routed_bound(e, n, 0.05)) for e, n in zip(errors.tolist(), rows.tolist(), strict=True)]
+    assert 5 < allowed.sum() < 35
+    assert np.all(np.array(bounds)[allowed] >= rates[allowed])
 
 
 def test_an_empty_part_counts_one():
