@@ -179,7 +179,7 @@ TOGETHER = [
     ("imbalance", "uuid", "German dates", "dollars"),
     ("rare class", "label spellings", "text id"),
     ("leak", "row number", "percent"),
-    ("imbalance", "leak", "decimal comma"),
+    ("imbalance", "large id", "decimal comma", "empty"),
     (
         "text id",
         "German dates",
