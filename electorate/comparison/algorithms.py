@@ -138,7 +138,8 @@ def _samme_r_trees(size: Size) -> tuple[Setting, ...]:
     if size.n_rows >= MANY_ROWS:
         settings = ((deep, 1.0), (deep, 0.3), (6, 0.3), (4, 0.1))
         return _grid(TREES, *((depth, size.rounds, rate) for depth, rate in settings))
-    return _grid(LEAVES, (min(6, deep), 200, 0.1, 10), (3, 200, 0.1, 1), (3, 200, 1.0, 1), (min(6, deep), 200, 0.1, 1))
+    settings = ((min(6, deep), 200, 0.1, 10), (3, 200, 0.1, 1), (3, 200, 1.0, 1), (min(6, deep), 200, 0.1, 1))
+    return _grid(LEAVES, *dict.fromkeys(settings))
 
 
 def _logistic_trees(size: Size) -> tuple[Setting, ...]:
@@ -148,7 +149,7 @@ def _logistic_trees(size: Size) -> tuple[Setting, ...]:
     if size.n_rows >= MANY_ROWS:
         deep = max(6, size.deepest - 2)
         settings = [(deep, size.rounds, 0.2, 20), (6, size.rounds, 0.2, 20), (3, size.rounds, 0.2, 20)]
-    return tuple(one | {"estimator__leaves": "gentle"} for one in _grid(LEAVES, *settings))
+    return tuple(one | {"estimator__leaves": "gentle"} for one in _grid(LEAVES, *dict.fromkeys(settings)))
 
 
 def _real_trees(size: Size) -> tuple[Setting, ...]:
@@ -167,6 +168,14 @@ def _median_trees(size: Size) -> tuple[Setting, ...]:
     deepest = size.deepest
     depths = (deepest, deepest - 3) if size.n_rows >= MANY_ROWS else (max(3, deepest - 2), 3, deepest)
     return _grid("n_estimators estimator__max_depth", *((100, depth) for depth in dict.fromkeys(depths)))
+
+
+def _squares_trees(size: Size) -> tuple[Setting, ...]:
+    if size.n_rows >= MANY_ROWS:
+        settings = [(max(6, size.deepest - 4), 300, 0.1, 5), (6, 300, 0.1, 20), (size.deepest - 2, 300, 0.1, 10)]
+    else:
+        settings = [(4, 300, 0.1, 1), (6, 300, 0.1, 5), (3, 300, 0.1, 5), (6, 400, 0.05, 10)]
+    return _grid(LEAVES, *dict.fromkeys(settings))
 
 
 def _r2_trees(size: Size) -> tuple[Setting, ...]:
@@ -208,6 +217,7 @@ OURS = (
     _ours("RQPBoost, stumps", "RQPBoostClassifier", None, _each("C", 0.1, 0.01, 1.0), 20_000, quick=False),
     _ours("RLPBoost, stumps", "RLPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 10_000, quick=False),
     _ours("LPBoost, stumps", "LPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 5_000, quick=False),
+    _ours("QuadBoost, trees", "QuadBoostRegressor", "RegressionTrees", _squares_trees),
     _ours("MedBoost, trees", "MedBoostRegressor", "RegressionTrees", _median_trees),
     _ours("AdaBoost.R2, trees", "AdaBoostRegressor", "RegressionTrees", _r2_trees),
     _ours("QuadBoost, regression", "QuadBoostRegressor", None, _grid("n_estimators", (100,), (300,))),
