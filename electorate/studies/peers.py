@@ -10,6 +10,7 @@ import base64
 import hashlib
 import importlib.util
 import json
+import math
 import sys
 import time
 import warnings
@@ -201,7 +202,11 @@ class Split:
 
     def _validate_one(self, trial: Trial) -> Validated:
         started = time.process_time()
-        scores = trial.inner_scores(self.training, self.inner)
+        try:
+            scores = trial.inner_scores(self.training, self.inner)
+        except Exception as error:  # of another library, for example for a class with one row
+            print(f"peers: {trial.algorithm.name} {trial.setting}: {error}", file=sys.stderr)
+            return Validated(trial, trial.setting, math.inf, 1.0, np.empty(0), time.process_time() - started)
         losses, temperatures = trial.losses(self.validation, scores)
         best = int(np.argmin(losses))
         return Validated(
