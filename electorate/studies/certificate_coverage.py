@@ -117,7 +117,7 @@ def cross_fitted(world: World, draws: int, rng: np.random.Generator) -> Gaps:
     for predicted in (routed, whole):
         lost = (wrong(predicted) * counts).sum(axis=2)
         errors = np.stack([lost[:, part == number].sum(axis=1) for number in range(PARTS)], axis=1).astype(np.int64)
-        gaps.append(routed_gaps(errors, rows, world.risk(predicted), DELTA))
+        gaps.append(routed_gaps(world, predicted, errors, rows, DELTA))
     return gaps[0], gaps[1]
 
 

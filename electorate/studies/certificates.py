@@ -10,7 +10,8 @@ import json
 import math
 import warnings
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from sklearn.base import clone
 from electorate import AdaBoostClassifier, CertifiedClassifier, CrossFittedClassifier
 from electorate.certified.cross_fitted import HEAVY
 from electorate.studies.certificate_coverage import SIMULATED, most_failures, simulate
-from electorate.studies.part_counts import MORE, excess, hashes_of, paired, parts_aims, parts_table, split_parts
+from electorate.studies.part_counts import MORE, Found, excess, hashes_of, paired, parts_aims, parts_table, split_parts
 from electorate.studies.request import Lines, Request, markdown_table
 from electorate.studies.worlds import DELTA, worlds
 from electorate.theory.binomial import binomial_bound, priced_bound
@@ -52,7 +53,7 @@ class Plan:
     cells: int = 60_000
     draws: int = 10_000
     split_rows: int = 6_000
-    splits: int = 5
+    splits: int = 10
 
 
 FULL = Plan()
@@ -277,26 +278,29 @@ def table_2(request: Request) -> str:
 # ---------------------------------------------------------------- table 3: the number of parts
 
 
-def measure_splits(request: Request, about: dict[str, Any], lines: Lines) -> list[dict[str, Any]]:
-    """From the stored results, or computed."""
+def measure_splits(request: Request) -> Found:
+    """From the stored results, or computed: the first split of all data sets, then the second."""
     plan, rounds = (QUICK, 10) if request.quick else (FULL, ROUNDS)
-    most = min(plan.split_rows, plan.cells // len(about["classes"]) // 2)
-    read_once = lru_cache(maxsize=1)(partial(read_set, request, about, most))
+    lines = Lines(request.out / f"table-3{'-quick' if request.quick else ''}.jsonl")
+    found: Found = {}
 
-    def measured(seed: int) -> dict[str, Any]:
-        return split_parts(*read_once(), seed, rounds)
+    def measured(about: dict[str, Any], seed: int) -> dict[str, Any]:
+        most = min(plan.split_rows, plan.cells // len(about["classes"]) // 2)
+        return split_parts(*read_set(request, about, most), seed, rounds)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [lines.compute([about["name"], seed], partial(measured, seed)) for seed in range(plan.splits)]
+        for seed, about in product(range(plan.splits), data_sets(request)):
+            name = about["name"]
+            found.setdefault(name, []).append(lines.compute([name, seed], partial(measured, about, seed)))
+    return found
 
 
 def table_3(request: Request) -> str:
     """Means over splits of the same rows."""
-    lines = Lines(request.out / f"table-3{'-quick' if request.quick else ''}.jsonl")
-    found = {about["name"]: measure_splits(request, about, lines) for about in data_sets(request)}
+    found = measure_splits(request)
     heads, rows = parts_table(found)
-    return "\n".join([*markdown_table(heads, rows, "l" + "r" * 8), "", *parts_aims(found)]) + "\n"
+    return "\n".join([*markdown_table(heads, rows, "l" + "r" * 10), "", *parts_aims(found)]) + "\n"
 
 
 def reproduce(request: Request) -> str:

@@ -17,7 +17,7 @@ from electorate.data.table import read_table
 from electorate.studies.worlds import DELTA
 from electorate.theory.binomial import binomial_bound
 
-NUMBERS = (5, 10)  # of parts
+NUMBERS = (5, 10, 20)  # of parts
 MORE = 0.3  # points of test error that a cross-fitted model may lose
 HEADS = (
     "data set | rows | errors in a part | held-out | five parts | ten parts | "
@@ -55,6 +55,7 @@ def split_parts(X: Any, y: NDArray[Any], seed: int, rounds: int) -> dict[str, An
     missed = clone(plain).fit(X.iloc[train], y[train]).predict(X.iloc[test]) != y[test]
     found: dict[str, Any] = {"rows": n, "held-out": binomial_bound(wrong, fifth, 1 - DELTA)}
     found["error"] = float(missed.mean())
+    found["paired held-out"] = paired(held_out.predict(X.iloc[test]) != y[test], missed)
     for number in NUMBERS:
         model = CrossFittedClassifier(plain, n_folds=number).fit(X.iloc[train], y[train])
         found[f"bound {number}"] = float(model.bound_)
