@@ -13,12 +13,12 @@ from scipy.special import digamma, gammaln
 from electorate.theory.bounds import Terms
 from electorate.theory.pac_bayes import WeighedVote, kl_upper
 
-CONCENTRATIONS = 2.0 ** (np.arange(41) / 2)  # K: the posterior may be chosen freely
-MARGINS = 2.0 ** -np.arange(1, 9)  # of a drawn vote: each has an equal part of delta
+Floats = NDArray[np.float64]
+
+CONCENTRATIONS: Floats = np.exp2(np.arange(41) / 2)  # K: the posterior may be chosen freely
+MARGINS: Floats = np.exp2(-np.arange(1.0, 9.0))  # of a drawn vote: each has an equal part of delta
 VACUOUS = 1e6  # kl that proves nothing: for too few rows
 CELLS = 4000  # of the margins from -1 to 1, which are rounded down
-
-Floats = NDArray[np.float64]
 
 
 def dirichlet_bound(vote: WeighedVote, delta: float) -> Terms:
