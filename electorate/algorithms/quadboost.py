@@ -74,12 +74,17 @@ PENALTIES: dict[str | None, type[Penalty]] = {None: Penalty, "l1": L1, "l2": L2,
 
 @dataclass(frozen=True)
 class Rules:
-    """How the weights are set. tol: for L1's last correlation and for the gap; max_voters: distinct voters at once."""
+    """How the weights are set.
+
+    tol: for L1's last correlation and for the gap; max_voters: distinct voters at once; rate: the part of its best
+    weight that a voter enters with, where no voter is re-weighted and the voters are searched.
+    """
 
     penalty: Penalty
     reweight: str = "never"
     tol: float = 0.0
     max_voters: int | None = None
+    rate: float = 1.0
 
     @property
     def mode(self) -> int:

@@ -122,6 +122,7 @@ def _each(name: str, *values: Any) -> tuple[Setting, ...]:
 
 
 STUMPS, TREES = "n_estimators learning_rate", "estimator__max_depth n_estimators learning_rate"
+LEAVES = TREES + " estimator__min_samples_leaf"
 QUAD_L1 = _grid("n_estimators penalty lam reweight", (300, "l1", 0.003, "cyclic"))
 QUAD_L2 = _grid("n_estimators penalty lam", (200, "l2", 1.0))
 QUAD_LINF = "n_estimators penalty alpha_max"
@@ -137,7 +138,18 @@ def _samme_r_trees(size: Size) -> tuple[Setting, ...]:
     if size.n_rows >= MANY_ROWS:
         settings = ((deep, 1.0), (deep, 0.3), (6, 0.3), (4, 0.1))
         return _grid(TREES, *((depth, size.rounds, rate) for depth, rate in settings))
-    return _grid(TREES, (3, 200, 0.1), (3, 200, 1.0), (min(6, deep), 200, 0.1))
+    settings = ((min(6, deep), 200, 0.1, 10), (3, 200, 0.1, 1), (3, 200, 1.0, 1), (min(6, deep), 200, 0.1, 1))
+    return _grid(LEAVES, *dict.fromkeys(settings))
+
+
+def _logistic_trees(size: Size) -> tuple[Setting, ...]:
+    """Trees with twenty rows in a leaf; stumps where labels are noisy."""
+    depth = min(6, max(3, size.deepest))
+    settings = [(depth, 200, 0.2, 20), (1, 400, 0.5, 5), (depth, 200, 0.1, 5), (3, 200, 0.2, 20), (3, 200, 0.1, 5)]
+    if size.n_rows >= MANY_ROWS:
+        deep = max(6, size.deepest - 2)
+        settings = [(deep, size.rounds, 0.2, 20), (6, size.rounds, 0.2, 20), (3, size.rounds, 0.2, 20)]
+    return tuple(one | {"estimator__leaves": "gentle"} for one in _grid(LEAVES, *dict.fromkeys(settings)))
 
 
 def _real_trees(size: Size) -> tuple[Setting, ...]:
@@ -156,6 +168,14 @@ def _median_trees(size: Size) -> tuple[Setting, ...]:
     deepest = size.deepest
     depths = (deepest, deepest - 3) if size.n_rows >= MANY_ROWS else (max(3, deepest - 2), 3, deepest)
     return _grid("n_estimators estimator__max_depth", *((100, depth) for depth in dict.fromkeys(depths)))
+
+
+def _squares_trees(size: Size) -> tuple[Setting, ...]:
+    if size.n_rows >= MANY_ROWS:
+        settings = [(max(6, size.deepest - 4), 300, 0.1, 5), (6, 300, 0.1, 20), (size.deepest - 2, 300, 0.1, 10)]
+    else:
+        settings = [(4, 300, 0.1, 1), (6, 300, 0.1, 5), (3, 300, 0.1, 5), (6, 400, 0.05, 10)]
+    return _grid(LEAVES, *dict.fromkeys(settings))
 
 
 def _r2_trees(size: Size) -> tuple[Setting, ...]:
@@ -184,6 +204,7 @@ def _ours(
 OURS = (
     _ours("AdaBoost, trees", "AdaBoostClassifier", "Trees", _adaboost_trees),
     _ours("SAMME.R, trees", "RealAdaBoostClassifier", "Trees", _samme_r_trees, fixed={"step": 1}),
+    _ours("Logistic AdaBoost, trees", "LogisticAdaBoostClassifier", "Trees", _logistic_trees),
     _ours("Real AdaBoost, trees", "RealAdaBoostClassifier", "Trees", _real_trees),
     _ours("AdaBoost, stumps", "AdaBoostClassifier", "Stumps", _grid(STUMPS, (100, 1.0), (400, 1.0))),
     _ours("Real AdaBoost, stumps", "RealAdaBoostClassifier", None, _grid(STUMPS, (100, 1.0), (300, 0.3))),
@@ -196,6 +217,7 @@ OURS = (
     _ours("RQPBoost, stumps", "RQPBoostClassifier", None, _each("C", 0.1, 0.01, 1.0), 20_000, quick=False),
     _ours("RLPBoost, stumps", "RLPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 10_000, quick=False),
     _ours("LPBoost, stumps", "LPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 5_000, quick=False),
+    _ours("QuadBoost, trees", "QuadBoostRegressor", "RegressionTrees", _squares_trees),
     _ours("MedBoost, trees", "MedBoostRegressor", "RegressionTrees", _median_trees),
     _ours("AdaBoost.R2, trees", "AdaBoostRegressor", "RegressionTrees", _r2_trees),
     _ours("QuadBoost, regression", "QuadBoostRegressor", None, _grid("n_estimators", (100,), (300,))),

@@ -199,7 +199,7 @@ class Trial:
         model = self.fit(training.take(learn), self.setting)
         fitted = time.perf_counter()
         staged = model.staged_scores(part.matrix, n_classes, stages)
-        inner, temperatures = self._losses([part], [[scores] for scores in staged])
+        inner, temperatures = self.losses([part], [[scores] for scores in staged])
         best = int(np.argmin(inner))
         between = time.perf_counter()
         scores = model.scores(testing.matrix, n_classes)
@@ -211,16 +211,20 @@ class Trial:
 
     def validate(self, rows: Rows, splits: list[Parts]) -> tuple[Floats, list[float]]:
         """For each number of rounds: the mean loss over the splits, and the temperature for all of them together."""
+        return self.losses([rows.take(validate) for _, validate in splits], self.inner_scores(rows, splits))
+
+    def inner_scores(self, rows: Rows, splits: list[Parts]) -> list[list[Floats]]:
+        """Scores of the validation rows, by number of rounds and split."""
         stages = stages_of(self.algorithm, self.setting)
-        found: list[list[Floats]] = [[] for _ in stages]  # scores by stage and split
+        found: list[list[Floats]] = [[] for _ in stages]
         for learn, validate in splits:
             model = self.fit(rows.take(learn), self.setting)
             scored = model.staged_scores(rows.matrix[validate], self.protocol.n_classes, stages)
             for scores, stage in zip(scored, found, strict=True):
                 stage.append(scores)
-        return self._losses([rows.take(validate) for _, validate in splits], found)
+        return found
 
-    def _losses(self, tested: list[Rows], found: list[list[Floats]]) -> tuple[Floats, list[float]]:
+    def losses(self, tested: list[Rows], found: list[list[Floats]]) -> tuple[Floats, list[float]]:
         """found: scores by stage and part. Returns the mean loss over the parts and the temperature of each stage."""
         target = np.concatenate([part.target for part in tested])
         weights = [part.weight for part in tested if part.weight is not None]

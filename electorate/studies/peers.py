@@ -6,18 +6,20 @@ of the data sets (by a hash of their names), and the tables report the other hal
 split, share of flipped labels and method, so that an interrupted run resumes.
 """
 
+import base64
 import hashlib
 import importlib.util
 import json
+import math
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
+import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -36,7 +38,11 @@ from electorate.comparison.algorithms import (
 from electorate.comparison.cells import Protocol, Trial, with_rounds
 from electorate.comparison.metrics import METRICS, Scored
 from electorate.comparison.peers import LIBRARIES
-from electorate.comparison.rows import Rows, read_rows
+from electorate.comparison.rows import Floats, Rows, read_rows
+from electorate.comparison.stack import LAM, MOST_MODELS
+from electorate.model.calibration import fit_temperature
+from electorate.stacking.pooling import pool, pooled_decision
+from electorate.stacking.weights import weigh_predictions, weigh_probabilities
 from electorate.studies.request import Lines, Request, markdown_table
 
 OFFERS = {
@@ -46,10 +52,16 @@ OFFERS = {
 NEEDS_DATA = tuple(OFFERS)
 FEWEST_ROWS = 200
 BUDGET = 8  # settings that every method chooses among
-PORTFOLIO = "electorate"
+PORTFOLIO, STACK = "electorate", "electorate, stacked"
+CLEAN_ONLY = {"EBM"}  # a fit takes minutes
 PARTS = {  # settings of the portfolio, of each algorithm the first so many of its grid
-    "classification": {"AdaBoost, trees": 2, "SAMME.R, trees": 3, "Real AdaBoost, trees": 2, "AdaBoost, stumps": 1},
-    "regression": {"MedBoost, trees": 3, "AdaBoost.R2, trees": 2, "LocMedBoost, trees": 2, "QuadBoost, regression": 1},
+    "classification": {
+        "Logistic AdaBoost, trees": 3,
+        "SAMME.R, trees": 2,
+        "AdaBoost, trees": 2,
+        "Real AdaBoost, trees": 1,
+    },
+    "regression": {"QuadBoost, trees": 3, "MedBoost, trees": 2, "AdaBoost.R2, trees": 2, "LocMedBoost, trees": 1},
 }
 RATES = (0.1, 0.05)
 GRADIENT = [(rounds, rate, early) for rate in RATES for rounds, early in ((100, False), (300, False), (500, True))]
@@ -63,7 +75,7 @@ class Plan:
     splits: int = 5
     training_rows: int = 3_000
     test_rows: int = 5_000
-    flipped: tuple[float, ...] = (0.0, 0.1, 0.2)
+    flipped: tuple[float, ...] = (0.0, 0.2, 0.1)
     budget: int = BUDGET
 
 
@@ -116,27 +128,122 @@ def _gradient_grid() -> tuple[Setting, ...]:
     return tuple(dict(zip(("rounds", "learning_rate", "early_stopping"), one, strict=True)) for one in GRADIENT)
 
 
-def run_method(algorithms: list[Algorithm], training: Rows, test: Rows, protocol: Protocol) -> dict[str, Any]:
-    """Choose a setting inside the training rows, train with it, and test."""
-    started = time.perf_counter()
-    splits = folds.inner(training, 0, protocol.seed)
-    best: tuple[float, Any, Setting, float] | None = None
-    for algorithm in algorithms:
-        for number in range(len(algorithm.grid)):
-            trial = Trial(algorithm, number, protocol)
-            losses, temperatures = trial.validate(training, splits)
-            stage = int(np.argmin(losses))
-            if best is None or losses[stage] < best[0]:
-                setting = with_rounds(algorithm, trial.setting, stage)
-                best = float(losses[stage]), trial, setting, temperatures[stage]
-    assert best is not None
-    _, trial, setting, temperature = best
-    model = trial.fit(training, setting)
-    seconds = time.perf_counter() - started
-    scored = Scored(test.target, model.scores(test.matrix, protocol.n_classes), protocol.n_classes, temperature)
-    fitting = [metric for metric in METRICS.values() if metric.for_classes == (protocol.n_classes > 0)]
-    values = {metric.name: metric.shown(metric.value(scored)) for metric in fitting}
-    return values | {"seconds": seconds, "chosen": f"{trial.algorithm.name}: {setting}"}
+# ---------------------------------------------------------------- one split
+
+
+@dataclass(frozen=True)
+class Validated:
+    """A setting after the splits inside the training rows, with its best number of rounds.
+
+    scores: of the validation rows. seconds: of processor time.
+    """
+
+    trial: Trial
+    setting: Setting
+    loss: float
+    temperature: float
+    scores: Floats
+    seconds: float
+
+
+@dataclass
+class Split:
+    """One split of a data set. Settings that methods share are validated once, and trained once."""
+
+    training: Rows
+    test: Rows
+    protocol: Protocol
+    validated: dict[str, Validated] = field(default_factory=dict)
+    tested: dict[str, tuple[Floats, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.inner = folds.inner(self.training, 0, self.protocol.seed)
+        self.validation = [self.training.take(validate) for _, validate in self.inner]
+        self.labels = np.concatenate([part.target for part in self.validation])
+
+    def run(self, algorithms: list[Algorithm]) -> dict[str, Any]:
+        """Choose a setting, train with it, and test."""
+        tried = [one for algorithm in algorithms for one in self._validate(algorithm)]
+        best = min(tried, key=lambda one: one.loss)
+        scores, seconds = self._test(best)
+        values = self._measure(scores, best.temperature)
+        chosen = f"{best.trial.algorithm.name}: {best.setting}"
+        return values | {"seconds": sum(one.seconds for one in tried) + seconds, "chosen": chosen}
+
+    def run_stack(self, algorithms: list[Algorithm]) -> dict[str, Any]:
+        """Train the best setting of each of the leading algorithms, and weigh them by the validation rows."""
+        tried = [self._validate(algorithm) for algorithm in algorithms]
+        leading = sorted((min(found, key=lambda one: one.loss) for found in tried), key=lambda one: one.loss)
+        models = leading[:MOST_MODELS]
+        inner = np.array([self._outputs(one.scores, one.temperature) for one in models])
+        is_classifier = self.protocol.n_classes > 0
+        weigh: Any = weigh_probabilities if is_classifier else weigh_predictions
+        weights = weigh(inner, self.labels, None, LAM)
+        pooled, temperature = pool(inner, weights), 1.0
+        if is_classifier:
+            temperature = fit_temperature(pooled_decision(pooled), self.labels)
+        tested = [self._test(one) for one in models]
+        outputs = [self._outputs(scores, one.temperature) for one, (scores, _) in zip(models, tested, strict=True)]
+        pooled = pool(np.array(outputs), weights)
+        decision = pooled_decision(pooled) if is_classifier else pooled
+        values = self._measure(decision if decision.ndim > 1 else decision[:, None], temperature)
+        names = [f"{weight:.2f} {one.trial.algorithm.name}" for one, weight in zip(models, weights, strict=True)]
+        seconds = sum(one.seconds for found in tried for one in found) + sum(took for _, took in tested)
+        return values | {"seconds": seconds, "chosen": " + ".join(names)}
+
+    def _validate(self, algorithm: Algorithm) -> list[Validated]:
+        found = []
+        for number, setting in enumerate(algorithm.grid):
+            name = f"{algorithm.name}: {setting}"
+            if name not in self.validated:
+                self.validated[name] = self._validate_one(Trial(algorithm, number, self.protocol))
+            found.append(self.validated[name])
+        return found
+
+    def _validate_one(self, trial: Trial) -> Validated:
+        started = time.process_time()
+        try:
+            scores = trial.inner_scores(self.training, self.inner)
+        except Exception as error:  # of another library, for example for a class with one row
+            print(f"peers: {trial.algorithm.name} {trial.setting}: {error}", file=sys.stderr)
+            return Validated(trial, trial.setting, math.inf, 1.0, np.empty(0), time.process_time() - started)
+        losses, temperatures = trial.losses(self.validation, scores)
+        best = int(np.argmin(losses))
+        return Validated(
+            trial,
+            with_rounds(trial.algorithm, trial.setting, best),
+            float(losses[best]),
+            temperatures[best],
+            np.concatenate(scores[best]),
+            time.process_time() - started,
+        )
+
+    def _test(self, one: Validated) -> tuple[Floats, float]:
+        """The scores of the test rows, after training on all training rows, and the seconds of training."""
+        name = f"{one.trial.algorithm.name}: {one.setting}"
+        if name not in self.tested:
+            started = time.process_time()
+            model = one.trial.fit(self.training, one.setting)
+            seconds = time.process_time() - started
+            self.tested[name] = model.scores(self.test.matrix, self.protocol.n_classes), seconds
+        return self.tested[name]
+
+    def _outputs(self, scores: Floats, temperature: float) -> Floats:
+        """Probabilities [row, class]; for regression the predictions."""
+        n_classes = self.protocol.n_classes
+        scored = Scored(np.zeros(len(scores), dtype=np.int64), scores, n_classes, temperature)
+        return np.exp(scored.log_probabilities) if n_classes else scored.decision
+
+    def _measure(self, scores: Floats, temperature: float) -> dict[str, Any]:
+        n_classes = self.protocol.n_classes
+        scored = Scored(self.test.target, scores, n_classes, temperature)
+        fitting = [metric for metric in METRICS.values() if metric.for_classes == (n_classes > 0)]
+        values: dict[str, Any] = {metric.name: metric.shown(metric.value(scored)) for metric in fitting}
+        if n_classes:
+            wrong = METRICS["error"].losses(scored) > 0
+            values["rows"] = len(wrong)
+            values["wrong"] = base64.b64encode(np.packbits(wrong).tobytes()).decode()
+        return values
 
 
 # ---------------------------------------------------------------- data sets
@@ -183,89 +290,229 @@ def flip(rows: Rows, share: float, n_classes: int, seed: int) -> Rows:
 # ---------------------------------------------------------------- results
 
 
-Results = dict[tuple[str, float, str], list[dict[str, Any]]]  # by data set, share of flipped labels and method
+Key = list[Any]  # data set, split, share of flipped labels, method
+Results = dict[tuple[str, str], list[dict[str, Any]]]  # by data set and method, in the order of the splits
 
 
-def compute(request: Request, plan: Plan) -> Results:
-    """Results of all splits, one split of all data sets after another; stored results are not computed again."""
+@dataclass(frozen=True)
+class Unit:
+    """One split of a data set, with one share of flipped labels, for the methods that are not stored yet."""
+
+    facts: dict[str, Any]
+    seed: int
+    flipped: float
+    left: tuple[str, ...] | None = None
+
+    def key(self, method: str) -> Key:
+        return [self.facts["name"], self.seed, self.flipped, method]
+
+
+def compute(request: Request, plan: Plan) -> Lines:
+    """All results that are stored, after running what is missing: one split of all data sets after another."""
     lines = Lines(request.out / f"{request.what.replace(' ', '-')}{'-quick' if request.quick else ''}.jsonl")
-    found: Results = {}
+    if request.render:
+        return lines
+    names = [*methods(request.number == 1, Size(), plan.budget), STACK]
+    waiting = []
     by_size = sorted(data_sets(request), key=lambda facts: int(facts["n_rows"]))
-    for seed, flipped, facts in product(range(plan.splits), plan.flipped, by_size):
-        if flipped == 0.0 or facts["task"] == "classification":
-            for key, method in _methods_of_split(request, plan, facts, seed, flipped):
-                print(f"peers: {key}", file=sys.stderr, flush=True)
-                found.setdefault((facts["name"], flipped, key[-1]), []).append(lines.compute(key, method))
-    return found
+    for seed, flipped, facts in product(range(request.repeats or plan.splits), plan.flipped, by_size):
+        unit = Unit(facts, seed, flipped)
+        run = [name for name in names if flipped == 0.0 or name not in CLEAN_ONLY]
+        left = tuple(name for name in run if json.dumps(unit.key(name)) not in lines.found)
+        if left and (flipped == 0.0 or facts["task"] == "classification"):
+            waiting.append(replace(unit, left=left))
+    for done, (key, result) in enumerate(_run_units(request, plan, waiting), 1):
+        lines.compute(key, lambda result=result: result)  # type: ignore[misc]
+        print(f"peers: {done} of {sum(len(one.left or ()) for one in waiting)}: {key}", file=sys.stderr, flush=True)
+    return lines
 
 
-def _methods_of_split(
-    request: Request, plan: Plan, facts: dict[str, Any], seed: int, flipped: float
-) -> list[tuple[list[Any], Callable[[], dict[str, Any]]]]:
-    """The key of each method on one split of a data set, and what runs it."""
-    rows, n_classes = load_rows(request, facts)
-    opened, locked = folds.lock(rows, min(0.3, plan.test_rows / rows.n_rows), seed)
-    most = np.random.default_rng([seed, 8]).permutation(opened)[: plan.training_rows]
-    training = flip(rows.take(np.sort(most)), flipped, n_classes, seed)
+def _run_units(request: Request, plan: Plan, waiting: list[Unit]) -> Iterator[tuple[Key, dict[str, Any]]]:
+    if request.jobs == 1:
+        for unit in waiting:
+            yield from run_unit(request, plan, unit)
+        return
+    tasks = (joblib.delayed(_run_whole)(request, plan, unit) for unit in waiting)
+    for found in joblib.Parallel(n_jobs=request.jobs, return_as="generator_unordered")(tasks):
+        yield from found
+
+
+def _run_whole(request: Request, plan: Plan, unit: Unit) -> list[tuple[Key, dict[str, Any]]]:
+    return list(run_unit(request, plan, unit))
+
+
+def run_unit(request: Request, plan: Plan, unit: Unit) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """Run the methods that are left, one after another."""
+    rows, n_classes = load_rows(request, unit.facts)
+    opened, locked = folds.lock(rows, min(0.3, plan.test_rows / rows.n_rows), unit.seed)
+    most = np.random.default_rng([unit.seed, 8]).permutation(opened)[: plan.training_rows]
+    training = flip(rows.take(np.sort(most)), unit.flipped, n_classes, unit.seed)
+    every = methods(n_classes > 0, Size(training.n_rows, n_classes), plan.budget)
     metric = METRICS["error" if n_classes else "mae"]
-
-    def run(algorithms: list[Algorithm]) -> dict[str, Any]:
+    protocol = Protocol(every[PORTFOLIO], 2, unit.seed, n_classes, metric)
+    split = Split(training, rows.take(locked), protocol)
+    for name in unit.left or (*every, STACK):
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            protocol = Protocol(algorithms, 2, seed, n_classes, metric)
-            return run_method(algorithms, training, rows.take(locked), protocol)
+            result = split.run_stack(every[PORTFOLIO]) if name == STACK else split.run(every[name])
+        yield unit.key(name), result
 
-    every = methods(n_classes > 0, Size(training.n_rows, n_classes), plan.budget)
-    return [([facts["name"], seed, flipped, name], partial(run, algorithms)) for name, algorithms in every.items()]
+
+# ---------------------------------------------------------------- the page
 
 
 def reproduce(request: Request) -> str:
     """For `electorate reproduce peers --table N`: Markdown."""
     plan = QUICK if request.quick else FULL
-    results = compute(request, plan)
+    lines = compute(request, plan)
     loss = "error" if request.number == 1 else "mae"
     title = "classification" if request.number == 1 else "regression"
-    rows = (
-        f"at most {plan.training_rows:,} training rows, {plan.splits} splits, up to {plan.budget} settings per method"
-    )
+    rows = f"at most {plan.training_rows:,} training rows, up to {plan.budget} settings per method"
     page = [f"# Peers, table {request.number}: {title}", "", f"{'Quick version: ' if request.quick else ''}{rows}.", ""]
-    for flipped in sorted({flipped for _, flipped, _ in results}):
-        some = {(name, method): found for (name, share, method), found in results.items() if share == flipped}
-        page += [f"## {flipped:.0%} of the labels flipped" if request.number == 1 else "## Results", ""]
-        page += [*_mean_table(some, loss), "", *_by_set(some, loss), ""]
+    for flipped in sorted(plan.flipped):
+        some = complete(lines, flipped, {one["name"] for one in data_sets(request)})
+        if some:
+            page += [f"## {flipped:.0%} of the labels flipped" if request.number == 1 else "## Results", ""]
+            page += [*_mean_table(some, loss), "", *_by_set(some, loss), "", *_aims(some, loss), ""]
     return "\n".join(page)
 
 
-def _mean_table(results: dict[tuple[str, str], list[dict[str, Any]]], loss: str) -> list[str]:
+def complete(lines: Lines, flipped: float, sets: Iterable[str]) -> Results:
+    """The results with one share of flipped labels, of the splits that all methods were run on."""
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for name, result in lines.found.items():
+        data, split, share, method = json.loads(name)
+        if share == flipped and data in set(sets):
+            found.setdefault((data, split), {})[method] = result
+    every = {method for results in found.values() for method in results}
+    whole = [(data, results) for (data, _), results in sorted(found.items()) if set(results) == every]
+    order = sorted(every, key=lambda method: list(whole[0][1]).index(method)) if whole else []
+    gathered: Results = {(data, method): [] for data, _ in whole for method in order}
+    for data, results in whole:
+        for method in order:
+            gathered[data, method].append(results[method])
+    return gathered
+
+
+def _names(results: Results) -> tuple[list[str], list[str]]:
+    """Data sets and methods."""
+    return list(dict.fromkeys(data for data, _ in results)), list(dict.fromkeys(method for _, method in results))
+
+
+def _means(results: Results, value: str) -> Floats:
+    """[data set, method]"""
+    sets, names = _names(results)
+    return np.array([[np.mean([one[value] for one in results[data, name]]) for name in names] for data in sets])
+
+
+def _ranks(means: Floats) -> Floats:
+    """The mean rank of each method over data sets; equals share their ranks."""
+    below = (means[:, None, :] < means[:, :, None]).sum(axis=2)
+    equal = (means[:, None, :] == means[:, :, None]).sum(axis=2)
+    return np.asarray((below + (equal + 1) / 2).mean(axis=0))
+
+
+def _mean_table(results: Results, loss: str) -> list[str]:
     """Mean ranks over data sets, and means of what was measured."""
-    sets, names = (list(dict.fromkeys(keys)) for keys in zip(*results, strict=True))
-    means = np.array([[np.mean([one[loss] for one in results[s, m]]) for m in names] for s in sets])
-    ranks = np.mean([[np.mean((row < v) + 0.5 * (row == v)) * len(row) + 0.5 for v in row] for row in means], axis=0)
+    sets, names = _names(results)
+    means = _means(results, loss)
+    ranks = _ranks(means)
     more = [key for key in ("auc", "log_loss", "rmse", "seconds") if key in results[sets[0], names[0]][0]]
-    lines = []
-    for place in np.argsort(ranks, kind="stable"):
-        each = {key: np.mean([one[key] for s in sets for one in results[s, names[place]]]) for key in more}
-        shown = [f"{means[:, place].mean():.4f}", *(f"{value:.3f}" for value in each.values())]
-        lines.append([names[place], f"{ranks[place]:.2f}", *shown])
-    table = markdown_table(" | ".join(["method", "mean rank", loss, *more]), lines, "lrrrrr")
+    each = {key: _means(results, key).mean(axis=0) for key in more}
+    lines = [
+        [names[k], f"{ranks[k]:.2f}", f"{means[:, k].mean():.4f}", *(f"{each[key][k]:.3f}" for key in more)]
+        for k in np.argsort(ranks, kind="stable")
+    ]
+    splits = sorted({len(found) for found in results.values()})
+    said = f"{len(sets)} data sets, {' or '.join(map(str, splits))} split{'s' * (splits != [1])} of each."
+    table = [said, "", *markdown_table(" | ".join(["method", "mean rank", loss, *more]), lines, "lrrrrr")]
     if len(sets) < 2:
         return table
     over = compare_over({"data": sets} | {name: means[:, k].tolist() for k, name in enumerate(names)})
     return [*table, "", "```", str(over), "```"]
 
 
-def _by_set(results: dict[tuple[str, str], list[dict[str, Any]]], loss: str) -> list[str]:
+OWN = {PORTFOLIO, STACK, *PARTS["classification"], *PARTS["regression"]}
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Our portfolio and the best peer on one data set; error: the standard error of the difference."""
+
+    mine: float
+    best: str
+    its: float
+    error: float
+
+    @property
+    def is_behind(self) -> bool:
+        """By more than a point, beyond two standard errors."""
+        return self.mine - self.its > 0.01 + 2 * self.error
+
+    def __str__(self) -> str:
+        return f"{100 * (self.mine - self.its):+.1f} ± {100 * self.error:.1f}"
+
+
+def _gap(results: Results, data: str, loss: str, method: str = PORTFOLIO) -> Gap:
+    _, names = _names(results)
+    losses = {name: float(np.mean([one[loss] for one in results[data, name]])) for name in names}
+    best = min((name for name in names if name not in OWN), key=losses.__getitem__)
+    mine, others = results[data, method], results[data, best]
+    if "wrong" in mine[0]:  # by the test rows that one of the two predicts wrongly
+        differ = [np.count_nonzero(_wrong(one) != _wrong(other)) for one, other in zip(mine, others, strict=True)]
+        n_rows = sum(one["rows"] for one in mine)
+        error = float(np.sqrt(sum(differ)) / n_rows)
+    else:
+        each = np.array([one[loss] - other[loss] for one, other in zip(mine, others, strict=True)])
+        error = float(np.std(each, ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
+    return Gap(losses[method], best, losses[best], error)
+
+
+def _wrong(result: dict[str, Any]) -> Any:
+    return np.unpackbits(np.frombuffer(base64.b64decode(result["wrong"]), dtype=np.uint8))
+
+
+def _by_set(results: Results, loss: str) -> list[str]:
     """For each data set: our portfolio beside the best peer."""
-    sets, names = (list(dict.fromkeys(keys)) for keys in zip(*results, strict=True))
-    ours = {PORTFOLIO, *PARTS["classification"], *PARTS["regression"]}
     lines = []
-    for name in sets:
-        peers = {m: np.array([one[loss] for one in results[name, m]]) for m in names if m not in ours}
-        best = min(peers, key=lambda m: float(peers[m].mean()))
-        mine = np.array([one[loss] for one in results[name, PORTFOLIO]])
-        gap = mine - peers[best]
-        error = float(np.std(gap, ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else float("nan")
-        lines.append(
-            [name, f"{mine.mean():.4f}", best, f"{peers[best].mean():.4f}", f"{gap.mean():+.4f}", f"{error:.4f}"]
-        )
-    return markdown_table(f"data set | {PORTFOLIO} | best peer | its {loss} | difference | ±", lines, "lrlrrr")
+    for data in _names(results)[0]:
+        gap, stacked = _gap(results, data, loss), _gap(results, data, loss, STACK)
+        numbers = [f"{gap.its:.4f}", f"{gap.mine - gap.its:+.4f}", f"{gap.error:.4f}"]
+        lines.append([data, f"{gap.mine:.4f}", f"{stacked.mine:.4f}", gap.best, *numbers])
+    return markdown_table(
+        f"data set | {PORTFOLIO} | stacked | best peer | its {loss} | difference | ±", lines, "lrrlrrr"
+    )
+
+
+def _aims(results: Results, loss: str) -> list[str]:
+    """What the study aims at, for the portfolio and for its stack."""
+    sets, names = _names(results)
+    each = _means(results, loss)
+    ranks, means = _ranks(each), each.mean(axis=0)
+    if loss == "mae":  # data sets have their own units
+        means = np.exp(np.log(each).mean(axis=0))
+    seconds = _means(results, "seconds").mean(axis=0)
+    peers = [k for k, name in enumerate(names) if name not in OWN]
+    slowest, best = max(peers, key=seconds.__getitem__), min(peers, key=means.__getitem__)
+    first = min(peers, key=ranks.__getitem__)
+    lines = []
+    for method in (PORTFOLIO, STACK):
+        own = names.index(method)
+        gaps = {data: _gap(results, data, loss, method) for data in sets}
+        lines += [
+            [method, "mean rank", f"{ranks[own]:.2f}", f"{names[first]} {ranks[first]:.2f}"],
+            [
+                method,
+                f"{'mean' if loss == 'error' else 'geometric mean of the'} {loss}",
+                f"{means[own]:.4g}",
+                f"{names[best]} {means[best]:.4g}",
+            ],
+            [method, "mean processor seconds", f"{seconds[own]:.1f}", f"{names[slowest]} {seconds[slowest]:.1f}"],
+        ]
+        if loss == "error":
+            logs = _means(results, "log_loss").mean(axis=0)
+            least = min(peers, key=logs.__getitem__)
+            lines.append([method, "mean log loss", f"{logs[own]:.4f}", f"{names[least]} {logs[least]:.4f}"])
+            behind = [f"{data} {gap}" for data, gap in gaps.items() if gap.is_behind]
+            lines.append([method, "over 1 point and 2 s.e. behind", str(len(behind)), "; ".join(behind) or "-"])
+    return markdown_table("method | aim | ours | best (time: slowest) peer", lines, "llrl")

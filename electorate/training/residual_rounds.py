@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.algorithms.quadboost import Rules
+from electorate.grid import on_grid
 from electorate.model.trace import Trace
 from electorate.training.pool_rounds import QuadRounds
 
@@ -158,10 +159,10 @@ class ResidualRounds(QuadRounds):
         return self.numbers[voter.key]
 
     def _enter(self, best: SearchedVoter | None) -> None:
-        """A voter enters, perhaps as a copy."""
+        """A voter enters, perhaps as a copy, with a part of its best weight: the objective is convex in it."""
         if best is not None:
-            new, drop = self._best_move(best, best.c, 0.0)
-            if drop > 0:
+            new = float(on_grid(self.rules.rate * self._best_move(best, best.c, 0.0)[0]))
+            if self.rules.penalty.drop(best.c, best.eta, 0.0, new) > 0:
                 self._move(self._number(best), best, best.c, 0.0, new)
 
     def _greedy(self, best: SearchedVoter | None) -> None:

@@ -18,9 +18,16 @@ WAYS = {
     "vanilla": {},
     "l1-never": {"penalty": "l1", "lam": 0.1},
     "l2-cyclic": {"penalty": "l2", "lam": 0.3, "reweight": "cyclic"},
+    "l2-shrunken": {"penalty": "l2", "lam": 0.3, "learning_rate": 0.25},
     "linf-greedy": {"penalty": "linf", "alpha_max": 20.0, "reweight": "greedy"},
 }
-EVERY = [pytest.param(family, way, id=f"{family}-{way}") for family in FAMILIES for way in WAYS]
+SEARCHED = {"trees", "kernels"}
+EVERY = [
+    pytest.param(family, way, id=f"{family}-{way}")
+    for family in FAMILIES
+    for way in WAYS
+    if family in SEARCHED or "learning_rate" not in WAYS[way]
+]
 
 
 def numbers(n: int = 120, columns: int = 6, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -49,16 +56,17 @@ def paid(fitted: QuadBoostRegressor) -> float:
 
 @pytest.mark.parametrize("depth", [1, 2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_trees_are_l2_boosting_by_scikit_learns(depth: int, weighted: bool, intercept: bool) -> None:
-    """Without a penalty every step is the tree itself, fitted to the residuals."""
+@pytest.mark.parametrize(("intercept", "rate"), [(False, 1.0), (True, 1.0), (True, 0.3)])
+def test_trees_are_l2_boosting_by_scikit_learns(depth: int, weighted: bool, intercept: bool, rate: float) -> None:
+    """Without a penalty every step is the tree itself, fitted to the residuals, times the learning rate."""
     X, y = numbers()
     y = y if intercept else y - 1000
     weight = np.random.default_rng(0).random(len(y)) if weighted else np.ones(len(y))
-    fitted = QuadBoostRegressor(RegressionTrees(depth), n_estimators=5, fit_intercept=intercept).fit(X, y, weight)
+    model = QuadBoostRegressor(RegressionTrees(depth), n_estimators=5, fit_intercept=intercept, learning_rate=rate)
+    fitted = model.fit(X, y, weight)
     f = np.full(len(y), np.average(y, weights=weight) if intercept else 0.0)
     for staged, error in zip(fitted.staged_predict(X), fitted.history_["train_error"], strict=True):
-        f += DecisionTreeRegressor(max_depth=depth).fit(X, y - f, weight).predict(X)
+        f += rate * DecisionTreeRegressor(max_depth=depth).fit(X, y - f, weight).predict(X)
         np.testing.assert_allclose(staged, f, rtol=1e-8)
         assert error == pytest.approx(np.average((y - f) ** 2, weights=weight), rel=1e-8)
 
@@ -82,6 +90,13 @@ def test_least_squares_only() -> None:
         QuadBoostRegressor(RegressionTrees(criterion="edge")).fit(X, y)
     with pytest.raises(ValueError, match="RegressionTrees"):
         QuadBoostRegressor(electorate.Stumps()).fit(X, y)
+
+
+@pytest.mark.parametrize("wrong", [{"reweight": "cyclic"}, {"estimator": Pool()}, {"estimator": Columns()}])
+def test_shrinkage_needs_searched_voters_that_keep_their_weights(wrong: dict[str, Any]) -> None:
+    X, y = numbers()
+    with pytest.raises(ValueError, match="learning_rate=1"):
+        QuadBoostRegressor(RegressionTrees(2), learning_rate=0.1).set_params(**wrong).fit(X, y)
 
 
 # ---------------------------------------------------------------- stages, files, going on

@@ -44,7 +44,7 @@ def test_the_study_runs_and_resumes(folder, tmp_path, monkeypatch):
     assert "Quick version" in page
     assert "20% of the labels flipped" in page
     assert page.count("| one |") == 2
-    monkeypatch.setattr(peers, "run_method", None)  # nothing is computed again
+    monkeypatch.setattr(peers, "run_unit", None)  # nothing is computed again
     assert peers.reproduce(request) == page
 
 
