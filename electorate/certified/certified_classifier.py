@@ -305,9 +305,11 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         if not self.__sklearn_is_fitted__():
             return repr(self)
         about, n_voters = self.description_, self.ensemble_.n_voters
-        lines = [f"CertifiedClassifier: {n_voters} voters, {about.prior_voters} of them from the prior"]
+        plural = "" if n_voters == 1 else "s"
+        lines = [f"CertifiedClassifier: {n_voters} voter{plural}, {about.prior_voters} from the prior"]
         for view in self.estimators_[:SHOWN]:
-            lines += textwrap.indent(f"{view.step:.4g} x {view.to_text()}", "  ").split("\n")
+            weight = f"  {view.step:.4g} x "
+            lines.append(weight + view.to_text().replace("\n", "\n" + " " * len(weight)))
         if n_voters > SHOWN:
             lines.append(f"  and {n_voters - SHOWN} more")
         lines.append(

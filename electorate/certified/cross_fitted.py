@@ -178,7 +178,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
                 f"one input holds {100 * share:.1f}% of the rows: the model that predicts it was trained on none of "
                 "them, so this model may be worse than one that was trained on all rows; its bound still holds",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     # ------------------------------------------------------------ the fitted model

@@ -240,6 +240,9 @@ def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[st
             lines.append(f"{path}/{final}: {name}, refitted on all rows; it has no bound")
         if options.table is not None:
             lines.append(f"to predict: electorate predict {path}/{final} NEW_TABLE --out predictions.csv")
+    if found.certified is not None:
+        python = f"electorate.compare(X, y, certify={found.certify!r}, ...).certified.model"
+        lines.append(f"the cross-fitted model is not stored; in Python, with the same options: {python}")
     spent = ", ".join(f"{what} {seconds:.0f} s" for what, seconds in found.seconds.items())
     return [*lines, f"time: {spent}", *_resume([found])]
 

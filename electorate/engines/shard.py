@@ -80,10 +80,7 @@ class Nodes:
 
 @dataclass
 class Growth:
-    """The tree that is being grown: where its nodes' rows are. Rows move only inside their node's range.
-
-    order: all rows in their own order, until the first of them move.
-    """
+    """The tree that is being grown: where its nodes' rows are. Rows move only inside their node's range."""
 
     order: NDArray[np.uint32]
     nodes: Nodes
@@ -261,11 +258,14 @@ class Shard:
         kernels.quantise(channel, self.times[low:high], self.scale, ends, grid[low:high], total)
         return int(total[0])
 
-    def _buffer(self, name: str) -> NDArray[np.uint32]:
-        """Row numbers; a buffer is reused: new pages from the system cost as much as the work itself."""
-        if name not in self.buffers:
-            self.buffers[name] = self.allocate((self.grids.shape[1],), np.uint32)
-        return self.buffers[name]
+    def _row_numbers(self) -> NDArray[np.uint32]:
+        """[2, row]: the rows of a growing tree in order; and the rows that go right, or the leaf of every row.
+
+        A buffer is reused: new pages from the system cost as much as the work itself.
+        """
+        if "rows" not in self.buffers:
+            self.buffers["rows"] = self.allocate((2, self.n_rows()), np.uint32)
+        return self.buffers["rows"]
 
     def both_left(self, split: Split) -> Any:
         """[channel, label, column, bin] of the rows on the left of a split at the root, of both channels."""
@@ -321,7 +321,7 @@ class Shard:
                 kernels.add_gains(codes, (~on_left).view(np.uint8), all_gains, self.starts, state)
             return
         walk = self._walk(change.splits, change.leaves)
-        kernels.add_tree(*walk, self._buffer("leaf").view(np.int32), all_gains, self.starts, state)
+        kernels.add_tree(*walk, self._row_numbers()[1].view(np.int32), all_gains, self.starts, state)
         self.growth = None
 
     # ------------------------------------------------------------ growing a tree
@@ -334,12 +334,8 @@ class Shard:
         growth = self._growth_for(tree.numbers)
         nodes = growth.nodes.reserve(tree.highest)
         level = LevelArrays(tree.node, tree.left, tree.right, *self._stored_columns(tree))
-        order, rows = self._buffer("order"), np.empty((len(tree), 2), dtype=np.int64)
-        if len(tree) > 1 and growth.order is not order:  # a split may be below another one
-            order[:] = growth.order
-            growth.order = order
-        kernels.partition_nodes(self.codes, growth.order, order, self._buffer("spare"), nodes, level, rows)
-        growth.order = order
+        order, rows = growth.order, np.empty((len(tree), 2), dtype=np.int64)
+        kernels.partition_nodes(self.codes, order, self._row_numbers()[1], nodes, level, rows)
         growth.levels.append(tree)
         growth.split_nodes.update(tree.numbers)
         return rows
@@ -444,9 +440,11 @@ class Shard:
 
     def _growth(self) -> Growth:
         if self.growth is None:
-            if "rows" not in self.buffers:
-                self._buffer("rows")[:] = np.arange(self.grids.shape[1], dtype=np.uint32)
-            self.growth = Growth(self.buffers["rows"], self.nodes.restart())
+            order = self._row_numbers()[0]
+            for low in range(0, len(order), ROWS_AT_ONCE):
+                high = min(low + ROWS_AT_ONCE, len(order))
+                order[low:high] = np.arange(low, high, dtype=np.uint32)
+            self.growth = Growth(order, self.nodes.restart())
         return self.growth
 
     def _histogram_of(self, order: NDArray[np.uint32], node: Node, grids: NDArray[np.int64]) -> NDArray[np.int64]:

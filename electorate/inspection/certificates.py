@@ -35,7 +35,8 @@ from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Floats, 
 from electorate.theory.certificate import IID, Bound, Certificate, proved, refused
 from electorate.theory.complexity import Shape, log_trees, massart
 from electorate.theory.cross_fit import routed_bound
-from electorate.theory.pac_bayes import WeighedVote, divergence, gibbs_bound, margin_bound
+from electorate.theory.dirichlet import dirichlet_bound
+from electorate.theory.pac_bayes import WeighedVote, gibbs_bound, margin_bound
 from electorate.theory.tandem import cantelli_bound, tandem_bound
 from electorate.thinning import ThinnedClassifier
 from electorate.training.lazy_inputs import is_lazy, is_scanned, where_rows_are
@@ -54,6 +55,7 @@ SEEGER = "PAC-Bayes-kl: Seeger 2002, Maurer 2004; twice the loss of a drawn vote
 LANGFORD = "Langford, Seeger and Megiddo 2001"
 MASEGOSA = "Masegosa et al. 2020, with PAC-Bayes-kl"
 WU = "Wu et al. 2021, with PAC-Bayes-kl"
+BIGGS = "Biggs, Zantedeschi and Guedj 2022, with PAC-Bayes-kl"
 VOTERS_FIXED = "the voters were fitted to other rows, fixed before these rows were drawn"
 CLOPPER = "Clopper and Pearson 1934"
 MEAN_EVIDENCE = "means of e-values, Vovk and Wang 2021"
@@ -95,8 +97,9 @@ def certificate(
     eps : float, optional
         Of regressors: a prediction farther than eps from the target is an error. None: the model's own ``eps_``.
     equal_rows : {"refuse", "allow"}, default="refuse"
-        What to do with held-out rows that equal a row of the fit. Where rows hold few distinct values, equal ones occur
-        among independent rows; "allow" uses them and reports how many there are, unless they are too many for that.
+        What to do with rows that equal a row of the fit: held-out ones, or those that weighed a thinned ensemble. Where
+        rows hold few distinct values, equal ones occur among independent rows; "allow" uses them and reports how many
+        there are, unless they are too many for that.
     draws : int, default=0
         For stumps and columns: how many random labelings to draw for a Monte Carlo estimate of the complexity, with its
         own confidence paid for, instead of the count.
@@ -135,7 +138,7 @@ def certificate(
         risk.append(bound)
         notes += more
     if train is not None and isinstance(model, ThinnedClassifier):
-        risk += _weighed_bounds(model, LabelledRows.of(model, train, "train"), delta)
+        risk += _weighed_bounds(model, LabelledRows.of(model, train, "train"), delta, equal_rows)
     if train is not None and isinstance(model, StackedModel):
         risk.append(refused("margins", DEEPBOOST, "a mean of models: nothing bounds how complex it is"))
     elif train is not None and not risk_is_own(model):
@@ -284,19 +287,23 @@ def overlap(model: Any, rows: LabelledRows, equal_rows: str) -> tuple[str | None
     found = seen.where(marks)
     if not len(found):
         return None, []
-    repeated = seen.distinct[1]
-    rate = f"{repeated} of the {seen.rows} rows of the fit equal another one"
+    rate = f"{seen.distinct[1]} of the {seen.rows} rows of the fit equal another one"
     if equal_rows == "refuse":
         raise ValueError(
             f"row {int(found[0])} of heldout took part in fitting, stopping or calibration (and {len(found) - 1} more "
             f"do): held-out rows must not. If equal rows are a coincidence here ({rate}), pass equal_rows='allow' "
             "(--allow-equal-rows)"
         )
-    compared = int(np.count_nonzero(marks <= np.uint64(seen.limit)))
-    usual = compared * repeated / max(seen.rows, 1)  # among independent rows the same share equals another one
-    if len(found) > FAR_MORE * usual + FAR_MORE:
-        return f"{len(found)} of its {compared} rows took part in fitting: too many for a coincidence ({rate})", []
+    if is_no_coincidence(seen, marks, len(found)):
+        return f"{len(found)} of its rows took part in fitting: too many for a coincidence ({rate})", []
     return None, [f"{len(found)} held-out rows equal a row of the fit, taken as coincidence: {rate}"]
+
+
+def is_no_coincidence(seen: Seen, marks: NDArray[np.uint64], equal: int) -> bool:
+    """Whether far more rows equal a row of the fit than rows of the fit equal each other."""
+    compared = int(np.count_nonzero(marks <= np.uint64(seen.limit)))
+    usual = compared * seen.distinct[1] / max(seen.rows, 1)  # among independent rows the same share equals another one
+    return equal > FAR_MORE * usual + FAR_MORE
 
 
 # ---------------------------------------------------------------- weighted votes: classifiers
@@ -456,31 +463,38 @@ WEIGHED: list[tuple[str, str, Callable[[WeighedVote, float], Terms]]] = [
     ("PAC-Bayes, margins", LANGFORD, margin_bound),
     ("tandem", MASEGOSA, tandem_bound),
     ("Chebyshev-Cantelli", WU, cantelli_bound),
+    ("Dirichlet margins", BIGGS, dirichlet_bound),
 ]
 
 
-def _weighed_bounds(model: Any, rows: LabelledRows, delta: float) -> list[Bound]:
+def _weighed_bounds(model: Any, rows: LabelledRows, delta: float, equal_rows: str) -> list[Bound]:
     """PAC-Bayes bounds for a thinned ensemble, on the rows that weighed its voters."""
     try:
-        vote = _weighed_vote(model, rows)
+        vote = _weighed_vote(model, rows, equal_rows)
     except ValueError as why:
         return [refused(name, source, str(why)) for name, source, _ in WEIGHED]
     return [proved(name, source, partial(at, vote), delta, (IID, VOTERS_FIXED)) for name, source, at in WEIGHED]
 
 
-def _weighed_vote(model: Any, rows: LabelledRows) -> WeighedVote:
+def _weighed_vote(model: Any, rows: LabelledRows, equal_rows: str) -> WeighedVote:
     """ValueError if the voters were fitted to some of the rows, or vote for several classes at once."""
     _refuse_weights(model, rows)
     if len(model.classes_) != 2:
         raise ValueError("it is about two classes")
     before: Seen | None = getattr(reader_of(model), "seen_", None)
-    if before is not None and before.marks is not None and len(before.where(rows.marks(model, rows.y))):
-        raise ValueError("the voters were fitted to some of these rows: thin(model, X, y) needs other ones")
+    if before is not None and before.marks is not None:
+        marks = rows.marks(model, rows.y)
+        equal = len(before.where(marks))
+        if equal and (equal_rows == "refuse" or is_no_coincidence(before, marks, equal)):
+            raise ValueError(
+                f"the voters were fitted to some of these rows ({equal}): thin(model, X, y) needs other ones; if a few "
+                "equal rows are a coincidence, pass equal_rows='allow'"
+            )
     codes = inputs.encode_labels(rows.y, model.classes_, np.ones(len(rows.y)), "train")
     norm = float(np.abs(model.weights_).sum())
     votes = votes_of(model, rows.X)[0] / norm if norm > 0 else np.zeros(len(codes))
     margins = np.clip(np.where(codes == 1, votes, -votes), -1.0, 1.0) - ROUNDING
-    return WeighedVote(margins, divergence(model.weights_.ravel(), model.n_voters_in_))
+    return WeighedVote.of(margins, model.weights_.ravel(), model.n_voters_in_)
 
 
 # ---------------------------------------------------------------- weighted medians: regressors

@@ -120,7 +120,22 @@ def loss_certificate(
         "absolute": partial(_of_distances, largest=largest, delta=delta),
         "interval": partial(_of_intervals, coverage=coverage, rho=rho, delta=delta),
     }
-    return LossCertificate(type(model).__name__, delta, tuple(made[loss](model, rows)), tuple(notes))
+    found = tuple(made[loss](model, rows))
+    return LossCertificate(type(model).__name__, delta, found, (*_assumed(loss, model, clip, largest), *notes))
+
+
+def _assumed(loss: str, model: Any, clip: float, largest: float | None) -> list[str]:
+    """What a bound on this loss also assumes, as a sentence."""
+    before = "fixed before the held-out rows were seen"
+    if loss == "cost":
+        return [f"The costs were {before}."]
+    if loss == "log":
+        return [f"Probabilities of a label below {clip:g} count as {clip:g}; this number was {before}."]
+    if loss == "auc":
+        return [f"The positive class is {model.classes_.tolist()[1]!r}."]
+    if loss == "absolute":
+        return [f"Errors above {largest:g} count as {largest:g}; this number was {before}."]
+    return []
 
 
 def _bound(name: str, source: str, terms: Terms, delta: float, largest: float = 1.0) -> Bound:

@@ -10,18 +10,18 @@ from electorate.kernels.histograms import node_histograms
 
 
 @kernel
-def split_rows(before, low, starts, column, on_left, order, spare, left_starts):
-    """Put the rows before[low:] of a node into order[low:], those that go left first; both sides keep their order.
+def split_rows(low, starts, column, on_left, order, spare, left_starts):
+    """Part the rows order[low:] of a node: those that go left come first; both sides keep their order.
 
-    before and order may be the same. Label k has the rows starts[k]..starts[k+1] after low; left_starts gets the same
-    of the left side. spare: a buffer for the right side. Returns how many went left.
+    Label k has the rows starts[k]..starts[k+1] after low; left_starts gets the same of the left side. spare: a buffer
+    for the right side. Returns how many went left.
     """
     left = np.uint64(0)  # indices that cannot be negative: twice as fast
     right = np.uint64(0)
     parted = order[low:]
     for label in range(starts.shape[0] - 1):
         left_starts[label] = left
-        rows = before[low + starts[label] : low + starts[label + 1]]
+        rows = order[low + starts[label] : low + starts[label + 1]]
         for k in range(rows.shape[0]):
             row = rows[k]
             goes = np.uint64(on_left[column[row]])
@@ -37,7 +37,7 @@ def split_rows(before, low, starts, column, on_left, order, spare, left_starts):
 
 
 @kernel
-def partition_nodes(codes, before, order, spare, nodes, splits, rows):
+def partition_nodes(codes, order, spare, nodes, splits, rows):
     """`split_rows` of several nodes. nodes: low[number] and starts[number, label]; those of the children are written.
 
     splits: node, left and right (numbers), column, and on_left[split, code]. rows[split, side]: how many rows.
@@ -47,7 +47,7 @@ def partition_nodes(codes, before, order, spare, nodes, splits, rows):
         node, left, right = splits.node[m], splits.left[m], splits.right[m]
         low, starts, left_starts = nodes.low[node], nodes.starts[node], nodes.starts[left]
         column = codes[splits.column[m] // per_word, :, splits.column[m] % per_word]
-        n_left = split_rows(before, low, starts, column, splits.on_left[m], order, spare, left_starts)
+        n_left = split_rows(low, starts, column, splits.on_left[m], order, spare, left_starts)
         nodes.starts[right] = starts - left_starts
         nodes.low[left], nodes.low[right] = low, low + n_left
         rows[m, 0], rows[m, 1] = n_left, starts[-1] - n_left

@@ -38,17 +38,19 @@ class Routed:
         self.rows = np.stack([counts[:, some].sum(axis=(1, 2)) for some in here], axis=1)
         self.best = self.errors.argmin(axis=2)  # [draw, part]
 
-    def routed(self, chosen: Ints) -> tuple[Ints, Floats]:
-        """Errors [draw, part] and risks of the models whose functions are chosen [draw, part]."""
+    def routed(self, chosen: Ints) -> tuple[Ints, Ints]:
+        """Errors [draw, part] and predictions [draw, input] of the models whose functions are chosen [draw, part]."""
         errors = np.take_along_axis(self.errors, chosen[:, :, None], axis=2)[:, :, 0]
-        predicted = self.functions[chosen[:, self.part], np.arange(INPUTS)]
-        return errors, self.world.risk(predicted)
+        return errors, self.functions[chosen[:, self.part], np.arange(INPUTS)]
 
 
-def routed_gaps(errors: Ints, rows: Ints, risks: Floats, delta: float) -> Floats:
+def routed_gaps(world: World, predicted: Ints, errors: Ints, rows: Ints, delta: float) -> Floats:
     """The bound less the risk, for counts [draw, part]; 0 where it is seen at once that the bound is not below it."""
-    gaps = np.zeros(len(risks))
-    for place in np.flatnonzero(~allows(errors, rows, risks, delta)):
+    part, risks, lost = world.part(), world.risk(predicted), (wrong(predicted) * world.joint).sum(axis=2)
+    here = np.array([part == number for number in range(PARTS)]).T.astype(np.float64)  # [input, part]
+    shares, gaps = world.shares @ here, np.zeros(len(risks))
+    rates = np.minimum(lost @ here / np.maximum(shares, 1e-300), 1.0)
+    for place in np.flatnonzero(~allows(errors, rows, rates, shares, delta)):
         gaps[place] = total(routed_bound(errors[place].tolist(), rows[place].tolist(), delta)) - risks[place]
     return gaps
 
@@ -56,14 +58,14 @@ def routed_gaps(errors: Ints, rows: Ints, risks: Floats, delta: float) -> Floats
 def adverse(world: World, draws: int, rng: np.random.Generator) -> Gaps:
     """The learner 0. Without: the errors of all parts as one binomial, as if they were independent."""
     routed = Routed(world, FUNCTIONS, draws, rng)
-    errors, risks = routed.routed((routed.best - routed.best.sum(axis=1, keepdims=True)) % FUNCTIONS)
+    errors, predicted = routed.routed((routed.best - routed.best.sum(axis=1, keepdims=True)) % FUNCTIONS)
     pooled = np.array([binomial_bound(int(count), ROWS, 1 - DELTA) for count in errors.sum(axis=1)])
-    return routed_gaps(errors, routed.rows, risks, DELTA), pooled - risks
+    return routed_gaps(world, predicted, errors, routed.rows, DELTA), pooled - world.risk(predicted)
 
 
 def winner(world: World, draws: int, rng: np.random.Generator) -> Gaps:
     """The best of all learners, as `compare` hands it over. Without: as if it had been the only one."""
     routed = Routed(world, SETTINGS, draws, rng)
-    errors, risks = routed.routed(routed.best)
-    paid, unpaid = (routed_gaps(errors, routed.rows, risks, delta) for delta in (DELTA / SETTINGS, DELTA))
+    errors, predicted = routed.routed(routed.best)
+    paid, unpaid = (routed_gaps(world, predicted, errors, routed.rows, delta) for delta in (DELTA / SETTINGS, DELTA))
     return paid, unpaid

@@ -30,8 +30,9 @@ from electorate.theory.bounds import (
 )
 from electorate.theory.bounds import vote_bound as hinge_bound
 from electorate.theory.complexity import log_columns, massart
+from electorate.theory.dirichlet import dirichlet_bound
 from electorate.theory.loss_bounds import class_limits, clipped_log_losses, mean_bound, misranked
-from electorate.theory.pac_bayes import WeighedVote, divergence, gibbs_bound, margin_bound
+from electorate.theory.pac_bayes import WeighedVote, gibbs_bound, margin_bound
 from electorate.theory.tandem import cantelli_bound, tandem_bound
 
 ROWS = 60  # of a sample
@@ -117,7 +118,7 @@ def cross_fitted(world: World, draws: int, rng: np.random.Generator) -> Gaps:
     for predicted in (routed, whole):
         lost = (wrong(predicted) * counts).sum(axis=2)
         errors = np.stack([lost[:, part == number].sum(axis=1) for number in range(PARTS)], axis=1).astype(np.int64)
-        gaps.append(routed_gaps(errors, rows, world.risk(predicted), DELTA))
+        gaps.append(routed_gaps(world, predicted, errors, rows, DELTA))
     return gaps[0], gaps[1]
 
 
@@ -159,7 +160,7 @@ def _of_votes(kind: str, rows: int, rate: float) -> Callable[[World, int, np.ran
 
 
 def _weighed(weights: Floats, margins: Floats) -> WeighedVote:
-    return WeighedVote(margins, divergence(weights, BITS))
+    return WeighedVote.of(margins, weights, BITS)
 
 
 def _gibbs(weights: Floats, margins: Floats) -> tuple[float, float]:
@@ -180,6 +181,11 @@ def _tandem(weights: Floats, margins: Floats) -> tuple[float, float]:
 def _cantelli(weights: Floats, margins: Floats) -> tuple[float, float]:
     terms = cantelli_bound(_weighed(weights, margins), DELTA)
     return total(terms), terms["variance"]
+
+
+def _dirichlet(weights: Floats, margins: Floats) -> tuple[float, float]:
+    """Without a price, votes may be drawn as near as one likes."""
+    return total(dirichlet_bound(_weighed(weights, margins), DELTA)), float(np.mean(margins <= 2.0**-8))
 
 
 def _hinge(weights: Floats, margins: Floats) -> tuple[float, float]:
@@ -229,6 +235,7 @@ VOTES = {
     "PAC-Bayes, margins": _margin,
     "tandem": _tandem,
     "Chebyshev-Cantelli": _cantelli,
+    "Dirichlet margins": _dirichlet,
     "vote, hinge loss": _hinge,
     "margins": _deep,
     "variance": _variance,
@@ -321,8 +328,8 @@ SIMULATED: dict[str, Callable[[World, int, np.random.Generator], Gaps]] = {
     "cross-fitted": cross_fitted,
     "cross-fitted, adverse learner": adverse,
     f"winner of {SETTINGS} settings": winner,
-    **{kind: _of_votes(kind, ROWS, 2.0 * ROWS) for kind in list(VOTES)[:4]},
-    **{kind: _of_votes(kind, VOTE_ROWS, 0.0) for kind in list(VOTES)[4:]},
+    **{kind: _of_votes(kind, ROWS, 2.0 * ROWS) for kind in list(VOTES)[:5]},
+    **{kind: _of_votes(kind, VOTE_ROWS, 0.0) for kind in list(VOTES)[5:]},
     **{kind: _of_losses(kind) for kind in LOSSES},
     "median, tubes": median_tubes,
     "description": _described(_card(2)),

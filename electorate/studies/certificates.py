@@ -2,15 +2,18 @@
 
 `electorate reproduce certificates --table 1 [--quick]`: every classification set of the folder. A quarter of the rows
 is never used before the end. Table 2: how often each bound is below the true risk where that is known, and how often
-without the part of it that pays for the choice. Table 3: cross-fitting in five and ten parts, over several splits.
-Results are stored line by line: an interrupted run resumes.
+without the part of it that pays for the choice. Table 3: cross-fitting in 5, 10 and 20 parts, over several splits.
+Results are stored line by line: an interrupted run resumes. At the end they are written as a CSV file, from which
+`--render` makes the tables and the picture again.
 """
 
 import json
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,10 +21,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from electorate import AdaBoostClassifier, CertifiedClassifier, CrossFittedClassifier
-from electorate.certified.cross_fitted import HEAVY
+from electorate.studies.certificate_aims import ALL_ROWS, BOUNDS, Measured, aims
 from electorate.studies.certificate_coverage import SIMULATED, most_failures, simulate
-from electorate.studies.part_counts import MORE, excess, hashes_of, paired, parts_aims, parts_table, split_parts
-from electorate.studies.request import Lines, Request, markdown_table
+from electorate.studies.part_counts import Found, hashes_of, paired, parts_aims, parts_table, split_parts
+from electorate.studies.request import Lines, Request, markdown_table, stored_rows, write_rows
 from electorate.studies.worlds import DELTA, worlds
 from electorate.theory.binomial import binomial_bound, priced_bound
 from electorate.theory.cross_fit import heavy_share
@@ -29,7 +32,7 @@ from electorate.theory.cross_fit import heavy_share
 OFFERS = {
     "table 1": "held-out, description and cross-fitted bounds, and test errors, on every classification set; a picture",
     "table 2": "how often each bound fails where the risk is known",
-    "table 3": "bounds and test errors of cross-fitting in five and in ten parts, means over several splits",
+    "table 3": "bounds and test errors of cross-fitting in 5, 10 and 20 parts, means over several splits",
 }
 NEEDS_DATA = ("table 1", "table 3")
 ROUNDS = 100
@@ -38,7 +41,7 @@ HEADS = (
     "data set | rows | baseline | held-out | five fifths | description | card | cross-fitted | "
     "test errors: these four, all rows"
 )
-BOUNDS = ("held-out", "description", "card", "cross-fitted")
+SET = "data set"
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Plan:
     cells: int = 60_000
     draws: int = 10_000
     split_rows: int = 6_000
-    splits: int = 5
+    splits: int = 10
 
 
 FULL = Plan()
@@ -144,99 +147,44 @@ def measure_set(request: Request, about: dict[str, Any], lines: Lines) -> dict[s
         warnings.simplefilter("ignore")
         found = lines.compute([name], lambda: measure(*read_once(), rounds))
         fifths = lines.compute([name, "fifths"], lambda: measure_fifths(*read_once(), rounds))
-    return {**found, "five": fifths, "fifths": float(np.mean(fifths))}
+    flat = {key: value for key, value in found.items() if key != "errors"}
+    return {**flat, **{f"error, {kind}": error for kind, error in found["errors"].items()}, "five": fifths}
 
 
 def table_1(request: Request) -> str:
-    lines = Lines(request.out / f"table-1{'-quick' if request.quick else ''}.jsonl")
-    found = {about["name"]: measure_set(request, about, lines) for about in data_sets(request)}
+    def computed() -> list[dict[str, Any]]:
+        lines = Lines(request.out / f"table-1{'-quick' if request.quick else ''}.jsonl")
+        found = {about["name"]: measure_set(request, about, lines) for about in data_sets(request)}
+        return [{SET: name, **one} for name, one in sorted(found.items())]
+
+    found = {row.pop(SET): row for row in _stored(request, computed, (SET,))}
     rows = []
-    for name, one in sorted(found.items()):
-        errors = ", ".join(f"{one['errors'][kind]:.3f}" for kind in (*BOUNDS, "all rows"))
+    for name, one in found.items():
+        errors = ", ".join(f"{one[f'error, {kind}']:.3f}" for kind in (*BOUNDS, ALL_ROWS))
         first = f"{one['baseline']:.3f}", f"{one['held-out']:.3f}"
-        five = f"{one['fifths']:.3f} ({min(one['five']):.3f}-{max(one['five']):.3f})"
+        five = f"{np.mean(one['five']):.3f} ({min(one['five']):.3f}-{max(one['five']):.3f})"
         rows.append([name, one["rows"], *first, five, *(f"{one[kind]:.3f}" for kind in BOUNDS[1:]), errors])
-    picture = draw(found, request)
-    parts = [
-        *markdown_table(HEADS, rows, "lrrrrrrrl"),
-        "",
-        *aims(found),
-        "",
-        f"![Each bound beside the held-out one]({picture})",
-    ]
-    return "\n".join(parts) + "\n"
+    draw(found, request)
+    return "\n".join([*aims(found), "", *markdown_table(HEADS, rows, "lrrrrrrrl")]) + "\n"
 
 
-def aims(found: dict[str, dict[str, Any]]) -> list[str]:
-    """How many data sets meet each aim; ratios are to the mean of five held-out bounds, and to that of one fifth."""
-    of = {key: np.array([one[key] for one in found.values()]) for key in ("rows", "classes", "baseline", *BOUNDS)}
-    errors = {key: np.array([one["errors"][key] for one in found.values()]) for key in (*BOUNDS, "all rows")}
-    fewest = np.array([min(one["fold errors"]) for one in found.values()])
-    every, large, two = np.ones(len(found), dtype=np.bool_), of["rows"] >= 500, of["classes"] == 2
-    counted = (of["rows"] >= 2000) & (fewest >= 20)
-    references = np.array([[one["fifths"] for one in found.values()], of["held-out"]])
-
-    def line(text: str, some: Any, met: Any) -> str:
-        """met: for one reference, or for both."""
-        of_each = [f"{int((some & each).sum())} of {int(some.sum())}" for each in np.atleast_2d(met)]
-        return f"- {text}: {of_each[0]}" + (f" (one fifth: {of_each[1]})" if len(of_each) > 1 else "")
-
-    lines = []
-    for kind in ("description", "card"):
-        lines += [
-            line(f"{kind} below the baseline's bound, 500 rows or more", large, of[kind] < of["baseline"]),
-            line(f"{kind} below 1/2, two classes and 150 rows or more", two & (of["rows"] >= 150), of[kind] < 0.5),
-            line(f"{kind} within 1.5 times the held-out bound", every, of[kind] <= 1.5 * references),
-            line(f"{kind} within 1.25 times the held-out bound", every, of[kind] <= 1.25 * references),
-        ]
-    ratio = of["cross-fitted"] / references
-    heavy = np.array([one["heavy"] > HEAVY for one in found.values()])
-    more = np.array([excess(one["paired"]) for one in found.values()])  # [set]: points, and their standard error
-    above = np.any([errors[kind] > of[kind] for kind in BOUNDS], axis=0)
-    return [
-        *lines,
-        line("cross-fitted within 1.15 times, 2,000 rows and 20 errors or more in each part", counted, ratio <= 1.15),
-        line(
-            "cross-fitted within 1.3 times, the others with errors in each part", ~counted & (fewest > 0), ratio <= 1.3
-        ),
-        line("cross-fitted within 1.3 times, some part without errors", fewest == 0, ratio <= 1.3),
-        *noise(found, counted, fewest > 0),
-        line(
-            "test error of the cross-fitted model at most 0.3 points above that of all rows", every, more[:, 0] <= MORE
-        ),
-        line("the same, without sets where one input has over 5% of the rows", ~heavy, more[:, 0] <= MORE),
-        line("beyond 0.3 points by more than two standard errors", every, more[:, 0] - 2 * more[:, 1] > MORE),
-        line("below 0.3 points by more than two standard errors", every, more[:, 0] + 2 * more[:, 1] < MORE),
-        line("a test error above its bound (four bounds each)", every, above),
-    ]
+def _stored(request: Request, compute: Callable[[], list[dict[str, Any]]], texts: tuple[str, ...]) -> Any:
+    """The rows of the CSV file of a table; they are computed and written unless it is only to be rendered."""
+    path = request.results(f"certificates-{request.what.replace(' ', '-')}")
+    if not request.render:
+        write_rows(path, compute())
+    return stored_rows(path, texts)
 
 
-def noise(found: dict[str, dict[str, Any]], counted: Any, some: Any) -> list[str]:
-    """How often a bound is within its factor of that of one fifth: the cross-fitted one, and that of another fifth."""
-    lines = []
-    for factor, chosen in ((1.15, counted), (1.3, ~counted & some)):
-        cross, other = [], []
-        for one in (one for one, is_chosen in zip(found.values(), chosen, strict=True) if is_chosen):
-            five = np.array(one["five"])
-            cross += (one["cross-fitted"] <= factor * five).tolist()
-            other += (five[:, None] <= factor * five)[~np.eye(len(five), dtype=np.bool_)].tolist()
-        text = (
-            f"{sum(cross)} of {len(cross)} for the cross-fitted bound, {sum(other)} of {len(other)} for another fifth"
-        )
-        lines.append(f"- these sets, within {factor:g} times the bound of any one of the five fifths: {text}")
-    return lines
-
-
-def draw(found: dict[str, dict[str, Any]], request: Request) -> str:
-    """Bounds against the held-out one."""
+def draw(found: Measured, request: Request) -> None:
+    """Bounds against the held-out one: certificates.png."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 6.0), layout="constrained")
     axes = figure.subplots()
+    references = [np.mean(one["five"]) for one in found.values()]
     for kind, mark in zip(BOUNDS[1:], "os^", strict=True):
-        axes.plot(
-            [one["fifths"] for one in found.values()], [one[kind] for one in found.values()], mark, label=kind, ms=4
-        )
+        axes.plot(references, [one[kind] for one in found.values()], mark, label=kind, ms=4)
     top = max((one[kind] for one in found.values() for kind in BOUNDS), default=1.0)
     for factor, style in ((1.0, "-"), (1.25, "--"), (1.5, ":")):
         axes.plot([0, top], [0, factor * top], style, color="grey", lw=0.8, label=f"{factor:g} times")
@@ -249,7 +197,6 @@ def draw(found: dict[str, dict[str, Any]], request: Request) -> str:
     axes.legend()
     request.out.mkdir(parents=True, exist_ok=True)
     figure.savefig(request.out / "certificates.png", dpi=110)
-    return "certificates.png"
 
 
 # ---------------------------------------------------------------- table 2: coverage
@@ -257,46 +204,58 @@ def draw(found: dict[str, dict[str, Any]], request: Request) -> str:
 
 def table_2(request: Request) -> str:
     """In each world, how often a bound is below the risk, and in brackets how often it is without its price."""
-    draws = (QUICK if request.quick else FULL).draws
-    lines, rows = Lines(request.out / f"table-2{'-quick' if request.quick else ''}.jsonl", request.render), []
-    for kind in SIMULATED:
-        cells = []
-        for name in worlds():
+    draws, columns = (QUICK if request.quick else FULL).draws, ("bound", "world")
+
+    def computed() -> list[dict[str, Any]]:
+        lines, rows = Lines(request.out / f"table-2{'-quick' if request.quick else ''}.jsonl"), []
+        for kind, name in product(SIMULATED, worlds()):
             parts = [
                 lines.compute([kind, name, seed], partial(simulate, kind, name, min(draws, AT_ONCE), seed))
                 for seed in range(math.ceil(draws / AT_ONCE))
             ]
-            failed, unpaid = (sum(part[key] for part in parts) for key in ("failed", "unpaid"))
-            cells.append(f"{failed:,} ({unpaid:,})")
-        rows.append([kind, *cells])
-    head = " | ".join(["bound", *worlds()])
+            counts = {key: sum(part[key] for part in parts) for key in ("draws", "failed", "unpaid")}
+            rows.append(dict(zip(columns, (kind, name), strict=True)) | counts)
+        return rows
+
+    cells: dict[str, list[str]] = {}
+    for row in _stored(request, computed, columns):
+        cells.setdefault(row["bound"], []).append(f"{row['failed']:,} ({row['unpaid']:,})")
     limit = f"{draws:,} draws in each world; at most {most_failures(draws):,} may fail."
-    return "\n".join([limit, "", *markdown_table(head, rows, "l" + "r" * len(worlds()))]) + "\n"
+    table = markdown_table(" | ".join(["bound", *worlds()]), ([kind, *cells[kind]] for kind in cells), "lrrrrrr")
+    return "\n".join([limit, "", *table]) + "\n"
 
 
 # ---------------------------------------------------------------- table 3: the number of parts
 
 
-def measure_splits(request: Request, about: dict[str, Any], lines: Lines) -> list[dict[str, Any]]:
-    """From the stored results, or computed."""
+def measure_splits(request: Request) -> Found:
+    """From the stored results, or computed: the first split of all data sets, then the second."""
     plan, rounds = (QUICK, 10) if request.quick else (FULL, ROUNDS)
-    most = min(plan.split_rows, plan.cells // len(about["classes"]) // 2)
-    read_once = lru_cache(maxsize=1)(partial(read_set, request, about, most))
+    lines = Lines(request.out / f"table-3{'-quick' if request.quick else ''}.jsonl")
+    found: Found = {}
 
-    def measured(seed: int) -> dict[str, Any]:
-        return split_parts(*read_once(), seed, rounds)
+    def measured(about: dict[str, Any], seed: int) -> dict[str, Any]:
+        most = min(plan.split_rows, plan.cells // len(about["classes"]) // 2)
+        return split_parts(*read_set(request, about, most), seed, rounds)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [lines.compute([about["name"], seed], partial(measured, seed)) for seed in range(plan.splits)]
+        for seed, about in product(range(plan.splits), data_sets(request)):
+            name = about["name"]
+            found.setdefault(name, []).append(lines.compute([name, seed], partial(measured, about, seed)))
+    return found
 
 
 def table_3(request: Request) -> str:
     """Means over splits of the same rows."""
-    lines = Lines(request.out / f"table-3{'-quick' if request.quick else ''}.jsonl")
-    found = {about["name"]: measure_splits(request, about, lines) for about in data_sets(request)}
-    heads, rows = parts_table(found)
-    return "\n".join([*markdown_table(heads, rows, "l" + "r" * 8), "", *parts_aims(found)]) + "\n"
+
+    def computed() -> list[dict[str, Any]]:
+        return [{SET: name, **one} for name, splits in sorted(measure_splits(request).items()) for one in splits]
+
+    found: Found = {}
+    for row in _stored(request, computed, (SET,)):
+        found.setdefault(row.pop(SET), []).append(row)
+    return "\n".join([*parts_aims(found), "", *parts_table(found)]) + "\n"
 
 
 def reproduce(request: Request) -> str:

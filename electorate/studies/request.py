@@ -5,6 +5,7 @@ A study is a module with `OFFERS`, the tables and figures it can make, `NEEDS_DA
 paper, with all its tables.
 """
 
+import csv
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -89,6 +90,25 @@ class Lines:
             with open(self.path, "a", encoding="utf-8") as file:
                 file.write(json.dumps([key, self.found[name]]) + "\n")
         return self.found[name]
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    """A CSV file; texts are as they are, other cells are JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(rows[0] if rows else [])
+        for row in rows:
+            writer.writerow([value if isinstance(value, str) else json.dumps(value) for value in row.values()])
+
+
+def stored_rows(path: Path, texts: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The rows of such a file. texts: the columns of texts."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return [
+            {key: value if key in texts else json.loads(value) for key, value in row.items()}
+            for row in csv.DictReader(file)
+        ]
 
 
 def numbers(table: Any) -> Floats:

@@ -10,6 +10,7 @@ independence. Nor does the union bound, which is smaller for two or three parts.
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -78,18 +79,22 @@ def _by_evidence(errors: Sequence[int], rows: Sequence[int], delta: float, share
     return price / delta + float(at(weights, price).sum()), worst(price)
 
 
-def allows(errors: Ints, rows: Ints, rate: Floats, delta: float) -> NDArray[np.bool_]:
-    """Whether all parts may have the same rate, by the counts [..., part]: then `routed_bound` is not below it.
+def allows(errors: Ints, rows: Ints, rates: Floats, shares: Floats, delta: float) -> NDArray[np.bool_]:
+    """Whether counts [..., part] allow these rates [..., part] and shares [part] of the parts.
 
-    For four parts or more. The converse does not hold: rates that differ may have a larger mean.
+    Then `routed_bound` is not below the mean of the rates, for four parts or more. The converse does not hold: the
+    bound is that of the worst rates and shares.
     """
-    of_rates, all_rows = (1 - OF_SHARES) * delta, rows.sum(axis=-1, keepdims=True)
-    rates, some = np.broadcast_to(np.asarray(rate)[..., None], rows.shape), np.maximum(rows, 1)
-    is_near = (rows == 0) | (_cdf(errors, some, rates) >= OF_FAR * of_rates / rows.shape[-1])
+    of_rates, some = (1 - OF_SHARES) * delta, np.maximum(rows, 1)
+    n, parts = rows.sum(axis=-1), rows.shape[-1]
+    is_near = (rows == 0) | (_cdf(errors, some, rates) >= OF_FAR * of_rates / parts)
     a = begin(some, rates, (1 - OF_FAR) * of_rates)
     evidence = np.square(np.maximum(a - errors, 0.0)) / np.maximum(mean_square(a, some, rates), 1e-300)
-    mean = (rows / all_rows * evidence).sum(axis=-1)
-    return np.asarray(np.all(is_near, axis=-1) & (mean < 1 / ((1 - OF_FAR) * of_rates)))
+    mean = (rows / n[..., None] * evidence).sum(axis=-1)
+    sets = np.array(list(product([0, 1], repeat=parts))[1:-1]).T
+    tails = _cdf(rows @ sets, n[..., None], np.minimum(shares @ sets, 1.0))
+    is_share = tails >= math.exp(-price_of_sums(parts, OF_SHARES * delta))
+    return np.asarray(is_near.all(axis=-1) & is_share.all(axis=-1) & (mean < 1 / ((1 - OF_FAR) * of_rates)))
 
 
 # ---------------------------------------------------------------- the rate of a part
@@ -146,6 +151,11 @@ def _cdf(errors: Floats | Ints, rows: int | Ints, rates: Floats) -> Floats:
 # ---------------------------------------------------------------- the shares of the parts
 
 
+def price_of_sums(parts: int, delta: float) -> float:
+    """ln of the 2^K - 2 sums of shares, over delta."""
+    return parts * math.log(2) + math.log1p(-(2.0 ** (1 - parts))) - math.log(delta)
+
+
 class Shares:
     """Limits of the p_k that hold together with probability 1 - delta.
 
@@ -156,7 +166,7 @@ class Shares:
     def __init__(self, rows: Sequence[int], delta: float) -> None:
         parts = len(rows)
         self.rows, self.total = np.asarray(rows, dtype=np.int64), int(sum(rows))
-        self.price = max(parts, 1) * math.log(2) + math.log1p(-(2.0 ** (1 - parts))) - math.log(delta)
+        self.price = price_of_sums(parts, delta)
         self.known: dict[frozenset[int], float] = {}
         every = range(parts)
         self.high = np.array([self.limit([part]) for part in every])

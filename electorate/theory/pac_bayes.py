@@ -6,10 +6,11 @@ kl(mean || expectation) <= (KL(rho || pi) + ln(2 sqrt(n) / delta)) / n, for all 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from electorate.theory.bounds import Terms, total
 
@@ -23,10 +24,21 @@ PRECISION = 1e-10
 
 @dataclass(frozen=True)
 class WeighedVote:
-    """Margins of a vote on n rows. divergence: KL(rho || pi), for voters and a prior fixed before the rows."""
+    """Margins of a vote on n rows. divergence: KL(rho || pi), for voters and a prior fixed before the rows.
+
+    shares: rho, of the voters with a weight. choice: ln of 1 / the prior of these voters and their signs.
+    """
 
     margins: Floats
     divergence: float
+    shares: Floats = field(default_factory=lambda: np.ones(1))
+    choice: float = 0.0
+
+    @classmethod
+    def of(cls, margins: Floats, weights: Floats, n_voters: int) -> "WeighedVote":
+        """From the weights of so many voters."""
+        used = np.abs(weights[weights != 0])
+        return cls(margins, divergence(weights, n_voters), used / used.sum(), choice_of_voters(weights, n_voters))
 
     @property
     def n(self) -> int:
@@ -37,17 +49,25 @@ class WeighedVote:
         """The mean loss of the voters, by row."""
         return np.clip((1 - self.margins) / 2, 0.0, 1.0)
 
-    def budget(self, delta: float, times: float = 1.0) -> float:
-        """What kl may be. times: how often the divergence counts."""
+    def budget(self, delta: float, times: float = 1.0, divergence: float | None = None) -> float:
+        """What kl may be. times: how often the divergence counts. divergence: of another posterior."""
         if self.n < FEWEST:
             return math.inf
-        return (times * self.divergence + math.log(2 * math.sqrt(self.n) / delta)) / self.n
+        paid = times * (self.divergence if divergence is None else divergence)
+        return (paid + math.log(2 * math.sqrt(self.n) / delta)) / self.n
 
 
 def divergence(weights: Floats, n_voters: int) -> float:
     """KL of the shares of the weights from the uniform prior over so many voters and their complements."""
     shares = np.abs(weights[weights != 0]) / np.abs(weights).sum()
     return float(math.log(2 * n_voters) + (shares * np.log(shares)).sum())
+
+
+def choice_of_voters(weights: Floats, n_voters: int) -> float:
+    """ln of 1 / the prior of the voters with a weight: their number, which of all voters they are, and their signs."""
+    k = int(np.count_nonzero(weights))
+    sets = gammaln(n_voters + 1) - gammaln(k + 1) - gammaln(n_voters - k + 1)
+    return math.log(n_voters) + float(sets) + k * math.log(2)
 
 
 def binary_kl(p: float, q: float) -> float:

@@ -40,7 +40,7 @@ from electorate.training.worker_data import NO_ROWS, TargetWorkerData, WorkerDat
 
 ROWS_PER_SHARD = 2**21
 MOST_SHARDS = 64  # each with a few temporary files
-STATE_BYTES = 35  # of an example of two classes, beside its bins: weight, margin, label, four row numbers to grow trees
+STATE_BYTES = 32  # of an example of two classes, beside its bins: weight, one or two states, two row numbers for trees
 VOTE_BYTES = 8  # more for each class, if there are several
 TARGET_BYTES = 100  # of an example with a target; measured, as the others
 LARGE = 10**6  # rows that a table of unknown size is taken to have

@@ -144,6 +144,7 @@ def test_trees_find_what_stumps_cannot(tmp_path):
     assert [model.bound_ < 0.2 for model in found] == [False, True, True]
     assert np.array_equal(found[1].predict(X), y)
     assert str(found[1]).count("if ") >= 3
+    assert "\n      if " in str(found[1])  # the leaves of a tree are below each other, after its weight
     found[1].save(tmp_path / "model")
     assert load(tmp_path / "model").digest_ == found[1].digest_
 

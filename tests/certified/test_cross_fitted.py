@@ -104,8 +104,9 @@ def test_probabilities(data):
 def test_warns_of_a_heavy_input():
     X, y = rows_with_duplicates()
     X[:11] = 9.0
-    with pytest.warns(UserWarning, match=r"one input holds 5\.5% of the rows"):
+    with pytest.warns(UserWarning, match=r"one input holds 5\.5% of the rows") as warned:
         CrossFittedClassifier(TREE).fit(X, y)
+    assert warned[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CrossFittedClassifier(TREE).fit(np.arange(200.0)[:, None], y)

@@ -703,9 +703,19 @@ def test_bounds_of_a_thinned_ensemble():
     X, y = load_breast_cancer(return_X_y=True)
     thinned = thin(AdaBoostClassifier(n_estimators=20).fit(X[:250], y[:250]), X[250:], y[250:])
     found = certificate(thinned, train=(X[250:], y[250:]))
-    names = ["PAC-Bayes", "PAC-Bayes, margins", "tandem", "Chebyshev-Cantelli"]
+    names = ["PAC-Bayes", "PAC-Bayes, margins", "tandem", "Chebyshev-Cantelli", "Dirichlet margins"]
     assert all(found[name].applies for name in names)
     assert found["tandem"].value < 1
     assert found["tandem"].terms["tandem loss"] > np.mean(thinned.predict(X[250:]) != y[250:])
-    again = certificate(thinned, train=(X, y))
-    assert all("fitted to some of these rows" in again[name].status for name in names)
+    for equal_rows in ("refuse", "allow"):
+        again = certificate(thinned, train=(X, y), equal_rows=equal_rows)
+        assert all("fitted to some of these rows (250)" in again[name].status for name in names)
+
+
+def test_a_thinned_ensemble_may_have_rows_that_equal_others_by_coincidence():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (400, 4)).astype(float)
+    y = (X[:, 0] + rng.integers(0, 2, 400) > 2).astype(int)
+    thinned = thin(AdaBoostClassifier(n_estimators=20).fit(X[:200], y[:200]), X[200:], y[200:])
+    assert "pass equal_rows='allow'" in certificate(thinned, train=(X[200:], y[200:]))["tandem"].status
+    assert certificate(thinned, train=(X[200:], y[200:]), equal_rows="allow")["tandem"].applies

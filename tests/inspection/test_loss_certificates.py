@@ -52,6 +52,7 @@ def test_means(cancer):
     assert cost.terms["observed"] == pytest.approx(np.mean(np.where(predicted == y, 0, np.where(y == 0, 5, 1))))
     logs = loss_certificate(model, (X, y), loss="log", clip=0.001)["log loss"]
     assert logs.terms["observed"] == pytest.approx(log_loss(y, np.clip(proba, 0.001, 0.999)), rel=0.01)
+    assert "below 0.001 count as 0.001" in str(loss_certificate(model, (X, y), loss="log", clip=0.001))
     ranks = loss_certificate(model, (X, y), loss="auc")["1 - AUC"]
     assert ranks.terms["observed"] == pytest.approx(1 - roc_auc_score(y, proba[:, 1]))
     for bound, largest, rows in ((cost, 5, n), (logs, math.log(1000), n), (ranks, 1, min(np.bincount(y)))):

@@ -368,11 +368,9 @@ def test_split_rows(code: type, rng: np.random.Generator, n: int, n_labels: int,
     on_left = rng.random(256) < left
     seen = []
     for twin in TWINS:
-        for in_place in (True, False):
-            parted, left_starts = order.copy(), np.full_like(starts, -1)
-            before = parted if in_place else order
-            n_left = twin.split_rows(before, low, starts, column, on_left, parted, np.empty_like(order), left_starts)
-            seen.append((int(n_left), parted.tolist(), left_starts.tolist()))
+        parted, left_starts = order.copy(), np.full_like(starts, -1)
+        n_left = twin.split_rows(low, starts, column, on_left, parted, np.empty_like(order), left_starts)
+        seen.append((int(n_left), parted.tolist(), left_starts.tolist()))
     assert all(found == seen[0] for found in seen)
     # each side keeps its order, and nobody else's rows move
     n_left, parted, left_starts = seen[0]
@@ -1394,12 +1392,11 @@ def test_partition_and_sum_nodes(rng: np.random.Generator, n: int, n_labels: int
     for twin in TWINS:
         nodes = NodeArrays(np.full(7, -1), np.zeros((7, n_labels + 1), dtype=np.int64))
         nodes.low[0], nodes.starts[0] = 0, starts
-        before, order, found = np.arange(n, dtype=np.uint32), np.zeros(n, dtype=np.uint32), []
+        order, found = np.arange(n, dtype=np.uint32), []
         for level, (columns, on_left) in zip(levels, tests, strict=True):
             rows = np.zeros((len(columns), 2), dtype=np.int64)
             splits = LevelArrays(*map(np.array, level), columns, on_left)
-            twin.partition_nodes(codes, before, order, np.zeros_like(order), nodes, splits, rows)
-            before = order
+            twin.partition_nodes(codes, order, np.zeros_like(order), nodes, splits, rows)
             found.append(rows.tolist())
         sums = np.full((4, 2 * (max(group) + 1), 8, 256), 7)
         packed = codes.view(np.uint32)[:, :, 0]

@@ -1,6 +1,7 @@
 """The study of certificates: the worlds' risks are exact, the bounds cover, and fail without what they pay for."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,13 @@ from electorate import Columns, CrossFittedClassifier, MedBoostRegressor
 from electorate.studies import adverse_learners
 from electorate.studies import certificate_coverage as coverage
 from electorate.studies import certificates as study
+from electorate.studies.certificate_aims import more_by_chance
 from electorate.studies.part_counts import excess, paired
 from electorate.studies.request import Request
 from electorate.studies.worlds import PARTS, worlds
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "studies"
 needs_data = pytest.mark.skipif(not (FOLDER / "DATASETS.json").exists(), reason="the data sets are not here")
 
 
@@ -108,16 +111,32 @@ def test_bounds_cover_and_fail_where_the_choice_is_not_paid_for(kind):
 def test_table_1(tmp_path):
     text = study.reproduce(Request("table 1", True, FOLDER, tmp_path, ("heart_statlog",)))
     assert "| heart_statlog | 202 |" in text
-    assert "card below 1/2, two classes and 150 rows or more: " in text
+    assert "| card below 1/2, two classes, 150 rows or more |  | 1 of 1 |" in text
     assert (tmp_path / "certificates.png").exists()
-    assert text == study.reproduce(Request("table 1", True, FOLDER, tmp_path, ("heart_statlog",)))
+    again = Request("table 1", True, tmp_path / "no data", tmp_path, ("heart_statlog",), render=True)
+    assert text == study.reproduce(again)
 
 
 @needs_data
 def test_table_3(tmp_path):
     text = study.reproduce(Request("table 3", True, FOLDER, tmp_path, ("heart_statlog",)))
     assert "| heart_statlog | 202 |" in text
-    assert "- 10 parts, test error at most 0.3 points above that of all rows: " in text
+    assert "| means over the splits | 5 parts | 10 parts | 20 parts |" in text
+    assert "- 10 parts, beyond the factor: " in text
+
+
+@pytest.mark.parametrize("stored", sorted(PAGES.glob("certificates-table-*.csv")), ids=lambda path: path.stem)
+def test_the_page_has_the_tables_of_the_stored_results(stored, tmp_path):
+    shutil.copy(stored, tmp_path)
+    text = study.reproduce(Request(f"table {stored.stem[-1]}", False, FOLDER, tmp_path, render=True))
+    assert text in (PAGES / "certificates.md").read_text(encoding="utf-8")
+
+
+def test_models_that_are_equally_good_differ_by_chance():
+    """Of 2 rows that only one of two models gets wrong, both are wrong for the first with probability 1/4."""
+    assert more_by_chance([1, 1, 50]) == pytest.approx(0.25)
+    assert more_by_chance([1, 0, 1000]) == 0
+    assert more_by_chance([0, 0, 50]) == 0
 
 
 def test_the_standard_error_of_a_difference_is_that_of_paired_rows():

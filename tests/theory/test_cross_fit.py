@@ -105,14 +105,15 @@ def test_no_rates_that_the_counts_allow_are_above_the_bound():
     assert 0.93 * bound < largest <= bound
 
 
-def test_a_rate_that_the_counts_allow_is_not_above_the_bound():
-    rng = np.random.default_rng(3)
-    rows = rng.multinomial(200, [0.2] * 5, size=40)
-    errors, rates = rng.binomial(rows, 0.2), np.full(40, 0.26) + rng.random(40) / 5
-    allowed = allows(errors, rows, rates, 0.05)
+def test_the_mean_of_rates_that_the_counts_allow_is_not_above_the_bound():
+    rng, shares = np.random.default_rng(3), np.array([0.1, 0.2, 0.2, 0.2, 0.3])
+    rows, rates = rng.multinomial(200, shares, size=60), 0.1 + rng.random((60, 5)) / 2
+    errors = rng.binomial(rows, rates * rng.random((60, 1)))
+    allowed = allows(errors, rows, rates, shares, 0.05)
     bounds = [total(routed_bound(e, n, 0.05)) for e, n in zip(errors.tolist(), rows.tolist(), strict=True)]
-    assert 5 < allowed.sum() < 35
-    assert np.all(np.array(bounds)[allowed] >= rates[allowed])
+    assert 5 < allowed.sum() < 55
+    assert np.all(np.array(bounds)[allowed] >= (rates @ shares)[allowed])
+    assert not allows(errors[:1], rows[:1], rates[:1], np.array([0.9, 0.1, 0.0, 0.0, 0.0]), 0.05)[0]
 
 
 def test_an_empty_part_counts_one():

@@ -6,9 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import binom
+from scipy.stats import binom, dirichlet
 
 from electorate.theory.bounds import total
+from electorate.theory.dirichlet import dirichlet_bound, dirichlet_divergence, tail
 from electorate.theory.pac_bayes import (
     WeighedVote,
     binary_kl,
@@ -20,7 +21,7 @@ from electorate.theory.pac_bayes import (
 )
 from electorate.theory.tandem import cantelli_bound, tandem_bound
 
-BOUNDS = [gibbs_bound, margin_bound, tandem_bound, cantelli_bound]
+BOUNDS = [gibbs_bound, margin_bound, tandem_bound, cantelli_bound, dirichlet_bound]
 
 
 @pytest.mark.parametrize(("p", "budget"), [(0.0, 0.01), (0.1, 0.05), (0.5, 0.2), (0.97, 0.001)])
@@ -63,6 +64,35 @@ def test_cantelli_is_at_most_the_variance_bound_of_its_own_numbers():
     assert total(cantelli_bound(vote, 0.05)) == pytest.approx(best, rel=1e-4)
 
 
+def test_the_divergence_of_dirichlets_is_a_mean_over_draws():
+    rng, weights = np.random.default_rng(0), np.array([0.5, 0.0, -0.2, 0.3])
+    vote = WeighedVote.of(np.ones(10), weights, 4)
+    assert vote.choice == pytest.approx(math.log(4 * 4 * 8))  # one of 4 sizes, one of 4 sets of three, 8 signs
+    drawn = rng.dirichlet(7 * vote.shares, 100_000)
+    ratios = dirichlet.logpdf(drawn.T, 7 * vote.shares) - dirichlet.logpdf(drawn.T, np.ones(3))
+    assert dirichlet_divergence(vote, 7.0) == pytest.approx(vote.choice + ratios.mean(), abs=0.02)
+    assert dirichlet_divergence(WeighedVote.of(np.ones(10), np.array([0.0, 2.0]), 2), 50.0) == pytest.approx(
+        math.log(8)
+    )
+
+
+@pytest.mark.parametrize("concentration", [1.0, 8.0, 90.0])
+def test_the_margin_of_drawn_weights_is_near_the_vote(concentration):
+    """Of voters of +-1, and of voters between -1 and 1."""
+    rng, shares = np.random.default_rng(1), np.array([0.4, 0.3, 0.2, 0.1])
+    drawn = rng.dirichlet(concentration * shares, 40_000)
+    for outputs in ([1, -1, 1, -1], [1, 1, 1, -1], [0.9, -0.2, 0.5, -1]):
+        below = shares @ outputs - drawn @ np.array(outputs)
+        for distance in (0.05, 0.2, 0.5):
+            assert np.mean(below >= distance) <= tail(np.array(distance), concentration) + 0.01
+
+
+def test_dirichlet_margins_are_smaller_than_langfords_for_many_voters():
+    weights = np.random.default_rng(2).dirichlet(np.ones(30))
+    vote = WeighedVote.of(np.full(5000, 0.4), weights, 40)
+    assert total(dirichlet_bound(vote, 0.05)) < 0.9 * total(margin_bound(vote, 0.05))
+
+
 # ---------------------------------------------------------------- coverage
 
 BITS = np.array(list(product((-1.0, 1.0), repeat=6)))  # every input; voters are its columns and their complements
@@ -82,7 +112,7 @@ def chosen_vote(rng, shares, positive, n):
     alpha = np.where(alpha == 0, 1e-9, alpha)
     f = BITS @ alpha / np.abs(alpha).sum()
     risk = float(shares @ np.where(f > 0, 1 - positive, positive))
-    return WeighedVote(y * f[rows], divergence(alpha, 6)), risk
+    return WeighedVote.of(y * f[rows], alpha, 6), risk
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -52,6 +52,7 @@ from electorate import (
 from electorate.data import seen_rows
 from electorate.data.seen_rows import SeenSample
 from electorate.engines import disk
+from electorate.engines.verbs import LocalShards
 from electorate.training import scanned_place
 
 
@@ -419,30 +420,59 @@ def test_too_little_space_is_seen_before_the_bins_are_written(tmp_path: Path, mo
         AdaBoostClassifier().fit(*scanned("two", memory=1, folder=tmp_path))
 
 
-def test_state_of_an_example() -> None:
-    """Bins take a byte per cell; state, weights and the buffers of trees 32 bytes per example."""
-    model, n = AdaBoostClassifier(Trees(3), n_estimators=2), 20_000
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(n, 8))
-    held: list[Any] = []
-    finish = disk.ShardBuilder.finish
+def arrays_in(held: Any) -> dict[int, np.ndarray]:
+    """The memory of all arrays that an object holds, by its address; numbers that are repeated take none."""
+    if isinstance(held, np.ndarray):
+        while isinstance(held.base, np.ndarray):
+            held = held.base
+        return {} if 0 in held.strides else {id(held): held}
+    parts = held.values() if isinstance(held, dict) else held if isinstance(held, list | tuple) else ()
+    if hasattr(held, "__dict__") and not callable(held):
+        parts = vars(held).values()
+    return {address: array for part in parts for address, array in arrays_in(part).items()}
 
-    def kept(self: Any) -> Any:
-        held.append(finish(self))
-        return held[-1]
+
+def most_state(model: Any, rows: np.ndarray, y: np.ndarray) -> int:
+    """The most bytes, beside the bins, that the shards of a fit hold after any exchange."""
+    found, call = [0], LocalShards.call
+
+    def watched(self: Any, verb: str, *arguments: Any) -> Any:
+        answer = call(self, verb, *arguments)
+        codes = sum(shard.codes.nbytes for shard in self.shards)
+        assert codes == rows.size
+        found.append(sum(array.nbytes for shard in self.shards for array in arrays_in(shard).values()) - codes)
+        return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(disk.ShardBuilder, "finish", kept)
-        model.fit(*scan(rows, target=(rows[:, 0] > rows[:, 1]).astype(int)))
-    codes = sum(shard.codes.nbytes for shard in held)
-    assert codes == 8 * n
-    arrays = [
-        array
-        for shard in held
-        for array in (shard.state, shard.grids, shard.times, shard.counts, shard.weights.times, *shard.buffers.values())
-        if len(array) and array.strides != (0,) and array.shape[-1] >= len(shard.grid)
-    ]
-    assert 20 * n <= sum(array.nbytes for array in arrays) <= 32 * n
+        patch.setattr(LocalShards, "call", watched)
+        model.fit(*scan(rows, target=y))
+    return max(found)
+
+
+STATES = [
+    (AdaBoostClassifier(), 2, 16),
+    (AdaBoostClassifier(Trees(3)), 2, 24),
+    (AdaBoostClassifier(Rules(2)), 2, 24),
+    (AdaBoostClassifier(PairedStumps()), 2, 24),
+    (VadaBoostClassifier(Trees(3)), 2, 24),
+    (RealAdaBoostClassifier(Trees(3)), 2, 24),
+    (AdaBoostRClassifier(Trees(3)), 2, 32),
+    (EBBoostClassifier(), 2, 24),
+    (DeepBoostClassifier(Trees(3)), 2, 25),  # and one bit for each of at least 8 voters
+    (RealAdaBoostClassifier(Trees(3)), 4, 24),
+    (AdaBoostRClassifier(Trees(3)), 4, 32),
+]
+
+
+@pytest.mark.parametrize(("model", "n_classes", "bytes_per_example"), STATES, ids=repr)
+def test_state_of_an_example(model: Any, n_classes: int, bytes_per_example: int) -> None:
+    """Bins take a byte per cell; weights, margins and the buffers of trees at most 32 bytes per example."""
+    rng, model = np.random.default_rng(0), clone(model).set_params(n_estimators=3)
+    rows = rng.normal(size=(20_000, 8))
+    score = rows[:, 0] * rows[:, 1] + rng.normal(size=len(rows))
+    labels = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+    few, many = (most_state(model, rows[:n], labels[:n]) for n in (10_000, 20_000))
+    assert (many - few) / 10_000 == bytes_per_example
 
 
 @pytest.mark.parametrize("weights", [None, "whole"])

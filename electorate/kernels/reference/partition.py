@@ -9,8 +9,8 @@ def _labels_of(starts):
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
-def split_rows(before, low, starts, column, on_left, order, spare, left_starts):
-    rows = before[low : low + starts[-1]].copy()
+def split_rows(low, starts, column, on_left, order, spare, left_starts):
+    rows = order[low : low + starts[-1]].copy()
     left = on_left[column[rows]]
     per_label = np.bincount(_labels_of(starts)[left], minlength=len(starts) - 1)
     left_starts[:] = np.concatenate([[0], np.cumsum(per_label)])
@@ -18,11 +18,11 @@ def split_rows(before, low, starts, column, on_left, order, spare, left_starts):
     return np.count_nonzero(left)
 
 
-def partition_nodes(codes, before, order, spare, nodes, splits, rows):
+def partition_nodes(codes, order, spare, nodes, splits, rows):
     for m, (node, left, right) in enumerate(zip(splits.node, splits.left, splits.right, strict=True)):
         word, place = divmod(splits.column[m], codes.shape[2])
         low, starts, column = nodes.low[node], nodes.starts[node], codes[word, :, place]
-        n_left = split_rows(before, low, starts, column, splits.on_left[m], order, spare, nodes.starts[left])
+        n_left = split_rows(low, starts, column, splits.on_left[m], order, spare, nodes.starts[left])
         nodes.starts[right] = starts - nodes.starts[left]
         nodes.low[left], nodes.low[right] = low, low + n_left
         rows[m] = n_left, starts[-1] - n_left
