@@ -136,8 +136,8 @@ def _adaboost_trees(size: Size) -> tuple[Setting, ...]:
 def _samme_r_trees(size: Size) -> tuple[Setting, ...]:
     deep = max(2, size.deepest - 3)
     if size.n_rows >= MANY_ROWS:
-        settings = ((deep, 1.0), (deep, 0.3), (6, 0.3), (4, 0.1))
-        return _grid(TREES, *((depth, size.rounds, rate) for depth, rate in settings))
+        pairs = ((deep, 1.0), (deep, 0.3), (6, 0.3), (4, 0.1))
+        return _grid(TREES, *((depth, size.rounds, rate) for depth, rate in pairs))
     settings = ((min(6, deep), 200, 0.1, 10), (3, 200, 0.1, 1), (3, 200, 1.0, 1), (min(6, deep), 200, 0.1, 1))
     return _grid(LEAVES, *dict.fromkeys(settings))
 

@@ -319,6 +319,9 @@ class Comparison:
         The winner's parameters, as set_params takes them.
     code : str
         Python code that trains the winner.
+    threshold : float or None
+        For two classes, ranked by `balanced_error` or `f1`: predicting the second class above this probability instead
+        of 0.5 lowers the cross-validated loss of the winner. None if it does not.
     model : estimator
         The winner refitted on all rows. No row was held out from it, so it has no bound. Its probabilities are
         calibrated by the predictions for the rows of all folds. Of a scanned table, `model_without_locked`.
@@ -455,6 +458,11 @@ class Comparison:
         return "from sklearn.utils import compute_sample_weight; " + code.replace("y)", f"y, sample_weight={weight})")
 
     @property
+    def threshold(self) -> float | None:
+        found = self._first.threshold
+        return found.probability if found is not None and found.helps else None
+
+    @property
     def model(self) -> Any:
         without, final = self.models[self._won()]
         if final is None:
@@ -513,6 +521,7 @@ class Comparison:
         if self.winner is not None:
             lines.append(f"winner: {literal(self.winner, 40)} ({report.describe_line(self._first) or 'defaults'})")
             lines.append(f"in Python: {self.code}")
+            lines += report.threshold(self._first, np.unique(self.refits.y)[-1], metric)
         return lines
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ from electorate.comparison.cells import Cell, Failed, Protocol, Result, Tested, 
 from electorate.comparison.metrics import METRICS, Metric, Scored, calibration_error
 from electorate.comparison.race import Race
 from electorate.comparison.rows import Floats, Rows
+from electorate.comparison.threshold import Threshold, tune
 from electorate.comparison.verdicts import RowLosses, is_better, judge
 
 
@@ -23,8 +24,8 @@ class Line:
     """One algorithm of the table.
 
     setting: the best over all folds. values: of every metric, as it is shown. loss: what algorithms are ranked by.
-    temperature: for probabilities of a model with this setting, fitted to the tested rows of all folds. stack: the
-    lines that a stack is made of, with their weights.
+    temperature: for probabilities of a model with this setting, fitted to the tested rows of all folds. threshold:
+    where the metric gives a rare class more weight. stack: the lines that a stack is made of, with their weights.
     """
 
     algorithm: Algorithm
@@ -38,6 +39,7 @@ class Line:
     predict_seconds: float  # per 1,000 rows
     settings_run: int
     temperature: float = 1.0
+    threshold: Threshold | None = None
     chance_of_best: float = 0.0
     verdict: str = "tie"  # "real" if it is worse than the first beyond chance
     stack: tuple[tuple["Line", float], ...] = ()
@@ -138,7 +140,7 @@ def measure(algorithm: Algorithm, nested: dict[int, Tested], there: FoldRows, we
 
 
 def _settled(line: Line, a: int, folds: list[int], tested: dict[Cell, Tested], there: FoldRows) -> Line:
-    """The line with the setting, the rounds and the temperature for a fit on all training rows."""
+    """The line with the setting, the rounds, the temperature and the threshold for a fit on all training rows."""
     number = best_setting(a, folds, tested, there)
     cells = {fold: tested[Cell(a, number, fold)] for fold in folds if Cell(a, number, fold) in tested}
     stage = int(np.argmin(np.mean([one.inner for one in cells.values()], axis=0)))
@@ -147,7 +149,13 @@ def _settled(line: Line, a: int, folds: list[int], tested: dict[Cell, Tested], t
     target = there.take(there.rows.target, list(cells))
     assert target is not None
     scored = Scored(target, scores, there.protocol.n_classes, weight=there.take(there.rows.weight, list(cells)))
-    return replace(line, setting=setting, temperature=temperature_of(scored))
+    temperature = temperature_of(scored)
+    threshold = None
+    if there.protocol.metric.balances and there.protocol.n_classes == 2 and len(cells) > 1:
+        threshold = tune(
+            [there.scored(fold, one.scores, temperature) for fold, one in cells.items()], there.protocol.metric
+        )
+    return replace(line, setting=setting, temperature=temperature, threshold=threshold)
 
 
 def _judge(lines: list[Line], losses: Floats, there: FoldRows, ranking: Ranking) -> Ranking:

@@ -207,6 +207,17 @@ def tested(line: Line, held_out: dict[str, Any]) -> list[str]:
     return [f"{name}, trained without the {held_out['rows']:,} test rows, {result}"]
 
 
+def threshold(line: Line, label: Any, metric: Metric) -> list[str]:
+    """How a threshold other than 0.5 improves the winner, if it does. label: the second class."""
+    found = line.threshold
+    if found is None or not found.helps:
+        return []
+    values = f"{metric.head} {metric.shown(found.loss):.4f} instead of {metric.shown(found.plain):.4f}"
+    where = f"predicting {literal(str(label), 40)} where its probability is above {found.probability:.3f}"
+    code = f"FixedThresholdClassifier(FrozenEstimator(model), threshold={found.probability:.3f})"
+    return [f"{where} gives it the {values} (cross-validated); in Python: {code}.fit(X, y)"]
+
+
 def as_code(model: Any, cleans: bool) -> str:
     """The Python code that makes an unfitted estimator like this one, and fits it. cleans: after the check-up."""
     text = " ".join(model.__repr__(N_CHAR_MAX=LONGEST_CODE).split())

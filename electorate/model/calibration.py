@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax
 
+from electorate.model.decisions import ABSENT
 from electorate.modelfile import Contents, expect, require
 
 Floats = NDArray[np.float64]
@@ -29,21 +30,24 @@ def fit_temperature(decision: Floats, codes: NDArray[np.int64], weight: Floats |
     """The temperature of the least log loss; 1 without rows.
 
     codes: the classes of the rows, from 0 on. The labels are smoothed as if one more row had another class than its
-    own, so that the temperature is finite where every row is classified correctly (Platt 1999).
+    own, so that the temperature is finite where every row is classified correctly (Platt 1999): a class that the model
+    knows, since no temperature gives `ABSENT` ones a probability that counts.
     """
     if not len(codes):
         return 1.0
-    n_classes = 2 if decision.ndim == 1 else decision.shape[1]
+    is_known = np.ones((len(codes), 2), dtype=np.bool_) if decision.ndim == 1 else decision > ABSENT
+    n_others = np.maximum(1, is_known.sum(axis=1) - 1)
     is_counted = weight is not None and np.array_equal(weight, np.rint(weight))  # a weight of k is the row k times
     other = 1 / ((float(np.sum(weight)) if is_counted else len(codes)) + 2)  # type: ignore[arg-type]
 
     def loss(logarithm: float) -> float:
         known = log_probabilities(decision, float(np.exp(logarithm)))
         own = known[np.arange(len(codes)), codes]
-        rest = (known.sum(axis=1) - own) / max(1, n_classes - 1)
+        rest = (np.where(is_known, known, 0.0).sum(axis=1) - own) / n_others
         return -float(np.average((1 - other) * own + other * rest, weights=weight))
 
-    spread = float(np.sqrt(np.mean(np.square(decision)))) or 1.0  # decisions may be in any unit
+    used = decision if decision.ndim == 1 else decision[is_known]
+    spread = float(np.sqrt(np.mean(np.square(used)))) or 1.0  # decisions may be in any unit
     centre = -np.log(spread)
     found = minimize_scalar(loss, bounds=(centre + LOWEST, centre + HIGHEST), method="bounded", options={"xatol": 1e-4})
     return float(np.exp(found.x))

@@ -14,7 +14,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -23,7 +23,6 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from electorate import compare_over
 from electorate.comparison import folds
 from electorate.comparison.algorithms import (
     CLASSIFICATION,
@@ -43,7 +42,8 @@ from electorate.comparison.stack import LAM, MOST_MODELS
 from electorate.model.calibration import fit_temperature
 from electorate.stacking.pooling import pool, pooled_decision
 from electorate.stacking.weights import weigh_predictions, weigh_probabilities
-from electorate.studies.request import Lines, Request, markdown_table
+from electorate.studies.peers_page import PORTFOLIO, STACK, Page, complete, draw_ranks, write_csv
+from electorate.studies.request import Lines, Request
 
 OFFERS = {
     "table 1": "errors, ranks and times of classifiers of five libraries, with 0, 10 and 20% of the labels flipped",
@@ -52,7 +52,6 @@ OFFERS = {
 NEEDS_DATA = tuple(OFFERS)
 FEWEST_ROWS = 200
 BUDGET = 8  # settings that every method chooses among
-PORTFOLIO, STACK = "electorate", "electorate, stacked"
 CLEAN_ONLY = {"EBM"}  # a fit takes minutes
 PARTS = {  # settings of the portfolio, of each algorithm the first so many of its grid
     "classification": {
@@ -291,7 +290,6 @@ def flip(rows: Rows, share: float, n_classes: int, seed: int) -> Rows:
 
 
 Key = list[Any]  # data set, split, share of flipped labels, method
-Results = dict[tuple[str, str], list[dict[str, Any]]]  # by data set and method, in the order of the splits
 
 
 @dataclass(frozen=True)
@@ -362,157 +360,24 @@ def run_unit(request: Request, plan: Plan, unit: Unit) -> Iterator[tuple[Key, di
 
 
 def reproduce(request: Request) -> str:
-    """For `electorate reproduce peers --table N`: Markdown."""
+    """For `electorate reproduce peers --table N`: Markdown; results and a picture go to the folder."""
     plan = QUICK if request.quick else FULL
     lines = compute(request, plan)
-    loss = "error" if request.number == 1 else "mae"
+    sets = {one["name"] for one in data_sets(request)}
+    found = {flipped: complete(lines, flipped, sets) for flipped in sorted(plan.flipped)}
+    found = {flipped: results for flipped, results in found.items() if results}
     title = "classification" if request.number == 1 else "regression"
     rows = f"at most {plan.training_rows:,} training rows, up to {plan.budget} settings per method"
     page = [f"# Peers, table {request.number}: {title}", "", f"{'Quick version: ' if request.quick else ''}{rows}.", ""]
-    for flipped in sorted(plan.flipped):
-        some = complete(lines, flipped, {one["name"] for one in data_sets(request)})
-        if some:
-            page += [f"## {flipped:.0%} of the labels flipped" if request.number == 1 else "## Results", ""]
-            page += [*_mean_table(some, loss), "", *_by_set(some, loss), "", *_aims(some, loss), ""]
+    loss, own = "error" if request.number == 1 else "mae", {*PARTS["classification"], *PARTS["regression"]}
+    pages = {
+        f"{flipped:.0%} of the labels flipped" if request.number == 1 else "Results": Page(results, loss, own)
+        for flipped, results in found.items()
+    }
+    for head, one in pages.items():
+        page += [f"## {head}", "", *one.text()]
+    name = f"peers-{request.what.replace(' ', '-')}{'-quick' if request.quick else ''}"
+    write_csv(request.out / f"{name}.csv", found)
+    if pages and importlib.util.find_spec("matplotlib") is not None:
+        draw_ranks(request.out / f"{name}.png", pages)
     return "\n".join(page)
-
-
-def complete(lines: Lines, flipped: float, sets: Iterable[str]) -> Results:
-    """The results with one share of flipped labels, of the splits that all methods were run on."""
-    found: dict[tuple[str, int], dict[str, Any]] = {}
-    for name, result in lines.found.items():
-        data, split, share, method = json.loads(name)
-        if share == flipped and data in set(sets):
-            found.setdefault((data, split), {})[method] = result
-    every = {method for results in found.values() for method in results}
-    whole = [(data, results) for (data, _), results in sorted(found.items()) if set(results) == every]
-    order = sorted(every, key=lambda method: list(whole[0][1]).index(method)) if whole else []
-    gathered: Results = {(data, method): [] for data, _ in whole for method in order}
-    for data, results in whole:
-        for method in order:
-            gathered[data, method].append(results[method])
-    return gathered
-
-
-def _names(results: Results) -> tuple[list[str], list[str]]:
-    """Data sets and methods."""
-    return list(dict.fromkeys(data for data, _ in results)), list(dict.fromkeys(method for _, method in results))
-
-
-def _means(results: Results, value: str) -> Floats:
-    """[data set, method]"""
-    sets, names = _names(results)
-    return np.array([[np.mean([one[value] for one in results[data, name]]) for name in names] for data in sets])
-
-
-def _ranks(means: Floats) -> Floats:
-    """The mean rank of each method over data sets; equals share their ranks."""
-    below = (means[:, None, :] < means[:, :, None]).sum(axis=2)
-    equal = (means[:, None, :] == means[:, :, None]).sum(axis=2)
-    return np.asarray((below + (equal + 1) / 2).mean(axis=0))
-
-
-def _mean_table(results: Results, loss: str) -> list[str]:
-    """Mean ranks over data sets, and means of what was measured."""
-    sets, names = _names(results)
-    means = _means(results, loss)
-    ranks = _ranks(means)
-    more = [key for key in ("auc", "log_loss", "rmse", "seconds") if key in results[sets[0], names[0]][0]]
-    each = {key: _means(results, key).mean(axis=0) for key in more}
-    lines = [
-        [names[k], f"{ranks[k]:.2f}", f"{means[:, k].mean():.4f}", *(f"{each[key][k]:.3f}" for key in more)]
-        for k in np.argsort(ranks, kind="stable")
-    ]
-    splits = sorted({len(found) for found in results.values()})
-    said = f"{len(sets)} data sets, {' or '.join(map(str, splits))} split{'s' * (splits != [1])} of each."
-    table = [said, "", *markdown_table(" | ".join(["method", "mean rank", loss, *more]), lines, "lrrrrr")]
-    if len(sets) < 2:
-        return table
-    over = compare_over({"data": sets} | {name: means[:, k].tolist() for k, name in enumerate(names)})
-    return [*table, "", "```", str(over), "```"]
-
-
-OWN = {PORTFOLIO, STACK, *PARTS["classification"], *PARTS["regression"]}
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Our portfolio and the best peer on one data set; error: the standard error of the difference."""
-
-    mine: float
-    best: str
-    its: float
-    error: float
-
-    @property
-    def is_behind(self) -> bool:
-        """By more than a point, beyond two standard errors."""
-        return self.mine - self.its > 0.01 + 2 * self.error
-
-    def __str__(self) -> str:
-        return f"{100 * (self.mine - self.its):+.1f} ± {100 * self.error:.1f}"
-
-
-def _gap(results: Results, data: str, loss: str, method: str = PORTFOLIO) -> Gap:
-    _, names = _names(results)
-    losses = {name: float(np.mean([one[loss] for one in results[data, name]])) for name in names}
-    best = min((name for name in names if name not in OWN), key=losses.__getitem__)
-    mine, others = results[data, method], results[data, best]
-    if "wrong" in mine[0]:  # by the test rows that one of the two predicts wrongly
-        differ = [np.count_nonzero(_wrong(one) != _wrong(other)) for one, other in zip(mine, others, strict=True)]
-        n_rows = sum(one["rows"] for one in mine)
-        error = float(np.sqrt(sum(differ)) / n_rows)
-    else:
-        each = np.array([one[loss] - other[loss] for one, other in zip(mine, others, strict=True)])
-        error = float(np.std(each, ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
-    return Gap(losses[method], best, losses[best], error)
-
-
-def _wrong(result: dict[str, Any]) -> Any:
-    return np.unpackbits(np.frombuffer(base64.b64decode(result["wrong"]), dtype=np.uint8))
-
-
-def _by_set(results: Results, loss: str) -> list[str]:
-    """For each data set: our portfolio beside the best peer."""
-    lines = []
-    for data in _names(results)[0]:
-        gap, stacked = _gap(results, data, loss), _gap(results, data, loss, STACK)
-        numbers = [f"{gap.its:.4f}", f"{gap.mine - gap.its:+.4f}", f"{gap.error:.4f}"]
-        lines.append([data, f"{gap.mine:.4f}", f"{stacked.mine:.4f}", gap.best, *numbers])
-    return markdown_table(
-        f"data set | {PORTFOLIO} | stacked | best peer | its {loss} | difference | ±", lines, "lrrlrrr"
-    )
-
-
-def _aims(results: Results, loss: str) -> list[str]:
-    """What the study aims at, for the portfolio and for its stack."""
-    sets, names = _names(results)
-    each = _means(results, loss)
-    ranks, means = _ranks(each), each.mean(axis=0)
-    if loss == "mae":  # data sets have their own units
-        means = np.exp(np.log(each).mean(axis=0))
-    seconds = _means(results, "seconds").mean(axis=0)
-    peers = [k for k, name in enumerate(names) if name not in OWN]
-    slowest, best = max(peers, key=seconds.__getitem__), min(peers, key=means.__getitem__)
-    first = min(peers, key=ranks.__getitem__)
-    lines = []
-    for method in (PORTFOLIO, STACK):
-        own = names.index(method)
-        gaps = {data: _gap(results, data, loss, method) for data in sets}
-        lines += [
-            [method, "mean rank", f"{ranks[own]:.2f}", f"{names[first]} {ranks[first]:.2f}"],
-            [
-                method,
-                f"{'mean' if loss == 'error' else 'geometric mean of the'} {loss}",
-                f"{means[own]:.4g}",
-                f"{names[best]} {means[best]:.4g}",
-            ],
-            [method, "mean processor seconds", f"{seconds[own]:.1f}", f"{names[slowest]} {seconds[slowest]:.1f}"],
-        ]
-        if loss == "error":
-            logs = _means(results, "log_loss").mean(axis=0)
-            least = min(peers, key=logs.__getitem__)
-            lines.append([method, "mean log loss", f"{logs[own]:.4f}", f"{names[least]} {logs[least]:.4f}"])
-            behind = [f"{data} {gap}" for data, gap in gaps.items() if gap.is_behind]
-            lines.append([method, "over 1 point and 2 s.e. behind", str(len(behind)), "; ".join(behind) or "-"])
-    return markdown_table("method | aim | ours | best (time: slowest) peer", lines, "llrl")

@@ -8,6 +8,7 @@ from sklearn.metrics import log_loss
 import electorate
 from electorate import ModelFormatError, Trees, modelfile
 from electorate.model.calibration import fit_temperature, log_probabilities
+from electorate.model.decisions import ABSENT
 from electorate.registry import ALGORITHMS
 
 CLASSIFIERS = [name for name, one in ALGORITHMS.items() if one.is_classifier]
@@ -65,6 +66,15 @@ def test_the_temperature_has_the_least_log_loss_and_is_finite():
         assert loss(found) <= min(loss(found * factor) for factor in (0.5, 0.9, 1.1, 2.0)) + 1e-6
     assert np.isfinite(fit_temperature(np.array([1.0, -1.0]), np.array([1, 0])))
     assert fit_temperature(np.empty(0), np.empty(0, int)) == 1.0
+
+
+def test_a_class_that_the_model_does_not_know_has_no_say():
+    """With a column for an absent class, the temperature is that of the other columns."""
+    rng = np.random.default_rng(0)
+    decision = rng.normal(size=(200, 3))
+    codes = np.argmax(decision + rng.normal(size=(200, 3)), axis=1)
+    wider = np.insert(decision, 1, ABSENT, axis=1)
+    assert fit_temperature(wider, codes + (codes > 0)) == pytest.approx(fit_temperature(decision, codes), rel=1e-3)
 
 
 @pytest.mark.parametrize("bad", [np.array([-1.0]), np.array([np.nan]), np.array([1.0, 1.0])])

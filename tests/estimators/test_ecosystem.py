@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectFromModel
@@ -19,10 +19,19 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from training_cases import CLASSES, MODELS, ONE_OF_EACH, noisy, plain
 
 import electorate
-from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Trees, trusted_types
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    LogisticAdaBoostClassifier,
+    QuadBoostRegressor,
+    RealAdaBoostClassifier,
+    Trees,
+    trusted_types,
+)
 from electorate.registry import ALGORITHMS
 
 
@@ -31,6 +40,38 @@ def few(name: str, rounds: int = 10) -> Any:
 
 
 # ---------------------------------------------------------------- scikit-learn's tools
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AdaBoostClassifier(DecisionTreeClassifier(max_depth=3)),
+        RealAdaBoostClassifier(DecisionTreeClassifier(max_depth=3)),
+        LogisticAdaBoostClassifier(DecisionTreeClassifier(max_depth=3)),
+        QuadBoostRegressor(DecisionTreeRegressor(max_depth=3), learning_rate=0.3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_monotone_trees_make_a_monotone_model(model: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    f = X[:, 0] - X[:, 1] / 2 + np.sin(3 * X[:, 2]) + rng.normal(size=400)
+    y = f if is_regressor(model) else f > 0
+    model = clone(model).set_params(n_estimators=30, random_state=0)
+
+    def least_rise(signs: list[int] | None) -> float:
+        """Of what decides, along the first column, and, downwards, along the second."""
+        fitted = clone(model).set_params(estimator__monotonic_cst=signs).fit(X, y)
+        found = []
+        for column, sign in ((0, 1), (1, -1)):
+            Z = np.repeat(X[:50], 30, axis=0)
+            Z[:, column] = np.tile(np.linspace(-3, 3, 30), 50)
+            decide = fitted.predict if is_regressor(model) else fitted.decision_function
+            found.append(np.diff(sign * decide(Z).reshape(50, 30), axis=1).min())
+        return float(min(found))
+
+    assert least_rise([1, -1, 0]) >= 0
+    assert least_rise(None) < 0
 
 
 def times_four(X: np.ndarray) -> np.ndarray:

@@ -1,7 +1,9 @@
 """The study of peers: the halves of the data sets, flipped labels, equal budgets, resuming, the page."""
 
+import base64
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,15 @@ import pytest
 from electorate.comparison.algorithms import OURS, PEERS, Size
 from electorate.comparison.rows import Rows
 from electorate.studies import peers
+from electorate.studies.peers_page import Page, complete
 from electorate.studies.request import Request
 
+BITS = {  # test rows that are predicted wrongly
+    peers.PORTFOLIO: np.arange(16) < 8,
+    peers.STACK: np.arange(16) >= 8,
+    "good": np.arange(16) < 2,
+    "bad": np.arange(16) < 12,
+}
 SETS = ("one", "two", "three", "four", "five")
 
 
@@ -44,6 +53,8 @@ def test_the_study_runs_and_resumes(folder, tmp_path, monkeypatch):
     assert "Quick version" in page
     assert "20% of the labels flipped" in page
     assert page.count("| one |") == 2
+    assert len((tmp_path / "out" / "peers-table-1-quick.csv").read_text().splitlines()) == 1 + 2 * 2 * 3
+    assert (tmp_path / "out" / "peers-table-1-quick.png").exists()
     monkeypatch.setattr(peers, "run_unit", None)  # nothing is computed again
     assert peers.reproduce(request) == page
 
@@ -71,3 +82,19 @@ def test_no_method_has_more_settings_than_the_budget(is_classifier, budget):
     for algorithms in found.values():
         assert 0 < sum(len(one.grid) for one in algorithms) <= budget
     assert sum(len(one.grid) for one in found[peers.PORTFOLIO]) == budget
+
+
+def test_gaps_ranks_and_what_is_complete():
+    lines = peers.Lines(Path("no such file"))
+    wrong = {name: base64.b64encode(np.packbits(bits).tobytes()).decode() for name, bits in BITS.items()}
+    for (name, bits), split in product(BITS.items(), range(2)):
+        result = {"error": bits.mean(), "log_loss": 0.5, "seconds": 1.0, "rows": 16, "wrong": wrong[name]}
+        lines.found[json.dumps(["a", split, 0.0, name])] = result
+    lines.found[json.dumps(["b", 0, 0.0, peers.PORTFOLIO])] = {"error": 0.5}  # without the other methods
+    page = Page(complete(lines, 0.0, ["a", "b"]), "error", set())
+    assert page.sets == ["a"]
+    gap = page.gap("a", peers.PORTFOLIO)
+    assert (gap.best, gap.mine, gap.its) == ("good", 0.5, 0.125)
+    assert gap.error == pytest.approx(np.sqrt(2 * 6) / 32)  # six rows differ, in both splits
+    assert gap.is_behind
+    assert page.ranks.tolist() == [2.5, 2.5, 1.0, 4.0]
