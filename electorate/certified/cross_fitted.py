@@ -64,7 +64,8 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         Any scikit-learn classifier or pipeline; everything that depends on the rows must be inside it. None means
         :class:`AdaBoostClassifier` with 100 rounds.
     n_folds : int, default=5
-        The number of parts. It must be fixed before the rows are seen.
+        The number of parts. It must be fixed before the rows are seen. More parts leave more rows for each model, but
+        the bound is larger: about 1.2 times for ten, and 1.5 times for twenty.
     delta : float, default=0.05
         The probability with which the bound may fail.
     salt : int, default=0
