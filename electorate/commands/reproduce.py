@@ -81,7 +81,7 @@ def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, ou
     needed = study.NEEDS_DATA if what == EVERY else [one for one in study.NEEDS_DATA if one == what]
     if needed and not (Path(options.data) / "DATASETS.json").exists():
         raise ValueError(f"no DATASETS.json in {literal(options.data)}: add --data FOLDER, or set ELECTORATE_DATA")
-    if options.render and not any(out.glob(f"{name}*.csv")) and not (out / f"{name}.jsonl").exists():
+    if options.render and not any(out.glob(f"{name}*.csv")) and not any(out.glob("*.jsonl")):
         print(f"{literal(out)} has no results of {name}", file=sys.stderr)
         return
     page = out / (f"{name}.md" if what == EVERY else f"{name}-{what.replace(' ', '-')}.md")

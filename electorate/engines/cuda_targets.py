@@ -7,13 +7,14 @@ this process, from where the weights on the grid go to the device once per searc
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from electorate.cuda.device import Device
 from electorate.data.bins import Bins
 from electorate.engines.device_rows import DeviceRows
 from electorate.engines.device_shard import DeviceShard
 from electorate.engines.device_table import place_codes
-from electorate.engines.target_shard import Array, Targets, TargetShard, sorted_targets
+from electorate.engines.target_shard import NO_NUMBERS, Array, Targets, TargetShard, sorted_targets
 from electorate.engines.targets import LocalTargets
 from electorate.engines.validation import ValidationShard
 from electorate.messages import Sums
@@ -28,27 +29,25 @@ class DeviceTargetShard(DeviceShard, TargetShard):
     @property
     def summed(self) -> list[Any]:
         if self._grids_there is None:
-            self._grids_there = [self.device.xp.asarray(grid) for grid in self._summed]
+            grids = [self.grid] if self.summed_targets is None else [self.grid, self._second_grid()]
+            self._grids_there = [self.device.xp.asarray(grid) for grid in grids]
         return self._grids_there
 
     def weigh(self, floor: float, kappa: int, search: bool) -> Sums:
         self._grids_there = None
         return super().weigh(floor, kappa, search)
 
-    def _put(self, floor: float, times: Array | None = None) -> None:
+    def _put(self, floor: float, kappa: Array = NO_NUMBERS) -> None:
         self._grids_there = None
-        super()._put(floor, times)
+        super()._put(floor, kappa)
 
-    def _root(self) -> Any:
+    def _root(self, grids: list[NDArray[np.int64]]) -> Any:
+        self._grids_there = [self.device.xp.asarray(grid) for grid in grids]
         return self.to_driver(self.sum_nodes_of([self.table.root], self.summed))[0]
 
     def share_spans(self, nodes: list[int]) -> Array:
-        assert self.share is not None
-        found = np.tile([np.inf, -np.inf], (len(nodes), 1))
-        for place, node in enumerate(self._nodes(nodes)):
-            mine = self.share[self.device.download(self.table.rows_of([node]))]
-            found[place] = mine.min(initial=np.inf), mine.max(initial=-np.inf)
-        return found
+        rows = (self.device.download(self.table.rows_of([node])) for node in self._nodes(nodes))
+        return np.stack([self._share_span(mine) for mine in rows])
 
 
 class DeviceValidationShard(DeviceTargetShard, ValidationShard):

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate import kernels
+
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 FEW = 4096  # distinct targets of a leaf that may travel
@@ -134,33 +136,57 @@ def _inside(targets: Array, weights: Ints, ends: Array) -> tuple[Array, Ints]:
 
 
 @dataclass(frozen=True)
-class Held:
-    """What one place holds of a leaf: distinct targets in order, their weights, and these summed up."""
+class LeafRows:
+    """What one place holds: targets in ascending order, their weights and their leaves. Nothing is sorted or copied."""
 
+    leaf: NDArray[np.int32]
     targets: Array
     weights: Ints
-    so_far: Ints
 
-    @classmethod
-    def of(cls, targets: Array, weights: Ints) -> "Held":
-        """targets: in order."""
-        starts = np.flatnonzero(np.concatenate([[True], targets[1:] != targets[:-1]])) if len(targets) else EMPTY
-        each = np.add.reduceat(weights, starts) if len(starts) else EMPTY
-        return cls(targets[starts], each, np.concatenate([[0], np.cumsum(each)]).astype(np.int64))
+    def mass(self, points: list[Array]) -> list[Ints]:
+        """Of every leaf, [weight or distinct targets, point] up to each of its points."""
+        return [mass for mass, _ in self._up_to(points)]
 
-    def mass(self, points: Array) -> Ints:
-        """[weight or distinct targets, point] up to each point."""
-        at = np.searchsorted(self.targets, points, side="right")
-        return np.stack([self.so_far[at], at])
+    def between(self, ranges: list[Array]) -> list[Fetched]:
+        """Of every leaf, what lies in its ranges, and the next target after each."""
+        following = [after for _, after in self._up_to([np.ascontiguousarray(mine[:, 1]) for mine in ranges])]
+        apart = [_apart(mine) for mine in ranges]
+        arguments = self.leaf, self.targets, self.weights, np.concatenate(apart), _ends(apart)
+        leaf, targets, weights = np.empty(0, dtype=np.int64), np.empty(0), EMPTY
+        n = kernels.targets_between(*arguments, leaf, targets, weights)
+        if n:
+            leaf, targets, weights = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, dtype=np.int64)
+            kernels.targets_between(*arguments, leaf, targets, weights)
+        mine = [leaf == k for k in range(len(ranges))]
+        return [(targets[here], weights[here], after) for here, after in zip(mine, following, strict=True)]
 
-    def between(self, ranges: Array) -> Fetched:
-        """What lies in some ranges, and the next target after each."""
-        ends = np.searchsorted(self.targets, ranges, side="right")
-        inside = np.zeros(len(self.targets) + 1, dtype=np.int64)
-        np.add.at(inside, ends[:, 0], 1)
-        np.add.at(inside, np.maximum(ends[:, 1], ends[:, 0]), -1)
-        chosen = np.flatnonzero(np.cumsum(inside)[:-1] > 0)
-        return self.targets[chosen], self.weights[chosen], np.append(self.targets, np.inf)[ends[:, 1]]
+    def _up_to(self, points: list[Array]) -> list[tuple[Ints, Array]]:
+        """Of every leaf, [weight or distinct targets, point] up to each of its points, and the next target."""
+        order = [np.argsort(mine, kind="stable") for mine in points]
+        ends = _ends(points)
+        ascending = np.concatenate([mine[at] for mine, at in zip(points, order, strict=True)])
+        mass, following = np.empty((2, len(ascending)), dtype=np.int64), np.empty(len(ascending))
+        kernels.mass_up_to(self.leaf, self.targets, self.weights, ascending, ends, mass, following)
+        found = []
+        for low, at in zip(ends.tolist(), order, strict=False):
+            back = low + np.argsort(at, kind="stable")
+            found.append((mass[:, back], following[back]))
+        return found
+
+
+def _ends(parts: list[Array]) -> Ints:
+    """Where the part of each leaf begins, and the end."""
+    return np.cumsum([0, *(len(part) for part in parts)])
+
+
+def _apart(ranges: Array) -> Array:
+    """The same ranges in ascending order, those that overlap as one."""
+    ranges = ranges[ranges[:, 1] > ranges[:, 0]]
+    ranges = ranges[np.argsort(ranges[:, 0], kind="stable")]
+    highest = np.maximum.accumulate(ranges[:, 1]) if len(ranges) else ranges[:, 1]
+    first = np.append(True, ranges[1:, 0] > highest[:-1])[: len(ranges)]
+    last = np.append(first[1:], True)[: len(ranges)]
+    return np.stack([ranges[first, 0], highest[last]], axis=1)
 
 
 def together(parts: list[Fetched]) -> Fetched:

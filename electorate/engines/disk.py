@@ -113,15 +113,17 @@ class TargetShardBuilder:
         n_columns: int,
         kind: type[TargetShard],
         codes: Allocate = in_memory,
+        state: Allocate = np.empty,
     ) -> None:
-        self.kind, self.width = kind, bins.width
+        self.kind, self.width, self.state = kind, bins.width, state
         self.order, self.starts, weights = sorted_targets(targets, 0, len(targets.y))
-        self.weights, self.y = compact_weights(weights), targets.y[self.order]
+        self.weights, self.y = compact_weights(weights), state((len(self.order),), np.float64)
+        self.y[:] = targets.y[self.order]
         self.writer = CodeWriter(bins, len(targets.y), self.order, n_columns, codes)
         self.kappas: list[NDArray[np.float64]] = []
 
     def finish(self) -> TargetShard:
-        shard = self.kind(self.writer.codes, self.starts, self.weights, self.width, self.y)
+        shard = self.kind(self.writer.codes, self.starts, self.weights, self.width, self.y, self.state)
         if self.kappas:
             shard.kappas = np.ascontiguousarray(np.concatenate(self.kappas, axis=1)[:, self.order])
         return shard

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from electorate.data.bins import Bins
 from electorate.engines.shard import Examples
-from electorate.engines.target_shard import Targets
+from electorate.engines.target_shard import SummedTargets, Targets
 from electorate.engines.targets import LocalTargets
 from electorate.messages import Split, Sums
 from electorate.threads import ThreadPool
@@ -31,10 +31,9 @@ class Residuals(LocalTargets):
 
     def sums(self, residual: Floats, low: float, high: float) -> Sums:
         """Of weights, and of residuals as shares of the way from low to high."""
-        share = np.clip((residual - low) / (high - low), 0.0, 1.0) if high > low else np.zeros(len(residual))
         ends = np.cumsum([0, *(len(shard.y) for shard in self.shards)]).tolist()
         for shard, (first, last) in zip(self.shards, pairwise(ends), strict=True):
-            shard.sum_shares(share[first:last])
+            shard.summed_targets = SummedTargets(residual[first:last], low, high)
         found: Sums = self.call("weigh", 0.0, 0, True)
         return found
 

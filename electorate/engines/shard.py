@@ -344,17 +344,27 @@ class Shard:
         """Histograms [node, label, column, bin] of nodes of the growing tree."""
         growth, (sums, clear) = self._growth(), self.new_histograms(len(numbers))
         rows = growth.order, growth.nodes.arrays, numbers
-        kernels.sum_nodes(self.packed, self._summed, *rows, self.group, sums, clear)
+        self._sum_nodes(*rows, sums, clear)
         return self.by_column(sums)
 
     @property
-    def _summed(self) -> NDArray[np.int64]:
-        """The grids of which nodes have histograms."""
-        return self.grids[:1]
+    def n_summed(self) -> int:
+        """How many numbers per row are summed for every node and label."""
+        return 1
+
+    def _sum_nodes(
+        self,
+        order: NDArray[np.uint32],
+        nodes: NodeArrays,
+        numbers: NDArray[np.int64],
+        sums: NDArray[np.int64],
+        clear: bool,
+    ) -> None:
+        kernels.sum_nodes(self.packed, self.grids[:1], order, nodes, numbers, self.group, sums, clear)
 
     def new_histograms(self, n: int) -> Answer:
         """[n, label, stored column, code], whatever it holds: the answer itself, unless it is yet to be converted."""
-        shape = (n, len(self._summed) * self.n_groups, self.n_columns, self.width)
+        shape = (n, self.n_summed * self.n_groups, self.n_columns, self.width)
         if self.bundles is None and self.packing is None:
             return self.answer(shape)
         return reused(self.buffers, "histograms", shape), True
@@ -372,8 +382,8 @@ class Shard:
         of_rows: count rows instead of summing weights.
         """
         growth = self._growth_for([split.node for split in splits])
-        grids = self.weights.rows[None] if of_rows else self._summed
-        found = [self._histogram_of(*self._left_of(growth, split), grids) for split in splits]
+        find = self._count_of if of_rows else self._histogram_of
+        found = [find(*self._left_of(growth, split)) for split in splits]
         return self.by_column(np.stack(found) if len(found) > 1 else found[0][None])
 
     def _growth_for(self, nodes: list[int]) -> Growth:
@@ -393,8 +403,8 @@ class Shard:
 
     def count_rows(self, nodes: list[int]) -> Any:
         """[node, column, bin]: how many rows, for families that need a least number of them."""
-        growth, rows = self._growth(), self.weights.rows[None]
-        counts = [self._histogram_of(growth.order, growth.nodes[node], rows) for node in nodes]
+        growth = self._growth()
+        counts = [self._count_of(growth.order, growth.nodes[node]) for node in nodes]
         return self.by_column(np.stack(counts).sum(axis=1))
 
     def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
@@ -424,11 +434,11 @@ class Shard:
         return rows
 
     def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
-        """The leaf, by its place in `leaves`, of every row."""
+        """The leaf, by its place in `leaves`, of every row; in a buffer that the next partition overwrites."""
         return self._find_leaves(splits, leaves)
 
     def _find_leaves(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
-        leaf = np.empty(self.n_rows(), dtype=np.int32)
+        leaf = self._row_numbers()[1].view(np.int32)
         kernels.find_leaves(*self._walk(splits, leaves), leaf)
         return leaf
 
@@ -447,11 +457,16 @@ class Shard:
             self.growth = Growth(order, self.nodes.restart())
         return self.growth
 
-    def _histogram_of(self, order: NDArray[np.uint32], node: Node, grids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[label, column, bin]: the labels of one grid after those of another."""
-        sums = np.empty((1, len(grids) * self.n_groups, self.n_columns, self.width), dtype=np.int64)
-        nodes = NodeArrays(np.array([node.low]), node.starts[None])
-        kernels.sum_nodes(self.packed, grids, order, nodes, np.zeros(1, dtype=np.int64), self.group, sums, True)
+    def _histogram_of(self, order: NDArray[np.uint32], node: Node) -> NDArray[np.int64]:
+        """[label, column, bin]: the labels of one summed number after those of another."""
+        sums = np.empty((1, self.n_summed * self.n_groups, self.n_columns, self.width), dtype=np.int64)
+        self._sum_nodes(order, *_alone(node), sums, True)
+        return sums[0]
+
+    def _count_of(self, order: NDArray[np.uint32], node: Node) -> NDArray[np.int64]:
+        """[label, column, bin]: how many rows."""
+        sums = np.empty((1, self.n_groups, self.n_columns, self.width), dtype=np.int64)
+        kernels.sum_nodes(self.packed, self.weights.rows[None], order, *_alone(node), self.group, sums, True)
         return sums[0]
 
     # ------------------------------------------------------------ sums over all rows
@@ -503,6 +518,11 @@ class Shard:
         """Which rows go left."""
         codes, on_left = self.codes_of(split)
         return np.asarray(on_left[codes])
+
+
+def _alone(node: Node) -> tuple[NodeArrays, NDArray[np.int64]]:
+    """The arrays of one node, and its number there."""
+    return NodeArrays(np.array([node.low]), node.starts[None]), np.zeros(1, dtype=np.int64)
 
 
 def reused(buffers: dict[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:

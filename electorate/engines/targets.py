@@ -78,6 +78,7 @@ TARGET_VERBS: dict[str, Merge] = {
     "lightest": lowest,
     "weigh": total,
     "share_spans": spans,
+    "leaf_rows": total,
     "leaf_targets": merged_leaves,
     "leaf_mass": each_total,
     "leaf_between": each_together,
@@ -138,6 +139,10 @@ class TargetEngine(Grower):
         return np.asarray(self.call("share_spans", nodes))
 
     # ------------------------------------------------------------ leaves of a tree
+
+    def leaf_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int64]:
+        """[leaf]: how many rows, of whatever weight."""
+        return np.asarray(self.call("leaf_rows", splits, leaves).sum(axis=1))
 
     def leaf_targets(self, splits: Sequence[Split], leaves: list[int]) -> LeafTargets:
         """Of every leaf, the targets in order and their weights."""

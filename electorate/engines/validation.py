@@ -29,8 +29,8 @@ class ValidationShard(TargetShard):
     def add_voter(self, voter: AppliedVoter, units: int, decides: bool) -> float:
         """One more voter; the largest distance of the vote from a target."""
         self.apply_voter(voter)
-        confidence = None if isinstance(self.confidence, float) else self.confidence
-        self.stage.add(self.predicted.copy(), units, confidence, decides)
+        predicted, confidence = self.outputs_of(0, len(self.y))
+        self.stage.add(predicted, units, None if isinstance(confidence, float) else confidence, decides)
         found = self.stage.lower_medians() if self.lower else self.stage.quantiles(0.0, True)
         self.errors = np.abs(np.where(np.isfinite(found), found, self.fallback) - self.y)
         return float(self.errors.max(initial=0.0))
@@ -38,5 +38,5 @@ class ValidationShard(TargetShard):
     def absolute_errors(self, farthest: float) -> Moments:
         """The sums of the weights and of weight x distance, in units of the farthest."""
         weight = np.ones(len(self.y)) if self.real is None else self.real
-        first = self._on_grid(weight * (self.errors / farthest))
-        return Moments(int(self._on_grid(weight).sum()), int(first.sum()), 0, farthest)
+        first = self._on_grid(weight * (self.errors / farthest), 0, len(weight))
+        return Moments(int(self._on_grid(weight, 0, len(weight)).sum()), int(first.sum()), 0, farthest)

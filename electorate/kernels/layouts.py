@@ -54,6 +54,23 @@ class NodeRows(NamedTuple):
     count: Any  # how many rows it stands for
 
 
+class TargetWeights(NamedTuple):
+    """Of every row its weight exp(floor - log) x kappa x real, which counts `times`, and its target from low to high.
+
+    kappa, real and times may be empty: 1.
+    """
+
+    log: Any
+    target: Any
+    kappa: Any
+    real: Any
+    times: Any
+    floor: float
+    low: float
+    high: float
+    scale: float  # grid units of 1
+
+
 class ColumnLayout(NamedTuple):
     """What a search needs of the bins. seen[column, bin]: sample weights."""
 

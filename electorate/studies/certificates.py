@@ -153,7 +153,7 @@ def measure_set(request: Request, about: dict[str, Any], lines: Lines) -> dict[s
 
 def table_1(request: Request) -> str:
     def computed() -> list[dict[str, Any]]:
-        lines = Lines(request.out / f"table-1{'-quick' if request.quick else ''}.jsonl")
+        lines = _lines(request)
         found = {about["name"]: measure_set(request, about, lines) for about in data_sets(request)}
         return [{SET: name, **one} for name, one in sorted(found.items())]
 
@@ -169,11 +169,20 @@ def table_1(request: Request) -> str:
 
 
 def _stored(request: Request, compute: Callable[[], list[dict[str, Any]]], texts: tuple[str, ...]) -> Any:
-    """The rows of the CSV file of a table; they are computed and written unless it is only to be rendered."""
+    """The rows of the CSV file of a table; they are computed and written unless it is only to be rendered.
+
+    Without a CSV file, `--render` makes it from the lines that are stored.
+    """
     path = request.results(f"certificates-{request.what.replace(' ', '-')}")
-    if not request.render:
+    if not (request.render and path.exists()):
         write_rows(path, compute())
     return stored_rows(path, texts)
+
+
+def _lines(request: Request) -> Lines:
+    """The stored results of a table."""
+    name = request.what.replace(" ", "-") + ("-quick" if request.quick else "")
+    return Lines(request.out / f"{name}.jsonl", request.render)
 
 
 def draw(found: Measured, request: Request) -> None:
@@ -207,20 +216,21 @@ def table_2(request: Request) -> str:
     draws, columns = (QUICK if request.quick else FULL).draws, ("bound", "world")
 
     def computed() -> list[dict[str, Any]]:
-        lines, rows = Lines(request.out / f"table-2{'-quick' if request.quick else ''}.jsonl"), []
-        for kind, name in product(SIMULATED, worlds()):
-            parts = [
-                lines.compute([kind, name, seed], partial(simulate, kind, name, min(draws, AT_ONCE), seed))
-                for seed in range(math.ceil(draws / AT_ONCE))
-            ]
-            counts = {key: sum(part[key] for part in parts) for key in ("draws", "failed", "unpaid")}
-            rows.append(dict(zip(columns, (kind, name), strict=True)) | counts)
-        return rows
+        lines = _lines(request)
+        counts: dict[tuple[str, str], dict[str, int]] = {}
+        for kind, seed, name in product(SIMULATED, range(math.ceil(draws / AT_ONCE)), worlds()):
+            if request.render and not lines.has([kind, name, seed]):
+                continue
+            found = lines.compute([kind, name, seed], partial(simulate, kind, name, min(draws, AT_ONCE), seed))
+            sums = counts.setdefault((kind, name), dict.fromkeys(found, 0))
+            counts[kind, name] = {key: sums[key] + found[key] for key in found}
+        return [{**dict(zip(columns, key, strict=True)), **sums} for key, sums in counts.items()]
 
     cells: dict[str, list[str]] = {}
     for row in _stored(request, computed, columns):
-        cells.setdefault(row["bound"], []).append(f"{row['failed']:,} ({row['unpaid']:,})")
-    limit = f"{draws:,} draws in each world; at most {most_failures(draws):,} may fail."
+        fewer = f" of {row['draws']:,}" if row["draws"] < draws else ""
+        cells.setdefault(row["bound"], []).append(f"{row['failed']:,} ({row['unpaid']:,}){fewer}")
+    limit = f"{draws:,} draws in each world, or as many as it says; at most {most_failures(draws):,} of these may fail."
     table = markdown_table(" | ".join(["bound", *worlds()]), ([kind, *cells[kind]] for kind in cells), "lrrrrrr")
     return "\n".join([limit, "", *table]) + "\n"
 
@@ -231,7 +241,7 @@ def table_2(request: Request) -> str:
 def measure_splits(request: Request) -> Found:
     """From the stored results, or computed: the first split of all data sets, then the second."""
     plan, rounds = (QUICK, 10) if request.quick else (FULL, ROUNDS)
-    lines = Lines(request.out / f"table-3{'-quick' if request.quick else ''}.jsonl")
+    lines = _lines(request)
     found: Found = {}
 
     def measured(about: dict[str, Any], seed: int) -> dict[str, Any]:

@@ -77,6 +77,9 @@ class Lines:
         complete = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
         self.found: dict[str, Any] = {json.dumps(key): value for key, value in complete}
 
+    def has(self, key: list[Any]) -> bool:
+        return json.dumps(key) in self.found
+
     def compute(self, key: list[Any], make: Callable[[], Any]) -> Any:
         """The stored result; if there is none, the result of make(), which is then stored."""
         name = json.dumps(key)

@@ -40,9 +40,8 @@ from electorate.training.worker_data import NO_ROWS, TargetWorkerData, WorkerDat
 
 ROWS_PER_SHARD = 2**21
 MOST_SHARDS = 64  # each with a few temporary files
-STATE_BYTES = 32  # of an example of two classes, beside its bins: weight, one or two states, two row numbers for trees
+STATE_BYTES = 32  # of an example, beside its bins: weight, one or two states or a target, two row numbers for trees
 VOTE_BYTES = 8  # more for each class, if there are several
-TARGET_BYTES = 100  # of an example with a target; measured, as the others
 LARGE = 10**6  # rows that a table of unknown size is taken to have
 logger = logging.getLogger("electorate")
 Builder = ShardBuilder | TargetShardBuilder
@@ -124,8 +123,6 @@ class ScannedPlace:
         self.seen = sample.result()
         for part in self.parts:
             part.forget_rows()
-            if isinstance(part, TargetWorkerData):
-                part.y = {}
         for rows in self.rows:
             rows.parts = []
         return numbers
@@ -160,6 +157,9 @@ class ScannedPlace:
         def finish() -> None:
             for name, builder in builders.items():
                 shards[name].append(builder.finish())
+                self.parts[now].forget_examples(name)
+            if builders:
+                rows.forget_labels(now)  # they have been compared with those of this pass
             builders.clear()
 
         for batch, pieces in rows.pieces("bins"):
@@ -183,7 +183,7 @@ class ScannedPlace:
         if not isinstance(part, TargetWorkerData):
             return ShardBuilder(part.examples[name], bins, self.n_columns, codes, state)
         kind = ValidationShard if name == "validation" else TargetShard
-        return TargetShardBuilder(Targets(part.examples[name], part.y[name]), bins, self.n_columns, kind, codes)
+        return TargetShardBuilder(Targets(part.examples[name], part.y[name]), bins, self.n_columns, kind, codes, state)
 
     def _allocators(self, bins: Bins) -> tuple[Allocate, Allocate]:
         """Where bins and state go: to memory as far as they fit, else to temporary files."""
@@ -191,8 +191,6 @@ class ScannedPlace:
         has_targets, n_labels = isinstance(self.parts[0], TargetWorkerData), self.parts[0].examples["train"].n_labels
         state = state_bytes(has_targets, n_labels)
         needed = Needed.of(n_rows, self.n_columns, storage, bins.code_type().itemsize, state)
-        if has_targets:
-            needed = replace(needed, state_on_disk=False)
         logger.info("the fit takes %s", needed)
         inputs.refuse_too_large(needed.memory)
         files = TemporaryFiles(storage.folder)
@@ -277,7 +275,7 @@ class Needed:
 
 def state_bytes(has_targets: bool, n_labels: int) -> int:
     """About how many bytes an example takes beside its bins. n_labels: of classes, if it has no target."""
-    return TARGET_BYTES if has_targets else STATE_BYTES + VOTE_BYTES * (n_labels if n_labels > 2 else 0)
+    return STATE_BYTES + (VOTE_BYTES * n_labels if n_labels > 2 and not has_targets else 0)
 
 
 def rows_per_shard(n_rows: int, jobs: int) -> int:

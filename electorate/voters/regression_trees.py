@@ -57,17 +57,16 @@ class Earning:
         each = self.table.max(axis=0)
         return float(ordered_sum(weights * (np.maximum(each, 0.0) if self.abstains else each)))
 
-    def value(self, targets: Array, weights: Ints, by_bin: Ints) -> tuple[float, bool]:
-        """The best value for a leaf with these sorted targets, and whether the leaf earns by it.
+    def median(self, targets: Array, weights: Ints) -> tuple[float, bool]:
+        """The weighted median of a leaf with these sorted targets, and whether the leaf earns by it."""
+        so_far = np.cumsum(weights)
+        value = float(targets[np.searchsorted(so_far, so_far[-1] / 2)]) if len(targets) else 1.0
+        return value, float(ordered_sum(weights * (1 - self.rate * np.abs(targets - value)))) > 0
 
-        Of a cost given by a table, for the bins of the targets. Windows are found where the rows are.
-        """
-        if self.kind == DISTANCE:
-            so_far = np.cumsum(weights)
-            value = float(targets[np.searchsorted(so_far, so_far[-1] / 2)]) if len(targets) else 1.0
-            return value, float(ordered_sum(weights * (1 - self.rate * np.abs(targets - value)))) > 0
-        earned = ordered_sum(self.table * by_bin, axis=1)
-        return float(self.targets[np.argmax(earned)]) if len(targets) else 1.0, float(earned.max()) > 0
+    def in_table(self, weights: Ints) -> tuple[float, bool]:
+        """The best value for a leaf with these weights of the bins of the target, and whether the leaf earns by it."""
+        earned = ordered_sum(self.table * weights, axis=1)
+        return float(self.targets[np.argmax(earned)]), float(earned.max()) > 0
 
 
 def windows(targets: Array, eps: float) -> Ints:
@@ -178,9 +177,14 @@ class EdgeTrees:
         elif earning.kind == DISTANCE and not earning.abstains:
             outputs[:, 0] = [1.0 if median is None else median for median in engine.leaf_medians(*tree)]
         else:
-            for number, (targets, weights) in enumerate(engine.leaf_targets(*tree).leaves()):
-                outputs[number, 0], earns = earning.value(targets, weights, voter.sums[number])
-                outputs[number, 1] = earns or not earning.abstains
+            if earning.kind == TABLE:
+                found = [earning.in_table(sums) for sums in voter.sums]
+                has_rows = engine.leaf_rows(*tree) > 0
+            else:
+                found = [earning.median(*leaf) for leaf in engine.leaf_targets(*tree).leaves()]
+                has_rows = np.ones(len(found), dtype=np.bool_)
+            for number, (value, earns) in enumerate(found):
+                outputs[number] = value if has_rows[number] else 1.0, earns or not earning.abstains
         return voter, outputs
 
 

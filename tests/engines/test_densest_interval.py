@@ -30,20 +30,20 @@ class Places:
     """Rows dealt out to several places; how much was fetched."""
 
     def __init__(self, leaves: list[tuple[np.ndarray, np.ndarray]], n_places: int, rng: np.random.Generator) -> None:
-        self.held: list[list[densest_interval.Held]] = []
         self.fetched = 0
-        for targets, weights in leaves:
-            at = rng.integers(0, n_places, len(targets))
-            self.held.append([densest_interval.Held.of(targets[at == k], weights[at == k]) for k in range(n_places)])
+        targets, weights = (np.concatenate(parts) for parts in zip(*leaves, strict=True))
+        leaf = np.repeat(np.arange(len(leaves), dtype=np.int32), [len(mine) for mine, _ in leaves])
+        order = np.argsort(targets, kind="stable")
+        at = rng.integers(0, n_places, len(targets))
+        rows = [order[at[order] == k] for k in range(n_places)]
+        self.held = [densest_interval.LeafRows(leaf[mine], targets[mine], weights[mine]) for mine in rows]
 
     def mass(self, points: list[np.ndarray]) -> list[np.ndarray]:
-        return [sum(one.mass(mine) for one in held) for held, mine in zip(self.held, points, strict=True)]  # type: ignore[misc]
+        return [sum(parts) for parts in zip(*(one.mass(points) for one in self.held), strict=True)]  # type: ignore[misc]
 
     def between(self, ranges: list[np.ndarray]) -> list[Any]:
-        found = [
-            densest_interval.together([one.between(mine) for one in held])
-            for held, mine in zip(self.held, ranges, strict=True)
-        ]
+        each = zip(*(one.between(ranges) for one in self.held), strict=True)
+        found = [densest_interval.together(list(parts)) for parts in each]
         self.fetched = max(len(one[0]) for one in found)
         return found
 

@@ -26,6 +26,7 @@ from electorate.kernels.layouts import (
     RowArrays,
     SplitRule,
     TargetRule,
+    TargetWeights,
 )
 from electorate.model.masks import Masks
 
@@ -1584,3 +1585,87 @@ def test_values_of_leaves(rng: np.random.Generator, n: int, eps: float) -> None:
         seen.append((windows, medians))
     for ours, expected in zip(*seen, strict=True):
         np.testing.assert_array_equal(ours, expected)
+
+
+# ---------------------------------------------------------------- targets by nodes and leaves
+
+
+def some_target_weights(rng: np.random.Generator, n: int) -> TargetWeights:
+    """With and without confidences, real weights and repetitions; targets beyond both ends."""
+    kappa, real = (rng.random(n) if rng.random() < 0.5 else np.empty(0) for _ in range(2))
+    times = rng.integers(1, 9, n) if rng.random() < 0.5 else np.empty(0, dtype=np.int64)
+    ends = rng.choice([(-1.0, 1.0), (0.0, 0.0), (-5.0, 4.0)])
+    return TargetWeights(rng.normal(size=n), 2 * rng.normal(size=n), kappa, real, times, -0.5, *ends, 2.0**40)
+
+
+@few_cases
+@given(rng=generators, n=st.sampled_from([0, 1, 50, 5000]))
+def test_weigh_targets(rng: np.random.Generator, n: int) -> None:
+    of, rows = some_target_weights(rng, n), rng.permutation(n)[: n // 2 + 1].astype(np.uint32)
+    found = np.full((2, len(rows)), 7)
+    for twin, out in zip(TWINS, found, strict=True):
+        twin.weigh_targets(of, rows, out)
+    np.testing.assert_array_equal(*found)
+    assert np.all(found >= 0)
+
+
+@pytest.mark.parametrize("code", [np.uint8, np.uint16])
+@few_cases
+@given(rng=generators, n=st.sampled_from([0, 1, 60, 5000]), clear=st.booleans())
+def test_sum_targets(code: type, rng: np.random.Generator, n: int, clear: bool) -> None:
+    codes = rng.integers(0, 20, (2, n, 4 if code is np.uint8 else 1)).astype(code)
+    packed = (codes.view(np.uint32) if code is np.uint8 else codes)[:, :, 0]
+    order, cut = rng.permutation(n).astype(np.uint32), int(rng.integers(0, n + 1))
+    nodes = NodeArrays(np.array([0, 0, cut]), np.array([[0, n], [0, cut], [0, n - cut]]))
+    of, grid = some_target_weights(rng, n), rng.integers(0, 2**40, n)
+    sums = np.full((2, 2, 2, 2 * codes.shape[2], 256), 7)
+    for twin, found in zip(TWINS, sums, strict=True):
+        twin.sum_targets(packed, grid, of, order, nodes, np.array([0, 2]), found, clear)
+    np.testing.assert_array_equal(*sums)
+    assert sums[0, 0, 0, 0].sum() == grid.sum() + (0 if clear else 7 * 256)
+
+
+def some_leaves(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leaves, ascending targets with ties, and weights, of rows in three leaves."""
+    targets = np.sort(rng.choice(rng.normal(size=max(1, n // 2)), n))
+    return rng.integers(0, 3, n).astype(np.int32), targets, rng.integers(0, 2**40, n)
+
+
+@few_cases
+@given(rng=generators, n=row_counts)
+def test_mass_up_to(rng: np.random.Generator, n: int) -> None:
+    rows = some_leaves(rng, n)
+    points = [np.sort(rng.choice(np.append(rows[1], [-9.0, 0.1, 9.0]), size)) for size in (0, 5, 9)]
+    ends, seen = np.array([0, 0, 5, 14]), []
+    for twin in TWINS:
+        mass, following = np.full((2, 14), -1), np.full(14, np.nan)
+        twin.mass_up_to(*rows, np.concatenate(points), ends, mass, following)
+        seen.append((mass.tolist(), following.tolist()))
+    assert seen[0] == seen[1]
+
+
+@few_cases
+@given(rng=generators, n=row_counts)
+def test_targets_between(rng: np.random.Generator, n: int) -> None:
+    rows = some_leaves(rng, n)
+    cuts = np.sort(np.append(rows[1][::3], [-1.0, -0.5, 0.5, 1.0]))
+    ranges = [cuts[: len(cuts) // 2 * 2].reshape(-1, 2), np.empty((0, 2)), np.array([[-0.3, 0.2]])]
+    ends = np.cumsum([0, *map(len, ranges)])
+    for room in (0, 3, n):
+        seen = []
+        for twin in TWINS:
+            leaf, targets, mass = np.full(room, -1), np.full(room, np.nan), np.full(room, -1)
+            count = twin.targets_between(*rows, np.concatenate(ranges), ends, leaf, targets, mass)
+            used = min(room, count)
+            seen.append((int(count), leaf[:used].tolist(), targets[:used].tolist(), mass[:used].tolist()))
+        assert seen[0] == seen[1]
+
+
+@few_cases
+@given(rng=generators, n=row_counts)
+def test_weigh_near(rng: np.random.Generator, n: int) -> None:
+    rows, found = some_leaves(rng, n), np.full((2, 3, 2), 7)
+    for twin, out in zip(TWINS, found, strict=True):
+        twin.weigh_near(*rows, np.array([-1.0, 0.0, 1.0]), 0.5, out)
+    np.testing.assert_array_equal(*found)
+    assert found[0, :, 1].sum() == rows[2].sum() + 21

@@ -1,5 +1,6 @@
 """The study of certificates: the worlds' risks are exact, the bounds cover, and fail without what they pay for."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -152,4 +153,14 @@ def test_table_2(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "QUICK", study.Plan(draws=2))
     text = study.reproduce(Request("table 2", True, FOLDER, tmp_path))
     assert text.count("\n| ") == 1 + len(coverage.SIMULATED)
-    assert text.startswith("2 draws in each world; at most")
+    assert text.startswith("2 draws in each world, or as many as it says; at most")
+
+
+def test_table_2_is_made_from_a_part_of_the_draws(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "QUICK", study.Plan(draws=1000))
+    request = Request("table 2", True, FOLDER, tmp_path, render=True)
+    with open(tmp_path / "table-2-quick.jsonl", "w") as file:
+        for world in worlds():
+            found = {"draws": 500, "failed": 3, "unpaid": 70}
+            file.write(json.dumps([["held-out", world, 0], found]) + "\n")
+    assert "| held-out | 3 (70) of 500 | 3 (70) of 500 |" in study.reproduce(request)

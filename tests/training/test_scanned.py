@@ -38,6 +38,7 @@ from electorate import (
     QuadBoostClassifier,
     QuadBoostRegressor,
     RealAdaBoostClassifier,
+    RegressionTrees,
     RLPBoostClassifier,
     Rules,
     Trees,
@@ -461,18 +462,24 @@ STATES = [
     (DeepBoostClassifier(Trees(3)), 2, 25),  # and one bit for each of at least 8 voters
     (RealAdaBoostClassifier(Trees(3)), 4, 24),
     (AdaBoostRClassifier(Trees(3)), 4, 32),
+    (MedBoostRegressor(), 0, 32),
+    (MedBoostRegressor(cost="linear"), 0, 32),
+    (MedBoostRegressor(RegressionTrees(3, criterion="squared_error")), 0, 32),
+    (MedBoostRegressor(Pool(3)), 0, 32),
+    (LocMedBoostRegressor(), 0, 32),
+    (AdaBoostRegressor(), 0, 32),
 ]
 
 
 @pytest.mark.parametrize(("model", "n_classes", "bytes_per_example"), STATES, ids=repr)
 def test_state_of_an_example(model: Any, n_classes: int, bytes_per_example: int) -> None:
-    """Bins take a byte per cell; weights, margins and the buffers of trees at most 32 bytes per example."""
+    """Bins take a byte per cell; weights, margins, targets and the buffers of trees at most 32 bytes per example."""
     rng, model = np.random.default_rng(0), clone(model).set_params(n_estimators=3)
     rows = rng.normal(size=(20_000, 8))
     score = rows[:, 0] * rows[:, 1] + rng.normal(size=len(rows))
-    labels = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
-    few, many = (most_state(model, rows[:n], labels[:n]) for n in (10_000, 20_000))
-    assert (many - few) / 10_000 == bytes_per_example
+    y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes)) if n_classes else score
+    few, many = (most_state(model, rows[:n], y[:n]) for n in (10_000, 20_000))
+    assert (many - few) / 10_000 == pytest.approx(bytes_per_example, abs=0.1)
 
 
 @pytest.mark.parametrize("weights", [None, "whole"])
