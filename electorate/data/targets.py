@@ -3,6 +3,7 @@
 All of it depends on the multiset of (target, weight) only: neither on the order of the rows nor on their partitions.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ Array = NDArray[np.float64]
 TARGET_BINS = 64
 MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression
 DIGIT_BITS = 8
+ROWS_AT_ONCE = 2**16
 
 
 def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
@@ -59,12 +61,24 @@ def guess_task(y: Any) -> str:
 
 def bin_targets_steps(
     y: Array, weights: NDArray[np.int64], most: int = TARGET_BINS
-) -> ReduceSteps[tuple[NDArray[np.int64], Array]]:
+) -> ReduceSteps[tuple[NDArray[Any], Array]]:
     """Return the bin of every target, and the value of each bin: the middle of its lowest and its highest target."""
-    sketch, counted = Sketch(SKETCH_VALUES), weights > 0
-    sketch.add(y[counted], weights[counted])
+    sketch = Sketch(SKETCH_VALUES)
+    for values, counts in _in_blocks(y, weights):
+        sketch.add(values, counts)
     ends, values = yield Reduce((sketch,), partial(_cut_targets, most))
-    return np.minimum(np.searchsorted(ends, y), len(ends) - 1).astype(np.int64), values
+    bins = np.empty(len(y), dtype=np.uint8 if len(ends) <= 2**8 else np.uint16)
+    for low in range(0, len(y), ROWS_AT_ONCE):
+        here = slice(low, low + ROWS_AT_ONCE)
+        bins[here] = np.minimum(np.searchsorted(ends, y[here]), len(ends) - 1)
+    return bins, values
+
+
+def _in_blocks(y: Array, weights: NDArray[np.int64]) -> Iterator[tuple[Array, NDArray[np.int64]]]:
+    """Yield the targets that count, and their weights, some rows at a time: copies of all rows take much memory."""
+    for low in range(0, len(y), ROWS_AT_ONCE):
+        values, counts = y[low : low + ROWS_AT_ONCE], weights[low : low + ROWS_AT_ONCE]
+        yield values[counts > 0], counts[counts > 0]
 
 
 def _cut_targets(most: int, sketches: tuple[Sketch]) -> tuple[Array, Array]:
@@ -76,35 +90,51 @@ def _cut_targets(most: int, sketches: tuple[Sketch]) -> tuple[Array, Array]:
     return ends, first + 0.5 * (ends - first)
 
 
-def median_steps(values: Array, weights: NDArray[np.int64]) -> ReduceSteps[float]:
-    """Return the weighted median, of two the larger: f_0+ of eq. 7.
+def median_steps(y: Array, weights: NDArray[np.int64], centre: float | None = None) -> ReduceSteps[float]:
+    """Return the weighted median, of two the larger: f_0+ of eq. 7. centre: the median of the distances from there.
 
     It is found digit by digit, of integers in the order of the numbers, so that only counts are exchanged.
     """
-    values, weights = np.ascontiguousarray(values[weights > 0]), weights[weights > 0]
-    bits = values.view(np.uint64)
-    keys = np.where(bits >> np.uint64(63) == 1, ~bits, bits | np.uint64(2**63))
     (total,) = yield Reduce((int(weights.sum()),))
-    need, found = total // 2 + 1, 0
+    need, found, n_left = total // 2 + 1, 0, len(y)
+    few: list[tuple[NDArray[np.uint64], NDArray[np.int64]]] | None = None  # what may be it, as soon as that is little
     for shift in range(64 - DIGIT_BITS, -1, -DIGIT_BITS):
-        digits = ((keys >> np.uint64(shift)) & np.uint64(2**DIGIT_BITS - 1)).astype(np.int64)
-        here = np.zeros(2**DIGIT_BITS, dtype=np.int64)
-        np.add.at(here, digits, weights)
-        (counts,) = yield Reduce((here,))
-        so_far = np.cumsum(counts)
+        here, rows = np.zeros((2, 2**DIGIT_BITS), dtype=np.int64)
+        kept = []
+        for keys, counts in _keys(y, weights, centre) if few is None else few:
+            if shift < 64 - DIGIT_BITS:
+                same = keys >> np.uint64(shift + DIGIT_BITS) == np.uint64(found >> (shift + DIGIT_BITS))
+                keys, counts = keys[same], counts[same]
+            digits = ((keys >> np.uint64(shift)) & np.uint64(2**DIGIT_BITS - 1)).astype(np.int64)
+            np.add.at(here, digits, counts)
+            rows += np.bincount(digits, minlength=len(rows))
+            if n_left <= len(y) // 8:
+                kept.append((keys, counts))
+        few = kept or few
+        (sums,) = yield Reduce((here,))
+        so_far = np.cumsum(sums)
         digit = int(np.searchsorted(so_far, need))
-        need -= int(so_far[digit] - counts[digit])
+        need -= int(so_far[digit] - sums[digit])
+        n_left = int(rows[digit])
         found |= digit << shift
-        keys, weights = keys[digits == digit], weights[digits == digit]
     key = found ^ (1 << 63) if found >> 63 else found ^ (2**64 - 1)
     return float(np.array([key], dtype=np.uint64).view(np.float64)[0])
 
 
+def _keys(
+    y: Array, weights: NDArray[np.int64], centre: float | None
+) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+    """Yield integers in the order of the targets, or of their distances from a centre, and weights, in blocks."""
+    for values, counts in _in_blocks(y, weights):
+        bits = (values if centre is None else np.abs(values - centre)).view(np.uint64)
+        yield np.where(bits >> np.uint64(63) == 1, ~bits, bits | np.uint64(2**63)), counts
+
+
 def spread_steps(y: Array, weights: NDArray[np.int64], centre: float) -> ReduceSteps[float]:
     """Return the median distance from the centre; if it is 0, a hundredth of the largest; for equal targets 1."""
-    distance = np.abs(y - centre)
-    typical = yield from median_steps(distance, weights)
-    (widest,) = yield Reduce((Max(float(distance[weights > 0].max(initial=0.0))),))
+    typical = yield from median_steps(y, weights, centre)
+    distances = (np.abs(values - centre).max(initial=0.0) for values, _ in _in_blocks(y, weights))
+    (widest,) = yield Reduce((Max(float(max(distances, default=0.0))),))
     if typical > 0:
         return typical
     return float(widest.value) / 100 if widest.value > 0 else 1.0

@@ -77,7 +77,7 @@ def read_weights_steps(
     weight = np.asarray(weight, dtype=np.float64)
     refuse_bad(weight)
     if group is None or factors is None:
-        group, factors = np.zeros(len(weight), dtype=np.int64), None
+        group, factors = np.broadcast_to(np.int64(0), weight.shape), None
     n_groups = 1 if factors is None else len(factors)
     largest, rows, least, exponent = yield _extremes(weight, group, n_groups)
     most = float(largest.value.max())
@@ -90,6 +90,8 @@ def read_weights_steps(
     if unit is None:
         power = int(np.frexp(most)[1])
         times, real = (weight > 0).astype(np.int64), _share(weight, power)
+    elif weight.strides == (0,) and len(weight):  # one number for all rows
+        times = np.broadcast_to(np.rint(weight[0] / unit).astype(np.int64), weight.shape)
     else:
         times = np.rint(weight / unit).astype(np.int64)
     if factors is not None:

@@ -65,19 +65,25 @@ def _count_wrong(state, margin_row, votes_row, label, counts, low, high):
 
     Where that is 0, the sign of the margin decides.
     """
+    missed = np.zeros(high - low, dtype=np.bool_)
+    if votes_row == 0:
+        margin = state[margin_row, low:high]
+        for i in range(high - low):
+            missed[i] = margin[i] < 0.0 or (label > 0 and margin[i] == 0.0)
+    else:  # label by label, so that every pass is over rows that lie side by side
+        own = state[votes_row + label, low:high]
+        for k in range(votes_row, state.shape[0]):
+            other = state[k, low:high]
+            if k < votes_row + label:
+                for i in range(high - low):
+                    missed[i] |= other[i] >= own[i]
+            else:
+                for i in range(high - low):
+                    missed[i] |= other[i] > own[i]
     wrong = np.int64(0)
-    margin = state[margin_row]
-    for i in range(low, high):
-        if votes_row == 0:
-            missed = margin[i] < 0.0 or (label > 0 and margin[i] == 0.0)
-        else:
-            best = votes_row
-            for k in range(votes_row + 1, state.shape[0]):
-                if state[k, i] > state[best, i]:
-                    best = k
-            missed = best - votes_row != label
-        if missed:
-            wrong += counts[i] if counts.shape[0] > 0 else np.int64(1)
+    for i in range(high - low):
+        if missed[i]:
+            wrong += counts[low + i] if counts.shape[0] > 0 else np.int64(1)
     return wrong
 
 

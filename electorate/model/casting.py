@@ -19,6 +19,7 @@ from electorate.voters.trees import Voter
 from electorate.voters.wrapped import LeafOutputs
 
 Floats = NDArray[np.float64]
+FEW = 100  # numbers that take less time in Python than in NumPy
 T = TypeVar("T")
 
 
@@ -33,6 +34,8 @@ class Cast:
     @property
     def reach(self) -> float:
         """The most it can add to a vote."""
+        if self.outputs.size > FEW:
+            return abs(self.step.size) * float(np.abs(self.outputs).max())
         return abs(self.step.size) * max(map(abs, self.outputs.ravel().tolist()), default=0.0)
 
     def change(self, booster: Booster) -> Change:

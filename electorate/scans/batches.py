@@ -4,13 +4,15 @@ A batch is a dataframe that narwhals supports (a pyarrow table among them), or a
 """
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 Item = TypeVar("Item")
 ROWS_PER_BATCH = 2**17
@@ -43,7 +45,7 @@ class BatchSource:
     """A table on disk or behind a function.
 
     names: of all columns, or None for an array without names. like: an empty batch with all columns. n_bytes: about
-    what one pass reads, or None. n_rows: if it is known before a pass.
+    what one pass reads, or None. n_rows: if it is known before a pass. distinct: the values of a column, if they are.
     """
 
     name: str
@@ -51,6 +53,7 @@ class BatchSource:
     like: Any
     n_bytes: int | None = None
     n_rows: int | None = None
+    distinct: Mapping[Any, NDArray[Any]] = MappingProxyType({})
 
     def batches(self, columns: Names, n_rows: int) -> Iterator[Batch]:
         """Yield the rows in order, at most so many at a time, with these columns at least."""

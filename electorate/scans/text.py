@@ -14,10 +14,14 @@ from electorate.tables.source import Source, arrow
 from electorate.tables.text import AS_TEXT, Parser, TextBlock, TextTable, not_a_number
 
 LARGEST_WHOLE = 2**53
+MOST_VALUES = 2**16
 
 
 class TextSource(BatchSource):
-    """A text table. labels: a column whose numbers are read as integers, if all of them are whole."""
+    """A text table. labels: a column whose numbers are read as integers, if all of them are whole.
+
+    The pass that settles this counts the rows, and finds the distinct labels.
+    """
 
     def __init__(self, source: Source, labels: str | None) -> None:
         self.source, self.name = source, source.name
@@ -56,15 +60,19 @@ class TextSource(BatchSource):
 
         def count(block: TextBlock) -> list[_Counts]:
             table = parser.table(block)
-            return [_count(self.source, table.column(name), block.line) for name in wanted]
+            return [_count(self.source, table.column(name), block.line, name == labels) for name in wanted]
 
         for found in in_order(count, chain([first], blocks)):
             for name, more in zip(wanted, found, strict=True):
                 counts[name].add(more)
+        self.n_rows = counts[wanted[0]].rows
         for name in open_columns:
             kinds[name] = self._kind(name, counts[name])
-        is_whole = open_labels and labels is not None and kinds[labels] == "number" and counts[labels].whole
-        return kinds, {labels} if is_whole and labels is not None else set()
+        if labels is None or not open_labels or kinds[labels] != "number" or not counts[labels].whole:
+            return kinds, set()
+        if counts[labels].present == self.n_rows:  # else another pass finds the row without a label
+            self.distinct = {labels: counts[labels].values.astype(np.int64)}
+        return kinds, {labels}
 
     def _kind(self, name: str, counts: "_Counts") -> str:
         share = counts.numbers / counts.present if counts.present else 0.0
@@ -91,23 +99,30 @@ class TextSource(BatchSource):
 
 
 class _Counts:
-    """Of the cells of a column: how many have a value, how many are numbers, whether all of those are whole."""
+    """Of the cells of a column: how many there are, have a value, are numbers; whether all of those are whole.
+
+    values: distinct numbers, about the first MOST_VALUES.
+    """
 
     def __init__(self) -> None:
-        self.present = self.numbers = 0
+        self.rows = self.present = self.numbers = 0
         self.whole = True
+        self.values = np.empty(0)
         self.odd: tuple[str, int] | None = None  # the first cell that is no number, and its line
 
     def add(self, other: "_Counts") -> None:
+        self.rows += other.rows
         self.present += other.present
         self.numbers += other.numbers
         self.whole &= other.whole
         self.odd = self.odd or other.odd
+        if self.whole and len(self.values) < MOST_VALUES:
+            self.values = np.union1d(self.values, other.values)
 
 
-def _count(source: Source, column: Any, line: int) -> _Counts:
+def _count(source: Source, column: Any, line: int, wants_values: bool) -> _Counts:
     counts, texts = _Counts(), arrow.compute.utf8_trim_whitespace(column.drop_null())
-    counts.present = len(texts)
+    counts.rows, counts.present = len(column), len(texts)
     is_number = arrow.compute.match_substring_regex(texts, source.number)
     counts.numbers = int(arrow.compute.sum(is_number).as_py() or 0)
     if counts.numbers < counts.present:
@@ -116,4 +131,6 @@ def _count(source: Source, column: Any, line: int) -> _Counts:
         return counts
     numbers = arrow.compute.replace_substring(texts, source.decimal, ".").cast("float64").to_numpy()
     counts.whole = bool(np.all(numbers == np.rint(numbers)) and np.all(np.abs(numbers) < LARGEST_WHOLE))
+    if counts.whole and wants_values:
+        counts.values = np.unique(numbers)
     return counts

@@ -123,8 +123,6 @@ class ScannedPlace:
         self.seen = sample.result()
         for part in self.parts:
             part.forget_rows()
-            if isinstance(part, TargetWorkerData):
-                part.y = {}
         for rows in self.rows:
             rows.parts = []
         return numbers
@@ -159,6 +157,9 @@ class ScannedPlace:
         def finish() -> None:
             for name, builder in builders.items():
                 shards[name].append(builder.finish())
+                self.parts[now].forget_examples(name)
+            if builders:
+                rows.forget_labels(now)  # they have been compared with those of this pass
             builders.clear()
 
         for batch, pieces in rows.pieces("bins"):

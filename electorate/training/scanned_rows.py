@@ -6,7 +6,7 @@ order, is an error.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -152,6 +152,11 @@ class ScannedRows:
             start = stop
         if start < end:
             raise ValueError(f"{self.X.source.name}: there are {start} rows, {end} in the first pass: {CHANGED}")
+
+    def forget_labels(self, part: int) -> None:
+        """Drop the targets of a part, which no later pass reads."""
+        given = self.parts[part]
+        self.parts[part] = replace(given, labels=given.labels[:0].copy())
 
     def marks(self, pieces: list[Piece], texts: Sequence[int]) -> NDArray[np.uint64]:
         """Marks of the rows of one batch that have a weight. texts: the columns that hold texts in any batch."""

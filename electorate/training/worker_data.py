@@ -107,7 +107,12 @@ class WorkerData:
     def forget_rows(self) -> None:
         """Drop the rows as they were given: the shards hold what training needs."""
         self.given = self.validation = None
-        self.examples = {}
+        for name in list(self.examples):
+            self.forget_examples(name)
+
+    def forget_examples(self, name: str) -> None:
+        """Drop the examples of one shard."""
+        del self.examples[name]
 
 
 def set_aside_steps(
@@ -317,10 +322,11 @@ class TargetWorkerData(WorkerData):
         y, whole = given.labels, weights.whole
         fallback = yield from median_steps(y, whole)
         spread = yield from spread_steps(y, whole, fallback)
-        counted = y[whole > 0]
-        ends = Min(float(counted.min(initial=np.inf))), Max(float(counted.max(initial=-np.inf)))
-        low, high = yield Reduce(ends)
-        labels, values = np.zeros(len(y), dtype=np.int64), np.zeros(1)
+        counted = whole > 0
+        least, most = y.min(initial=np.inf, where=counted), y.max(initial=-np.inf, where=counted)
+        low, high = yield Reduce((Min(float(least)), Max(float(most))))
+        labels: NDArray[Any] = np.zeros(len(y), dtype=np.uint8)
+        values = np.zeros(1)
         if plan.by_edge:
             labels, values = yield from bin_targets_steps(y, whole)
         elif plan.n_values:
@@ -328,7 +334,7 @@ class TargetWorkerData(WorkerData):
         self._take("train", given, labels, len(values) if plan.by_edge else 1, weights)
         return TargetOutline(fallback, spread, float(low.value), float(high.value), values, validation is not None)
 
-    def _take(self, name: str, given: Given, labels: NDArray[np.int64], n_labels: int, weights: Weights) -> None:
+    def _take(self, name: str, given: Given, labels: NDArray[Any], n_labels: int, weights: Weights) -> None:
         self.examples[name] = Examples(given.table, labels, n_labels, weights)
         self.y[name] = given.labels
 
@@ -355,7 +361,10 @@ class TargetWorkerData(WorkerData):
             self.engines[name] = LocalTargets(targets, bins, self.pool, n_shards, **kind)
         yield Reduce((0,))  # until all workers have their shards
         self.forget_rows()
-        self.y = {}
+
+    def forget_examples(self, name: str) -> None:
+        super().forget_examples(name)
+        del self.y[name]
 
     def bytes_needed(self, max_bins: int | str, width: int) -> int:
         """Binned copy, state and working vectors of the shards, histograms by bins of the target, validation votes."""

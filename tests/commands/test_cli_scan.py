@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from electorate import load
 from electorate.cli import main
 from electorate.commands import scanned
 from electorate.data import inputs
+from electorate.tables.text import TextTable
 
 
 @pytest.fixture
@@ -50,7 +52,21 @@ def test_fit_writes_the_same_model(rows: pd.DataFrame, capsys: pytest.CaptureFix
         printed = capsys.readouterr()
         assert printed.out.strip() == expected
         assert "read batch by batch" in printed.err
-        assert ("KiB of memory and 0 KiB of temporary files" in printed.err) == (table != "t.csv")
+        assert "KiB of memory and 0 KiB of temporary files" in printed.err
+
+
+def test_a_text_is_read_three_times(rows: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To settle types and labels, for the edges, for the bins."""
+    passes, blocks = [], TextTable.blocks
+
+    def counted(self: TextTable) -> Any:
+        passes.append(1)
+        return blocks(self)
+
+    monkeypatch.setattr(TextTable, "blocks", counted)
+    more = ["--target", "y", "--set", "n_estimators=2"]
+    assert main(["fit", "t.csv", "--out", "model", "--scan", "always", *more]) == 0
+    assert len(passes) == 3
 
 
 def test_large_tables_are_scanned_by_themselves(

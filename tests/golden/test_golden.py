@@ -22,12 +22,19 @@ LOCAL = re.compile("LPBoost|RQPBoost|columns|kernels|QuadBoost")
 ON_DASK = [name for name in CASES if name.endswith("| messy | real") and not LOCAL.search(name)]
 
 
+# Interior points are found by BLAS and LAPACK, whose bits depend on the processor.
+BY_LINEAR_ALGEBRA = re.compile("RQPBoost")
+
+
 @cache
 def recorded() -> dict[str, Any]:
+    """The records, of any processor; of the same one where linear algebra decides."""
     found = stored()
-    if found["made_on"] != fingerprint():
-        pytest.skip(f"the records were made on {found['made_on']}; this is {fingerprint()}")
-    return dict(found["records"])
+    made_on, here = found["made_on"], fingerprint()
+    if made_on.split(", exp")[0] != here.split(", exp")[0]:
+        pytest.skip(f"the records were made on {made_on}; this is {here}")
+    records = dict(found["records"])
+    return records if made_on == here else {k: v for k, v in records.items() if not BY_LINEAR_ALGEBRA.search(k)}
 
 
 def test_every_case_is_recorded() -> None:
@@ -44,7 +51,9 @@ def test_settings_are_of_registered_algorithms() -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_models_are_those_recorded(algorithm: str) -> None:
-    want = {name: recorded()[name] for name in ALGORITHMS[algorithm]}
+    want = {name: recorded()[name] for name in ALGORITHMS[algorithm] if name in recorded()}
+    if not want:
+        pytest.skip("linear algebra has other bits on this processor than where the records were made")
     assert {name: fit(CASES[name]) for name in want} == want
 
 

@@ -156,8 +156,15 @@ def test_regressors(model: Any, weights: str | None) -> None:
     check_same(model, "target", weights)
 
 
-@pytest.mark.parametrize("model", [AdaBoostClassifier(Trees(2), n_estimators=4), VadaBoostClassifier(n_estimators=3)])
-def test_temporary_files(model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (AdaBoostClassifier(Trees(2), n_estimators=4), "two"),
+        (VadaBoostClassifier(n_estimators=3), "two"),
+        *((model, "target") for model in REGRESSORS),
+    ],
+)
+def test_temporary_files(model: Any, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same model from bins and state in files, which have no names."""
     found = []
     call = disk.TemporaryFiles.__call__
@@ -168,7 +175,7 @@ def test_temporary_files(model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
         return array
 
     monkeypatch.setattr(disk.TemporaryFiles, "__call__", called)
-    check_same(model, "two", memory=1, folder=tmp_path)
+    check_same(model, target, memory=1, folder=tmp_path)
     assert len(found) > 6
     assert not any(found)
 
