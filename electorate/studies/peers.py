@@ -371,7 +371,9 @@ def reproduce(request: Request) -> str:
     page = [f"# Peers, table {request.number}: {title}", "", f"{'Quick version: ' if request.quick else ''}{rows}.", ""]
     loss, own = "error" if request.number == 1 else "mae", {*PARTS["classification"], *PARTS["regression"]}
     pages = {
-        f"{flipped:.0%} of the labels flipped" if request.number == 1 else "Results": Page(results, loss, own)
+        f"{flipped:.0%} of the labels flipped" if request.number == 1 else "Results": Page(
+            results, loss, own, 2 if flipped else 1
+        )
         for flipped, results in found.items()
     }
     for head, one in pages.items():

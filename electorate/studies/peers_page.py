@@ -18,7 +18,6 @@ from electorate.studies.request import Lines, markdown_table
 PORTFOLIO, STACK = "electorate", "electorate, stacked"
 Results = dict[tuple[str, str], list[dict[str, Any]]]  # by data set and method, in the order of the splits
 FIELDS = ("split", "error", "auc", "log_loss", "mae", "rmse", "seconds", "chosen")
-ONE_POINT = 0.01
 
 
 def complete(lines: Lines, flipped: float, sets: Iterable[str]) -> Results:
@@ -47,10 +46,9 @@ class Gap:
     its: float
     error: float
 
-    @property
-    def is_behind(self) -> bool:
-        """By more than a point, beyond two standard errors."""
-        return self.mine - self.its > ONE_POINT + 2 * self.error
+    def is_behind(self, by: float) -> bool:
+        """By more than so much, beyond two standard errors."""
+        return self.mine - self.its > by + 2 * self.error
 
     def __str__(self) -> str:
         return f"{100 * (self.mine - self.its):+.1f} ± {100 * self.error:.1f}"
@@ -58,11 +56,15 @@ class Gap:
 
 @dataclass(frozen=True)
 class Page:
-    """Results with one share of flipped labels. loss: what methods are ranked by. own: algorithms of this package."""
+    """Results with one share of flipped labels. loss: what methods are ranked by. own: algorithms of this package.
+
+    points: how far behind the best peer an error may be.
+    """
 
     results: Results
     loss: str
     own: set[str]
+    points: int = 1
 
     @cached_property
     def sets(self) -> list[str]:
@@ -164,8 +166,15 @@ class Page:
             )
             if self.loss == "error":
                 gaps = {data: self.gap(data, method) for data in self.sets}
-                behind = [f"{data} {gap}" for data, gap in gaps.items() if gap.is_behind]
-                lines.append([method, "sets over 1 point behind beyond 2 s.e.", str(len(behind)), "; ".join(behind)])
+                behind = [f"{data} {gap}" for data, gap in gaps.items() if gap.is_behind(self.points / 100)]
+                lines.append(
+                    [
+                        method,
+                        f"sets behind by over {self.points} / 100 beyond 2 s.e.",
+                        str(len(behind)),
+                        "; ".join(behind),
+                    ]
+                )
         return markdown_table("method | aim | ours | best peer", lines, "llrl")
 
 

@@ -96,5 +96,6 @@ def test_gaps_ranks_and_what_is_complete():
     gap = page.gap("a", peers.PORTFOLIO)
     assert (gap.best, gap.mine, gap.its) == ("good", 0.5, 0.125)
     assert gap.error == pytest.approx(np.sqrt(2 * 6) / 32)  # six rows differ, in both splits
-    assert gap.is_behind
+    assert gap.is_behind(0.01)
+    assert not gap.is_behind(0.2)
     assert page.ranks.tolist() == [2.5, 2.5, 1.0, 4.0]
