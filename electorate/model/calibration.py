@@ -46,8 +46,10 @@ def fit_temperature(decision: Floats, codes: NDArray[np.int64], weight: Floats |
         rest = (np.where(is_known, known, 0.0).sum(axis=1) - own) / n_others
         return -float(np.average((1 - other) * own + other * rest, weights=weight))
 
-    used = decision if decision.ndim == 1 else decision[is_known]
-    spread = float(np.sqrt(np.mean(np.square(used)))) or 1.0  # decisions may be in any unit
+    squares = np.square(decision)
+    if decision.ndim > 1:
+        squares = np.where(is_known, squares, 0.0).sum(axis=1) / is_known.sum(axis=1)
+    spread = float(np.sqrt(np.average(squares, weights=weight))) or 1.0  # decisions may be in any unit
     centre = -np.log(spread)
     found = minimize_scalar(loss, bounds=(centre + LOWEST, centre + HIGHEST), method="bounded", options={"xatol": 1e-4})
     return float(np.exp(found.x))

@@ -86,6 +86,7 @@ def samples() -> list[Sample]:
         Sample("adaboost.r2", el.AdaBoostRegressor(**few), "quantity"),
         Sample("frame", el.AdaBoostClassifier(**few), "frame"),
         Sample("samme trees", el.AdaBoostClassifier(el.Trees(3), **few), "three"),
+        Sample("logistic", el.LogisticAdaBoostClassifier(**few), "three"),
         Sample("samme.r", el.RealAdaBoostClassifier(step=1, **few), "three"),
         Sample("adaboost_r rules", el.AdaBoostRClassifier(el.Rules(2), **few, **stop), "three"),
         Sample("deepboost three", el.DeepBoostClassifier(el.Trees(2), n_estimators=5), "three"),
