@@ -6,7 +6,7 @@ number in [-1, 1] per row, positive for the second class. The engine keeps the r
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,6 @@ from electorate.voters.wrapped import LeafOutputs, row_voter
 
 Floats = NDArray[np.float64]
 ALL = slice(None)
-
-
-class RowVoter(Protocol):
-    def outputs(self, X: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True)
