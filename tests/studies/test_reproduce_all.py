@@ -82,7 +82,7 @@ def test_pages_are_rendered_from_stored_results(out: Path, tmp_path: Path, capsy
 def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--data", str(DATA), "--out", str(tmp_path / "out")]
     assert main(["reproduce", "all", "--list"]) == 0
-    assert capsys.readouterr().out.count("deepboost --table") == 3
+    assert capsys.readouterr().out.count("deepboost --table") == 4
     for wrong in (["--table", "7"], ["--figure", "1"], ["--table", "1", "--sets", "nowhere"]):
         assert main(["reproduce", "quadboost", *wrong, *where]) == 1
     assert "it has australian, balance" in capsys.readouterr().err
