@@ -136,7 +136,7 @@ class Grids:
     """
 
     lams: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-    nus: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+    nus: tuple[float, ...] = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
     prices: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
     patience: int = 100
     most: int = 2000
