@@ -7,7 +7,7 @@ hashes. So edges do not depend on the order of rows, on chunks or on partitions,
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -221,6 +221,17 @@ class Bins:
             and self.categories.keys() == other.categories.keys()
             and all(np.array_equal(mine.levels, other.categories[j].levels) for j, mine in self.categories.items())
         )
+
+    def among(self, columns: NDArray[np.bool_]) -> "Bins":
+        """The same bins with no value in the other columns, so that no split uses them."""
+        some = replace(
+            self,
+            categories={j: known for j, known in self.categories.items() if columns[j]},
+            has_missing=self.has_missing & columns,
+            n_bins=np.where(columns, self.n_bins, 0),
+        )
+        some.__dict__.update(width=self.width, ordered=self.ordered)
+        return some
 
     def threshold(self, column: int, cut: int) -> float:
         """Return t such that x <= t in the bins up to `cut`; infinity after the last bin."""

@@ -192,6 +192,12 @@ class DeepBoostClassifier(RoundsClassifier):
                 f"DeepBoostClassifier cannot boost {type(family).__name__}: its penalty needs the complexity of a "
                 "family, which is not known for fitted estimators: use a family of electorate"
             )
+        for member in getattr(family, "families", [family]):
+            if getattr(member, "max_features", None) is not None:
+                raise ValueError(
+                    "DeepBoostClassifier searches all columns for the tree that is worth its penalty: "
+                    "leave max_features=None"
+                )
 
     @property
     def _phi(self) -> Any:

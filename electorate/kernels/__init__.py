@@ -19,6 +19,7 @@ FILES = {
     "purest_threshold best_subset purest_subset",
     "target_search": "side_edge best_target_threshold best_mean_threshold best_window best_windows leaf_medians",
     "leaf_targets": "weigh_targets sum_targets mass_up_to targets_between weigh_near",
+    "drawing": "fold_key draw_columns",
     "subtrees": "grow_subtrees",
     "leaves": "collect_rows find_leaves add_leaf_gains add_tree",
     "votes": "walk walk_ordered cross_out vote tree_outputs",

@@ -72,21 +72,23 @@ class TargetWeights(NamedTuple):
 
 
 class ColumnLayout(NamedTuple):
-    """What a search needs of the bins. seen[column, bin]: sample weights."""
+    """What a search needs of the bins of some columns. seen[column of the table, bin]: sample weights."""
 
     n_bins: Any
     has_missing: Any
     ordered: Any
+    number: Any  # of the column in the table
     seen: Any
 
 
 class SplitRule(NamedTuple):
-    """How splits are chosen: a criterion of kernels/subtrees.py, and the fewest rows."""
+    """How splits are chosen: a criterion of kernels/subtrees.py, the fewest rows, and how many columns are drawn."""
 
     criterion: int
     n_labels: int
     min_samples_leaf: int
     min_samples_split: int
+    n_drawn: int  # at every split, by the key of its node; 0: all columns are used
 
 
 class TargetRule(NamedTuple):

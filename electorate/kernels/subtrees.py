@@ -8,6 +8,8 @@ kernels of search.py and target_search.py find the same split there as in the fu
 import numpy as np
 
 from electorate.kernels.compile import inlined, kernel
+from electorate.kernels.drawing import draw_columns, fold_key
+from electorate.kernels.layouts import ColumnLayout, NodeRows
 from electorate.kernels.node_windows import best_by_windows, window_buffers
 from electorate.kernels.search import best_subset, best_threshold, is_pure, purest_subset, purest_threshold, purity
 from electorate.kernels.target_search import best_mean_threshold, best_target_threshold, side_edge
@@ -266,8 +268,9 @@ def _note_threshold(columns, column, cut, missing_left, on_left):
     """Write the bins on the left of a threshold; missing values that come later go as in `send_left`."""
     if not columns.has_missing[column]:
         more = np.int64(0)
+        seen = columns.seen[columns.number[column]]
         for b in range(MISSING):
-            more += columns.seen[column, b] if b <= cut else -columns.seen[column, b]
+            more += seen[b] if b <= cut else -seen[b]
         missing_left = more >= 0
     for b in range(MISSING):
         on_left[b] = b <= cut
@@ -284,8 +287,9 @@ def _note_set(columns, column, place, chosen, last, on_left):
     on_left[MISSING] = chosen[last]
     if not columns.has_missing[column]:
         more = np.int64(0)
+        seen = columns.seen[columns.number[column]]
         for b in range(MISSING):
-            more += columns.seen[column, b] if on_left[b] else -columns.seen[column, b]
+            more += seen[b] if on_left[b] else -seen[b]
         on_left[MISSING] = more >= 0
 
 
@@ -449,6 +453,74 @@ def _part_rows(rows, mine, column, on_left, squares, spare, sides):
     return n_left
 
 
+# ---------------------------------------------------------------- drawn columns
+
+
+@inlined
+def _picked_buffers(rows, n_rows, n_drawn):
+    """Place for the rows of a node with the drawn columns only; vectors that are empty stay empty."""
+    return NodeRows(
+        rows.place[:0],
+        np.zeros((n_rows, (n_drawn + 3) // 4), dtype=np.uint32),
+        np.empty(n_rows, dtype=rows.label.dtype),
+        np.empty(n_rows, dtype=np.int64),
+        np.empty(min(n_rows, len(rows.second)), dtype=np.int64),
+        np.empty(min(n_rows, len(rows.share)), dtype=np.float64),
+        np.empty(min(n_rows, len(rows.count)), dtype=rows.count.dtype),
+    )
+
+
+@kernel
+def _pick(rows, mine, drawn, picked):
+    """Copy the rows of a node, of their codes only those of the drawn columns."""
+    for i in range(mine.shape[0]):
+        row = mine[i]
+        for g in range(picked.codes.shape[1]):
+            word = np.uint32(0)
+            for lane in range(min(4, drawn.shape[0] - 4 * g)):
+                word |= np.uint32(_code_of(rows.codes, row, drawn[4 * g + lane])) << np.uint32(8 * lane)
+            picked.codes[i, g] = word
+        picked.label[i], picked.weight[i] = rows.label[row], rows.weight[row]
+        if len(picked.second) > 0:
+            picked.second[i] = rows.second[row]
+        if len(picked.share) > 0:
+            picked.share[i] = rows.share[row]
+        if len(picked.count) > 0:
+            picked.count[i] = rows.count[row]
+
+
+@kernel
+def _search_drawn(criterion, rows, mine, columns, rule, earning, key, picked, buffers, on_left, best):
+    """As `_search`, among columns drawn by the key of the node, from a copy of them."""
+    drawn, n = np.empty(rule.n_drawn, dtype=np.int64), mine.shape[0]
+    draw_columns(key, columns.n_bins.shape[0], drawn)
+    _pick(rows, mine, drawn, picked)
+    some = ColumnLayout(
+        columns.n_bins[drawn], columns.has_missing[drawn], columns.ordered[drawn], columns.number[drawn], columns.seen
+    )
+    every = np.empty(n, dtype=mine.dtype)
+    for i in range(n):
+        every[i] = i
+    gains = _search(criterion, picked, every, some, rule, earning, buffers, on_left, best)
+    if gains:
+        best[0] = drawn[best[0]]
+    return gains
+
+
+@kernel
+def _best_split(rows, mine, columns, rule, earning, key, picked, buffers, on_left, best):
+    """As `_search`: among the drawn columns; where none of these gains, among all."""
+    criterion = rule.criterion
+    if rule.n_drawn > 0 and _search_drawn(
+        criterion, rows, mine, columns, rule, earning, key, picked, buffers, on_left, best
+    ):
+        return True
+    return _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, best)
+
+
+# ---------------------------------------------------------------- growing
+
+
 @inlined
 def _enlarged(array, needed):
     """The array, or a copy of it that is long enough."""
@@ -477,12 +549,13 @@ def _stays_open(rows, mine, below, is_tied, columns, rule, earning, buffers, on_
 
 
 @kernel
-def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tied):
+def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tied, keys):
     """Grow the trees below some nodes: node i has the rows order[ends[i]:ends[i + 1]], and may grow levels[i] levels.
 
     Returns the splits [split, (node, column, cut)], the bins on their left, the weights [split, side, label], and the
     nodes that are still open, [(node, first row, last row)]: none of their splits gains, and only looking ahead
     decides. The children of split s are the nodes n + 2 s and n + 2 s + 1 for n given nodes. Rows are put in order.
+    keys: of the nodes, by which columns are drawn.
     """
     n_roots, n_rows, n_splits, n_open = ends.shape[0] - 1, 0, 0, 0
     for root in range(n_roots):
@@ -508,12 +581,15 @@ def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tie
     sums, opens = np.empty((64, 2, rule.n_labels), dtype=np.int64), np.empty((16, 3), dtype=np.int64)
     spare = np.empty(n_rows, dtype=order.dtype)
     waiting = np.empty((n_rows + 2, 4), dtype=np.int64)  # node, first row, last row, levels
+    waiting_keys = np.empty(n_rows + 2, dtype=np.uint64)
+    picked = _picked_buffers(rows, n_rows if rule.n_drawn > 0 else 0, rule.n_drawn)
     for root in range(n_roots):
         waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = root, ends[root], ends[root + 1], levels[root]
+        waiting_keys[0] = keys[root]
         n_waiting = 1
         while n_waiting > 0:
             n_waiting -= 1
-            node, below = waiting[n_waiting, 0], waiting[n_waiting, 3]
+            node, below, key = waiting[n_waiting, 0], waiting[n_waiting, 3], waiting_keys[n_waiting]
             low, high = waiting[n_waiting, 1], waiting[n_waiting, 2]
             mine = order[low:high]
             for k in range(rule.n_labels):
@@ -521,8 +597,7 @@ def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tie
                 labels[TOTAL, k] = totals[node, k] if at < 0 else sums[at // 2, at % 2, k]
             if rule.min_samples_split > 2 and _count(rows, mine) < rule.min_samples_split:
                 continue
-            criterion = rule.criterion
-            if not _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, best):
+            if not _best_split(rows, mine, columns, rule, earning, key, picked, buffers, on_left, best):
                 if _stays_open(rows, mine, below, tied[root], columns, rule, earning, buffers, on_left, best):
                     opens = _enlarged(opens, n_open + 1)
                     opens[n_open, 0], opens[n_open, 1], opens[n_open, 2] = node, low, high
@@ -535,11 +610,12 @@ def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tie
             for b in range(N_CODES):
                 lefts[n_splits, b] = on_left[b]
             sides, child = sums[n_splits], n_roots + 2 * n_splits
-            middle = low + _part_rows(rows, mine, best[0], on_left, criterion == SQUARES, spare, sides)
+            middle = low + _part_rows(rows, mine, best[0], on_left, rule.criterion == SQUARES, spare, sides)
             n_splits += 1
             for side in range(1, -1, -1):
                 if below > 1 and _is_mixed(sides[side]):
                     waiting[n_waiting, 0], waiting[n_waiting, 3] = child + side, below - 1
+                    waiting_keys[n_waiting] = fold_key(key, np.uint64(1 + side))
                     waiting[n_waiting, 1] = middle if side == 1 else low
                     waiting[n_waiting, 2] = high if side == 1 else middle
                     n_waiting += 1

@@ -114,7 +114,8 @@ class MedianStagewise(RoundByRound):
         most = -math.inf
         for kappa in range(engine.n_kappas):
             sums = engine.weigh(kappa, search=setting.family.by_histograms)
-            voter, outputs = setting.family.best(Search(sums, setting.bins, self.counts, engine), kappa)
+            search = Search(sums, setting.bins, self.counts, engine, number=self.trace.n_rounds)
+            voter, outputs = setting.family.best(search, kappa)
             applied = AppliedVoter(voter.splits, voter.leaves, outputs, voter.outputs, kappa)
             if engine.n_kappas == 1:
                 return voter, applied

@@ -73,7 +73,7 @@ class BinSearch(ResidualSearch):
 
         A voter and its complement are one, with a weight of either sign: the last leaf has the second label.
         """
-        search = Search(self.sums, self.bins, self.counts, self.engine, signed=True)
+        search = Search(self.sums, self.bins, self.counts, self.engine, signed=True, number=len(self.found))
         voter: Voter = self.family.best(search)
         total, right = self.sums.total, int(voter.sums.max(axis=1).sum())
         if not self.found and total - int(self.sums.totals.max()) < ALMOST_NOTHING * total and right < total:

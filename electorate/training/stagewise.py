@@ -78,7 +78,9 @@ class Stagewise(RoundByRound):
         setting, trace, scale = self.setting, self.trace, self.scale
         engine, booster, family = setting.engine, setting.booster, setting.family
         means = partial(scale.means, self.mass * engine.unit)  # few families need them
-        search = Search(scale.sums, setting.bins, self.counts, engine, means, self.casts, scale.along)
+        search = Search(
+            scale.sums, setting.bins, self.counts, engine, means, self.casts, scale.along, number=trace.n_rounds
+        )
         voter = family.best(search) if self.casts else _first(family, search)
         outputs = family.outputs(voter, engine.n_counted, booster.leaves)
         step = self._judge(voter, outputs)

@@ -18,7 +18,7 @@ from electorate import kernels
 from electorate.kernels.layouts import TargetRule
 from electorate.special import ordered_sum
 from electorate.voters.splits import TARGET, Found, SplitFinder, SquaresFinder, by_mean, least_rows
-from electorate.voters.trees import Limits, Search, Voter, grow_by
+from electorate.voters.trees import MAX_FEATURES, Limits, Search, Voter, draw_for, grow_by
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -130,6 +130,10 @@ class RegressionTrees(BaseEstimator):
     criterion : {"auto", "edge", "squared_error"}, default="auto"
         What a split is chosen by: the edge of MedBoost (eq. 1 of the paper), over at most 64 bins of the target, or
         the squared error. "auto": what the booster is made for.
+    max_features : int, float, "sqrt" or None, default=None
+        How many columns every split may choose from, drawn by a hash; see `Trees`.
+    random_state : int, default=0
+        The seed of this hash. It has no effect if `max_features` is None.
 
     Examples
     --------
@@ -143,15 +147,27 @@ class RegressionTrees(BaseEstimator):
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions({"auto", "edge", "squared_error"})],
+        "max_features": MAX_FEATURES,
+        "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(self, max_depth: int | None = 3, *, min_samples_leaf: int = 1, criterion: str = "auto") -> None:
+    def __init__(
+        self,
+        max_depth: int | None = 3,
+        *,
+        min_samples_leaf: int = 1,
+        criterion: str = "auto",
+        max_features: float | str | None = None,
+        random_state: int = 0,
+    ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.criterion = criterion
+        self.max_features = max_features
+        self.random_state = random_state
 
-    def limits(self) -> Limits:
-        return Limits(self.max_depth, least_rows(self.min_samples_leaf))
+    def limits(self, search: Search) -> Limits:
+        return Limits(self.max_depth, least_rows(self.min_samples_leaf), draw=draw_for(self, search))
 
 
 @dataclass(frozen=True)
@@ -163,7 +179,7 @@ class EdgeTrees:
     by_histograms: ClassVar[bool] = True
 
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
-        limits, earning = self.family.limits(), self.earning
+        limits, earning = self.family.limits(search), self.earning
         finder = TargetFinder(search.bins, search.counts, limits.min_samples_leaf, earning=earning)
         voter = grow_by(finder, search, limits)
         engine: Any = search.engine
@@ -198,7 +214,7 @@ class SquaresTrees:
     by_histograms: ClassVar[bool] = True
 
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
-        limits = self.family.limits()
+        limits = self.family.limits(search)
         voter = grow_by(SquaresFinder(search.bins, search.counts, limits.min_samples_leaf), search, limits)
         sums = voter.sums.astype(np.float64)
         share = np.divide(sums[:, 1], sums[:, 0], out=np.zeros(len(sums)), where=sums[:, 0] > 0)

@@ -5,7 +5,7 @@ Ties: the larger score, then the first column (ordered ones before categories), 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.kernels.layouts import TargetRule
-from electorate.messages import StoredHistogram
+from electorate.messages import StoredHistogram, histogram_here
 
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
 TARGET, SQUARES = 3, 4  # the others of kernels/subtrees.py
@@ -55,6 +55,10 @@ class SplitFinder:
         """What kernels/subtrees.py needs for numeric targets."""
         return None
 
+    def among(self, columns: NDArray[np.bool_]) -> Self:
+        """A finder that uses only these columns."""
+        return replace(self, bins=self.bins.among(columns))
+
     def threshold(self, histogram: Ints, column: int, cut: int, missing_left: int) -> Found:
         """The split x <= cut. Where training had no missing values, those that come later go to the heavier side."""
         on_left = np.empty(self.bins.width, dtype=np.bool_)
@@ -89,6 +93,15 @@ class SplitFinder:
                 if score > most and enough(rows, column, on_left, self.min_rows):
                     best, most = self.members(histogram, column, on_left.copy()), score
         return best
+
+    def best_of_all(self, nodes: Sequence[tuple[Any, Ints, Ints]]) -> list[Found | None]:
+        """`best` of every node, given by its histogram, which an engine may store, its totals and its rows."""
+        stored = None
+        if nodes and not any(len(rows) for _, _, rows in nodes):
+            stored = self.best_of_stored([node[0] for node in nodes], [node[1] for node in nodes])
+        if stored is not None:
+            return stored
+        return [self.best(histogram_here(histogram), *about) for histogram, *about in nodes]
 
     def best_of_stored(self, histograms: Sequence[Any], totals: Sequence[Ints]) -> list[Found | None] | None:
         """As `best`, for histograms that an engine stores and can search there; None where it cannot."""

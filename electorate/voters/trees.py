@@ -7,6 +7,7 @@ leaves on the driver, from these rows.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -14,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from electorate import kernels
 from electorate.algorithms.protocol import Mean, Step
@@ -23,6 +24,7 @@ from electorate.kernels.layouts import ColumnLayout, NodeRows, SplitRule
 from electorate.messages import ROOT, Split, SplitArrays, Sums, histogram_here
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
+from electorate.voters.drawn_columns import ColumnDraw, child_keys, column_draw
 from electorate.voters.leaves import leaf_outputs
 from electorate.voters.lookahead import Stuck, ties
 from electorate.voters.splits import ANY_ROWS, Finder, Found, SplitFinder, least_rows
@@ -34,7 +36,14 @@ BYTE_CODES = 256  # bins of a column whose codes are bytes
 FEW_ROWS_PER_LABEL = 1024  # nodes of so few rows are grown from these, not from histograms
 FEW_ROWS = 8192  # for any number of labels
 ROWS_PER_TASK = 2**14  # of a thread
+NO_KEY = np.uint64(0)
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
+MAX_FEATURES = [
+    StrOptions({"sqrt"}),
+    Interval(Integral, 1, None, closed="left"),
+    Interval(RealNotInt, 0, 1, closed="right"),
+    None,
+]
 Groups = list[tuple[int, float]]  # sums of examples that gain the same, with what they gain
 
 
@@ -101,6 +110,7 @@ class Search:
     past: Sequence[Any] = ()  # the voters of earlier rounds, each with its step
     along: Callable[[int, float], float] | None = None  # edge of a stored voter after a step, over the sum of weights
     signed: bool = False  # the sums are of residuals, which may be negative: only the edge makes sense of them
+    number: int = 0  # of the round, where the booster counts them
 
 
 @dataclass(frozen=True)
@@ -108,6 +118,7 @@ class Limits:
     max_depth: int | None = None
     min_samples_leaf: int = 1
     min_samples_split: int = 2
+    draw: ColumnDraw | None = None  # None: every split may use all columns
 
     def levels(self, depth: int) -> int:
         """How many levels a tree may grow below a node of this depth."""
@@ -127,6 +138,7 @@ class OpenNode:
     histogram: Any  # [label, column, bin], perhaps stored by the engine
     tied: bool = False  # below a split that gains nothing by itself
     rows: int = MANY_ROWS  # over all shards
+    key: np.uint64 = NO_KEY  # by which its columns are drawn
 
 
 class SplitBlock(NamedTuple):
@@ -220,7 +232,7 @@ def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
         return node.rows <= few and limits.levels(node.depth) >= DEEP
 
     root_rows = engine.n_rows if few and mixed(search.sums.totals) else MANY_ROWS
-    waiting = [OpenNode(ROOT, 0, histogram, rows=root_rows)]
+    waiting = [OpenNode(ROOT, 0, histogram, rows=root_rows, key=NO_KEY if limits.draw is None else limits.draw.key)]
     at_once = max(1, BYTES_AT_ONCE // max(1, histogram.nbytes))
     while waiting:
         batch, waiting = waiting[:at_once], waiting[at_once:]
@@ -245,9 +257,10 @@ def _split(batch: list[OpenNode], search: Search, finder: SplitFinder, limits: L
     every, rows = search.engine.both_sides([split for _, split in sent], [node.histogram for node, _ in sent])
     children = []
     for (node, split), sides, n_rows in zip(sent, every, rows.tolist(), strict=True):
-        for number, histogram, n in zip((split.left, split.right), sides, n_rows, strict=True):
+        keys = (NO_KEY, NO_KEY) if limits.draw is None else child_keys(node.key)
+        for number, histogram, n, key in zip((split.left, split.right), sides, n_rows, keys, strict=True):
             if mixed(grown.totals[number]):
-                children.append(OpenNode(number, node.depth + 1, histogram, node.tied, n))
+                children.append(OpenNode(number, node.depth + 1, histogram, node.tied, n, key))
     return children
 
 
@@ -255,28 +268,26 @@ def _best_splits(
     batch: list[OpenNode], search: Search, finder: SplitFinder, limits: Limits, grown: Grown
 ) -> list[Found | None]:
     """The split of every node, or None. One that gains nothing is taken only where the tree may grow below it."""
-    rows = search.engine.count_rows([node.number for node in batch]) if limits.count_rows else None
-    found: list[Found | None] = [None] * len(batch)
-    stuck: dict[int, Stuck] = {}
-    stored = None
-    if rows is None:
-        stored = finder.best_of_stored(
-            [node.histogram for node in batch], [grown.totals[node.number] for node in batch]
-        )
-    for place, node in enumerate(batch):
-        here, totals = rows[place] if rows is not None else ANY_ROWS, grown.totals[node.number]
-        if rows is not None and here[0].sum() < limits.min_samples_split:
-            continue
-        if stored is None:
-            found[place] = finder.best(histogram_here(node.histogram), totals, here)
-        else:
-            found[place] = stored[place]
-        if found[place] is None and limits.levels(node.depth) > 1:
-            whole, levels = histogram_here(node.histogram), limits.levels(node.depth)
-            stuck[place] = Stuck(node.number, whole, totals, here, levels, node.tied)
-    for place, tie in zip(stuck, ties(finder, search.engine, list(stuck.values())), strict=True):
-        found[place] = tie
-    return found
+    rows = [ANY_ROWS] * len(batch)
+    if limits.count_rows:
+        rows = list(search.engine.count_rows([node.number for node in batch]))
+    nodes = [(node.histogram, grown.totals[node.number], here) for node, here in zip(batch, rows, strict=True)]
+    places = [k for k, here in enumerate(rows) if not len(here) or here[0].sum() >= limits.min_samples_split]
+    found: dict[int, Found | None] = dict.fromkeys(places)
+    if limits.draw is not None:
+        for place in places:
+            some = finder.among(limits.draw.columns(batch[place].key, len(search.bins.n_bins)))
+            found[place] = some.best_of_all([nodes[place]])[0]
+    rest = [place for place in places if found[place] is None]  # where no drawn column gains, all are searched
+    found.update(zip(rest, finder.best_of_all([nodes[place] for place in rest]), strict=True))
+    stuck = {}
+    for place in rest:
+        node, levels = batch[place], limits.levels(batch[place].depth)
+        if found[place] is None and levels > 1:
+            histogram, totals, here = nodes[place]
+            stuck[place] = Stuck(node.number, histogram_here(histogram), totals, here, levels, node.tied)
+    found.update(zip(stuck, ties(finder, search.engine, list(stuck.values())), strict=True))
+    return [found.get(place) for place in range(len(batch))]
 
 
 # ---------------------------------------------------------------- small nodes
@@ -288,19 +299,21 @@ def grow_small(
     """Grow the trees below nodes of few rows; returns the nodes where only looking ahead decides."""
     assert finder.criterion_number is not None
     limit = (limits.min_samples_leaf, limits.min_samples_split)
-    rule = SplitRule(finder.criterion_number, len(search.sums.root), *limit)
+    n_drawn = 0 if limits.draw is None else limits.draw.n_drawn
+    rule = SplitRule(finder.criterion_number, len(search.sums.root), *limit, n_drawn)
     rows = search.engine.collect([node.number for node in nodes], limits.count_rows)
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows.place, minlength=len(nodes)))])
     order = np.argsort(rows.place, kind="stable").astype(np.uint32)
     bins = search.bins
-    layout = ColumnLayout(*map(np.array, (bins.n_bins, bins.has_missing, bins.ordered, search.counts)))
+    numbers = np.arange(len(bins.n_bins))
+    layout = ColumnLayout(*map(np.array, (bins.n_bins, bins.has_missing, bins.ordered, numbers, search.counts)))
 
     def grow(part: tuple[int, int]) -> Any:
         mine, low = slice(*part), ends[part[0]]
         totals = np.stack([grown.totals[node.number] for node in nodes[mine]])
         levels = np.array([limits.levels(node.depth) for node in nodes[mine]])
-        tied = np.array([node.tied for node in nodes[mine]])
-        tree = (order[low : ends[part[1]]], ends[part[0] : part[1] + 1] - low, totals, levels, tied)
+        tied, keys = np.array([node.tied for node in nodes[mine]]), np.array([node.key for node in nodes[mine]])
+        tree = (order[low : ends[part[1]]], ends[part[0] : part[1] + 1] - low, totals, levels, tied, keys)
         return nodes[mine], kernels.grow_subtrees(rows, layout, rule, finder.target_rule, *tree), tree[0]
 
     cuts = np.searchsorted(ends, np.arange(0, ends[-1] + ROWS_PER_TASK, ROWS_PER_TASK))
@@ -320,16 +333,18 @@ def _graft(
     grown.graft(SplitBlock(parents, splits[:, 1], splits[:, 2], on_left, sums, np.ones(len(splits), dtype=np.bool_)))
     opened, path = [], {}
     for place, low, high in still_open.tolist():
-        node, depth = place, 0
+        node, sides = place, []  # from the node up
         while node >= len(nodes):
-            split, depth = (node - len(nodes)) // 2, depth + 1
+            split, side = divmod(node - len(nodes), 2)
+            sides.append(side)
             left = int(number[len(nodes) + 2 * split])
             column, cut = splits[split, 1:].tolist()
             path[split] = Split(int(parents[split]), left, left + 1, column, cut, on_left[split])
             node = splits[split, 0]
         root, histogram = nodes[node], _histogram(rows, order[low:high], search)
-        opened.append(OpenNode(int(number[place]), root.depth + depth, histogram, root.tied))
-        if depth:
+        key = reduce(lambda key, side: child_keys(key)[side], reversed(sides), root.key)
+        opened.append(OpenNode(int(number[place]), root.depth + len(sides), histogram, root.tied, key=key))
+        if sides:
             grown.totals[opened[-1].number] = sums.reshape(-1, sums.shape[2])[place - len(nodes)]
     if path:
         search.engine.partition([path[split] for split in sorted(path)])
@@ -349,6 +364,12 @@ def _histogram(rows: NodeRows, mine: NDArray[np.uint32], search: Search) -> NDAr
 
 
 # ---------------------------------------------------------------- families
+
+
+def draw_for(family: Any, search: Search) -> ColumnDraw | None:
+    """How a family with `max_features` draws columns in this round."""
+    n_columns, totals = len(search.bins.n_bins), search.sums.totals
+    return column_draw(family.max_features, n_columns, int(family.random_state), search.number, totals)
 
 
 def mixed(weights: NDArray[np.int64]) -> bool:
@@ -438,6 +459,13 @@ class Trees(BinFamily):
     smoothing : float or "auto", default="auto"
         Added to each label's share of the weight before log-odds are taken; "auto" is 1 / n, where a row of whole
         weight k counts k times. With 0 the outputs of pure leaves are infinite, which only AdaBoost_R can use.
+    max_features : int, float, "sqrt" or None, default=None
+        How many columns every split may choose from: a number, a share, the square root of their number, or None for
+        all. They are drawn for each split by a hash, and are the same on every engine and for any number of threads.
+        Where none of them gains, all columns are searched. Fewer columns make trees that differ more, which often
+        helps with noisy labels.
+    random_state : int, default=0
+        The seed of this hash. It has no effect if `max_features` is None.
 
     Examples
     --------
@@ -453,6 +481,8 @@ class Trees(BinFamily):
         "criterion": [StrOptions({"gini", "edge", "matsushita"})],
         "leaves": [StrOptions({"auto", "label", "log_odds", "gentle"})],
         "smoothing": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "max_features": MAX_FEATURES,
+        "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
@@ -464,6 +494,8 @@ class Trees(BinFamily):
         criterion: str = "gini",
         leaves: str = "auto",
         smoothing: float | str = "auto",
+        max_features: float | str | None = None,
+        random_state: int = 0,
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -471,16 +503,20 @@ class Trees(BinFamily):
         self.criterion = criterion
         self.leaves = leaves
         self.smoothing = smoothing
+        self.max_features = max_features
+        self.random_state = random_state
 
     def best(self, search: Search) -> Voter:
-        limits = Limits(self.max_depth, least_rows(self.min_samples_leaf), self.min_samples_split)
+        draw = draw_for(self, search)
+        limits = Limits(self.max_depth, least_rows(self.min_samples_leaf), self.min_samples_split, draw)
         finder = Finder(search.bins, search.counts, limits.min_samples_leaf, self.criterion, search.signed)
         return grow_by(finder, search, limits)
 
     @property
     def exhaustive(self) -> bool:
         """Whether `best` finds the voter that classifies the most weight correctly."""
-        return self.max_depth == 1 and self.criterion == "edge" and self.min_samples_leaf == 1
+        all_columns = self.max_features in (None, 1.0) and not isinstance(self.max_features, int)
+        return self.max_depth == 1 and self.criterion == "edge" and self.min_samples_leaf == 1 and all_columns
 
     def log_count(self, n: int, shape: Shape) -> float:
         """A provable bound on the logarithm of the number of labelings of n rows: trees of up to 2^depth - 1 splits.

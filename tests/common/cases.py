@@ -52,6 +52,7 @@ QUAD = {
 # Voters with real outputs, and trees: they go through the checks of bits.
 REAL = {
     "AdaBoost-trees": AdaBoostClassifier(Trees(2), n_estimators=6),
+    "AdaBoost-random-columns": AdaBoostClassifier(Trees(4, max_features=2), n_estimators=6),
     "Real": RealAdaBoostClassifier(n_estimators=6),
     "SAMME.R-trees": RealAdaBoostClassifier(Trees(2), step=1, n_estimators=6),
     "AdaBoost_R-trees": AdaBoostRClassifier(Trees(2), n_estimators=6),

@@ -103,6 +103,7 @@ CLASSIFIERS: dict[str, Any] = {
     "AdaBoost": el.AdaBoostClassifier(n_estimators=6),
     "AdaBoost, 3 classes": el.AdaBoostClassifier(el.Trees(2), n_estimators=4),
     "AdaBoost, trees": el.AdaBoostClassifier(el.Trees(4), n_estimators=3),
+    "AdaBoost, random columns": el.AdaBoostClassifier(el.Trees(6, max_features=2), n_estimators=3),
     "AdaBoost, deep trees": el.AdaBoostClassifier(el.Trees(9, min_samples_leaf=3), n_estimators=2),
     "AdaBoost, trees by the edge": el.AdaBoostClassifier(el.Trees(3, criterion="edge"), n_estimators=3),
     "AdaBoost, Matsushita's trees": el.AdaBoostClassifier(el.Trees(3, criterion="matsushita"), n_estimators=3),
@@ -124,6 +125,7 @@ REGRESSORS: dict[str, Any] = {
     "MedBoost, stumps": el.MedBoostRegressor(el.RegressionTrees(1), n_estimators=4),
     "LocMedBoost": el.LocMedBoostRegressor(n_estimators=3),
     "AdaBoost.R2": el.AdaBoostRegressor(el.RegressionTrees(4), n_estimators=4),
+    "AdaBoost.R2, random columns": el.AdaBoostRegressor(el.RegressionTrees(4, max_features=2), n_estimators=4),
 }
 MODELS = CLASSIFIERS | REGRESSORS
 

@@ -30,6 +30,7 @@ MODELS = {
     "AdaBoost, paired stumps": AdaBoostClassifier(PairedStumps()),
     "AdaBoost, a pool": AdaBoostClassifier(Pool(4)),
     "AdaBoost_R, rules": AdaBoostRClassifier(Rules(3)),
+    "AdaBoost, random columns": AdaBoostClassifier(Trees(4, max_features=2)),
     "Real AdaBoost, a union": RealAdaBoostClassifier(Union([Rules(2), PairedStumps(), Trees(2), Stumps()])),
 }
 

@@ -1503,10 +1503,37 @@ def some_nodes(rng: np.random.Generator, criterion: int, min_leaf: int) -> tuple
     away = targets - targets[n_labels // 2]
     kind = int(rng.integers(0, 3))
     earning = TargetRule(kind, reach, targets, away, 0.25, payoff, bool(rng.random() < 0.5)) if criterion > 2 else None
-    layout = ColumnLayout(n_bins, has_missing, rng.random(n_columns) < 0.7, seen)
-    rule = SplitRule(criterion, n_labels, min_leaf, int(rng.choice([2, 5])))
+    layout = ColumnLayout(n_bins, has_missing, rng.random(n_columns) < 0.7, np.arange(n_columns), seen)
+    rule = SplitRule(criterion, n_labels, min_leaf, int(rng.choice([2, 5])), int(rng.integers(0, n_columns)))
     ends = np.searchsorted(place, np.arange(n_nodes + 1)).astype(np.int64)
-    return rows, layout, rule, earning, ends, totals, rng.integers(1, 6, n_nodes), rng.random(n_nodes) < 0.3
+    nodes = (rng.integers(1, 6, n_nodes), rng.random(n_nodes) < 0.3, rng.integers(0, 2**63, n_nodes).astype(np.uint64))
+    return rows, layout, rule, earning, ends, totals, *nodes
+
+
+@few_cases
+@given(key=st.integers(0, 2**64 - 1), number=st.integers(0, 2**64 - 1), n_columns=st.integers(1, 30))
+def test_drawn_columns(key: int, number: int, n_columns: int) -> None:
+    for n_drawn in range(1, n_columns + 1):
+        drawn = [np.zeros(n_drawn, dtype=np.int64) for _ in TWINS]
+        for twin, columns in zip(TWINS, drawn, strict=True):
+            twin.draw_columns(np.uint64(key), n_columns, columns)
+        np.testing.assert_array_equal(*drawn)
+        assert np.all(np.diff(drawn[0]) > 0)
+        assert 0 <= drawn[0][0] <= drawn[0][-1] < n_columns
+    ours, expected = (twin.fold_key(np.uint64(key), np.uint64(number)) for twin in TWINS)
+    assert ours == expected
+
+
+def test_all_sets_of_columns_are_equally_likely() -> None:
+    """Ten pairs of five columns, for keys of one path: each comes up in a tenth of the cases."""
+    twin, drawn, key = TWINS[0], np.zeros(2, dtype=np.int64), np.uint64(7)
+    times = np.zeros((5, 5))
+    for _ in range(10_000):
+        key = np.uint64(twin.fold_key(key, np.uint64(1)))
+        twin.draw_columns(key, 5, drawn)
+        times[tuple(drawn)] += 1
+    found = times[np.triu_indices(5, 1)]
+    assert ((found - 1000) ** 2 / 1000).sum() < 27.9  # the 99.9% quantile of chi-squared with 9 degrees of freedom
 
 
 @pytest.mark.parametrize("criterion", range(5))

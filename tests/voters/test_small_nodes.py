@@ -26,6 +26,15 @@ MODELS = {
     "distance": MedBoostRegressor(RegressionTrees(5), cost="linear", n_estimators=3),
     "squares": AdaBoostRegressor(RegressionTrees(6), n_estimators=3),
     "no limit": AdaBoostClassifier(Trees(None), n_estimators=3),
+    **{
+        f"{criterion} {n_labels} of two columns": AdaBoostClassifier(
+            Trees(6, criterion=criterion, max_features=2, random_state=n_labels), n_estimators=3
+        )
+        for criterion in ("gini", "edge", "matsushita")
+        for n_labels in (2, 4)
+    },
+    "window of two columns": MedBoostRegressor(RegressionTrees(6, max_features=2, min_samples_leaf=4), n_estimators=3),
+    "squares of two columns": AdaBoostRegressor(RegressionTrees(6, max_features=0.5), n_estimators=3),
 }
 
 
@@ -37,7 +46,7 @@ def table(name: str, n: int = 260) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X[:, 4] = rng.integers(0, 7, n)
     score = np.nan_to_num(X[:, :3]).sum(axis=1) + (X[:, 4] % 3) + rng.normal(size=n)
     weight = rng.integers(0, 4, n).astype(np.float64)
-    if name in ("window", "window, at least 4 rows", "distance", "squares"):
+    if name.startswith(("window", "distance", "squares")):
         return X, score, weight
     n_labels = 4 if " 4 " in name else 2
     return X, np.digitize(score, np.quantile(score, np.arange(1, n_labels) / n_labels)), weight

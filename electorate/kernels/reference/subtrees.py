@@ -4,24 +4,28 @@ from typing import Any
 
 import numpy as np
 
-from electorate.kernels.reference import search, target_search
+from electorate.kernels.reference import drawing, search, target_search
 
 EDGE, GINI, MATSUSHITA, TARGET, SQUARES = range(5)
 NO_ROWS = np.zeros((0, 0), dtype=np.int64)
 
 
-def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tied):
+def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tied, keys):
     codes = rows.codes.view(np.uint8)
     splits: list[Any]
     splits, lefts, sums, still_open = [], [], [], []
     for root in range(len(ends) - 1):
-        waiting = [(root, int(ends[root]), int(ends[root + 1]), int(levels[root]), totals[root])]
+        waiting = [(root, int(ends[root]), int(ends[root + 1]), int(levels[root]), totals[root], keys[root])]
         while waiting:
-            node, low, high, below, weights = waiting.pop()
+            node, low, high, below, weights, key = waiting.pop()
             mine = order[low:high]
             if rule.min_samples_split > 2 and rows.count[mine].sum() < rule.min_samples_split:
                 continue
-            found = _best(rule.criterion, rows, codes, mine, columns, rule, earning)
+            found = None
+            if rule.n_drawn > 0:
+                found = _best(rule.criterion, rows, codes, mine, _drawn(columns, rule.n_drawn, key), rule, earning)
+            if found is None:
+                found = _best(rule.criterion, rows, codes, mine, columns, rule, earning)
             if found is None:
                 if below > 1 and _stays_open(rows, codes, mine, columns, rule, earning, tied[root], weights):
                     still_open.append((node, low, high))
@@ -35,15 +39,24 @@ def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tie
             lefts.append(on_left)
             sums.append(sides)
             if below > 1 and np.count_nonzero(sides[1]) > 1:
-                waiting.append((child + 1, middle, high, below - 1, sides[1]))
+                waiting.append((child + 1, middle, high, below - 1, sides[1], drawing.fold_key(key, 2)))
             if below > 1 and np.count_nonzero(sides[0]) > 1:
-                waiting.append((child, low, middle, below - 1, sides[0]))
+                waiting.append((child, low, middle, below - 1, sides[0], drawing.fold_key(key, 1)))
     return (
         np.array(splits, dtype=np.int64).reshape(-1, 3),
         np.array(lefts, dtype=np.bool_).reshape(-1, 256),
         np.array(sums, dtype=np.int64).reshape(-1, 2, rule.n_labels),
         np.array(still_open, dtype=np.int64).reshape(-1, 3),
     )
+
+
+def _drawn(columns, n_drawn, key):
+    """The columns, without bins in those that are not drawn."""
+    drawn = np.empty(n_drawn, dtype=np.int64)
+    drawing.draw_columns(key, len(columns.n_bins), drawn)
+    wanted = np.isin(np.arange(len(columns.n_bins)), drawn)
+    n_bins, has_missing = np.where(wanted, columns.n_bins, 0), columns.has_missing & wanted
+    return columns._replace(n_bins=n_bins, has_missing=has_missing, ordered=columns.ordered | ~wanted)
 
 
 def _weights(rows, mine, rule):
