@@ -123,6 +123,7 @@ def _each(name: str, *values: Any) -> tuple[Setting, ...]:
 
 STUMPS, TREES = "n_estimators learning_rate", "estimator__max_depth n_estimators learning_rate"
 LEAVES = TREES + " estimator__min_samples_leaf"
+DRAWN = LEAVES + " estimator__max_features"  # random columns at every split
 QUAD_L1 = _grid("n_estimators penalty lam reweight", (300, "l1", 0.003, "cyclic"))
 QUAD_L2 = _grid("n_estimators penalty lam", (200, "l2", 1.0))
 QUAD_LINF = "n_estimators penalty alpha_max"
@@ -138,18 +139,24 @@ def _samme_r_trees(size: Size) -> tuple[Setting, ...]:
     if size.n_rows >= MANY_ROWS:
         pairs = ((deep, 1.0), (deep, 0.3), (6, 0.3), (4, 0.1))
         return _grid(TREES, *((depth, size.rounds, rate) for depth, rate in pairs))
-    settings = ((min(6, deep), 200, 0.1, 10), (3, 200, 0.1, 1), (3, 200, 1.0, 1), (min(6, deep), 200, 0.1, 1))
-    return _grid(LEAVES, *dict.fromkeys(settings))
+    drawn = _grid(DRAWN, (min(10, size.deepest), 200, 0.1, 10, "sqrt"))
+    settings = ((min(6, max(3, size.deepest)), 200, 0.1, 10), (3, 200, 0.1, 1), (3, 200, 1.0, 1))
+    return drawn + _grid(LEAVES, *dict.fromkeys(settings))
 
 
 def _logistic_trees(size: Size) -> tuple[Setting, ...]:
-    """Trees with twenty rows in a leaf; stumps where labels are noisy."""
-    depth = min(6, max(3, size.deepest))
-    settings = [(depth, 200, 0.2, 20), (1, 400, 0.5, 5), (depth, 200, 0.1, 5), (3, 200, 0.2, 20), (3, 200, 0.1, 5)]
+    """Deep trees of random columns, with small steps; twenty rows in a leaf; stumps where labels are noisy."""
     if size.n_rows >= MANY_ROWS:
         deep = max(6, size.deepest - 2)
-        settings = [(deep, size.rounds, 0.2, 20), (6, size.rounds, 0.2, 20), (3, size.rounds, 0.2, 20)]
-    return tuple(one | {"estimator__leaves": "gentle"} for one in _grid(LEAVES, *dict.fromkeys(settings)))
+        plain = ((deep, size.rounds, 0.2, 20), (6, size.rounds, 0.2, 20), (3, size.rounds, 0.2, 20))
+        drawn = _grid(DRAWN, (deep, size.rounds, 0.2, 20, "sqrt"))
+        settings = _grid(LEAVES, plain[0]) + drawn + _grid(LEAVES, *plain[1:])
+    else:
+        middle = min(6, max(3, size.deepest))
+        plain = ((middle, 200, 0.2, 20), (1, 400, 0.5, 5), (3, 200, 0.1, 5))
+        drawn = _grid(DRAWN, (min(10, max(3, size.deepest)), 200, 0.05, 10, "sqrt"), (middle, 200, 0.1, 20, "sqrt"))
+        settings = drawn[:1] + _grid(LEAVES, *plain[:2]) + drawn[1:] + _grid(LEAVES, plain[2])
+    return tuple(one | {"estimator__leaves": "gentle"} for one in settings)
 
 
 def _real_trees(size: Size) -> tuple[Setting, ...]:

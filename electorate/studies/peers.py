@@ -55,9 +55,9 @@ BUDGET = 8  # settings that every method chooses among
 CLEAN_ONLY = {"EBM"}  # a fit takes minutes
 PARTS = {  # settings of the portfolio, of each algorithm the first so many of its grid
     "classification": {
-        "Logistic AdaBoost, trees": 3,
+        "Logistic AdaBoost, trees": 4,
         "SAMME.R, trees": 2,
-        "AdaBoost, trees": 2,
+        "AdaBoost, trees": 1,
         "Real AdaBoost, trees": 1,
     },
     "regression": {"QuadBoost, trees": 3, "MedBoost, trees": 2, "AdaBoost.R2, trees": 2, "LocMedBoost, trees": 1},

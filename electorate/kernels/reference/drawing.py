@@ -16,7 +16,7 @@ def fold_key(key, number):
 
 
 def draw_columns(key, n_columns, drawn):
-    taken = []
+    taken: list[int] = []
     for column in range(n_columns):
         bits = _mixed((int(key) + (column + 1) * 0x9E3779B97F4A7C15) % WORD)
         if bits % (n_columns - column) < len(drawn) - len(taken):
