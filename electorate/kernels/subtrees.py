@@ -10,6 +10,7 @@ import numpy as np
 from electorate.kernels.compile import inlined, kernel
 from electorate.kernels.drawing import draw_columns, fold_key
 from electorate.kernels.layouts import ColumnLayout, NodeRows
+from electorate.kernels.node_windows import best_by_windows, window_buffers
 from electorate.kernels.search import best_subset, best_threshold, is_pure, purest_subset, purest_threshold, purity
 from electorate.kernels.target_search import best_mean_threshold, best_target_threshold, side_edge
 
@@ -204,123 +205,6 @@ def _value(criterion, weights, earning, labels, reals):
 
 
 @inlined
-def _list_windows(labels, n_present, windows):
-    """Of every label that is present the first and the last window that holds it; returns how many windows there are.
-
-    Windows that others hold are left out.
-    """
-    n_windows, at = 0, 0
-    for k in range(n_present):
-        if k + 1 == n_present or labels[REACH, k + 1] != labels[REACH, k]:  # else the next one holds this one
-            windows[2, n_windows] = labels[REACH, k]
-            while at <= k:
-                windows[0, at] = n_windows
-                at += 1
-            n_windows += 1
-    last = 0
-    for k in range(n_present):
-        while last + 1 < n_windows and windows[2, last + 1] <= k:
-            last += 1
-        windows[1, k] = last
-    return n_windows
-
-
-@inlined
-def _sort_rows(rows, mine, j, numbers, starts, in_order):
-    """Write code, label, weight and count of the rows in the order of column j; returns how many have a value."""
-    for code in range(N_CODES + 1):
-        starts[code] = 0
-    for i in range(mine.shape[0]):
-        starts[np.int64(_code_of(rows.codes, mine[i], j)) + 1] += 1
-    for code in range(N_CODES):
-        starts[code + 1] += starts[code]
-    n_values = starts[MISSING]
-    counted = rows.count.shape[0] > 0
-    for i in range(mine.shape[0]):
-        here = np.int64(_code_of(rows.codes, mine[i], j))
-        at = starts[here]
-        starts[here] += 1
-        in_order[0, at], in_order[1, at], in_order[2, at] = here, numbers[2, i] // N_CODES, numbers[0, i]
-        in_order[3, at] = rows.count[mine[i]] if counted else 0
-    return n_values
-
-
-@inlined
-def _add_to_windows(rank, weight, windows, sums, heaviest):
-    """Add a row to the windows that hold its label; returns the weight of the heaviest window so far."""
-    for w in range(windows[0, rank], windows[1, rank] + 1):
-        sums[w] += weight
-        heaviest = max(heaviest, sums[w])
-    return heaviest
-
-
-@kernel
-def _best_by_windows(rows, mine, columns, rule, abstains, labels, numbers, n_present, found):
-    """`best_target_threshold` of kind 0, row by row: those of one side only make windows heavier.
-
-    The rows of a column in order give the heaviest window on the left of every cut, and backwards on the right.
-    """
-    n_rows, least = mine.shape[0], rule.min_samples_leaf
-    windows = np.empty((3, n_present), dtype=np.int64)
-    sums = np.empty(n_present, dtype=np.int64)
-    starts = np.empty(N_CODES + 1, dtype=np.int64)
-    in_order = np.empty((4, n_rows), dtype=np.int64)  # code, label, weight, count
-    heaviest = np.empty((2, 2, n_rows), dtype=np.int64)  # [missing on the right, side, last row on the left]
-    n_windows = _list_windows(labels, n_present, windows)
-    total, all_rows = np.int64(0), np.int64(0)
-    for k in range(n_present):
-        total += labels[SOME, k]
-    for i in range(n_rows if least > 1 else 0):
-        all_rows += rows.count[mine[i]]
-    most = -np.inf
-    for j in range(columns.n_bins.shape[0]):
-        if not columns.ordered[j]:
-            continue
-        n_values = _sort_rows(rows, mine, j, numbers, starts, in_order)
-        missing, missing_rows = np.int64(0), np.int64(0)
-        for i in range(n_values, n_rows):
-            missing += in_order[2, i]
-            missing_rows += in_order[3, i]
-        # without missing values both sides of them are the same, and the left is preferred
-        for side in range(
-            0 if columns.has_missing[j] else 1, 2 if n_values < n_rows or not columns.has_missing[j] else 1
-        ):
-            for is_right in range(2):
-                best = np.int64(0)
-                for w in range(n_windows):
-                    sums[w] = 0
-                for i in range(n_values if is_right == side else n_rows, n_rows):
-                    best = _add_to_windows(in_order[1, i], in_order[2, i], windows, sums, best)
-                for step in range(n_values):
-                    i = n_values - 1 - step if is_right == 1 else step
-                    before = best
-                    best = _add_to_windows(in_order[1, i], in_order[2, i], windows, sums, best)
-                    heaviest[side, is_right, i] = before if is_right == 1 else best
-        so_far, in_bin, some_rows = np.int64(0), np.int64(0), np.int64(0)
-        for i in range(n_values):
-            cut = in_order[0, i]
-            so_far += in_order[2, i]
-            in_bin += in_order[2, i]
-            some_rows += in_order[3, i]
-            if i + 1 < n_values and in_order[0, i + 1] == cut:
-                continue
-            weight_of_bin, in_bin = in_bin, np.int64(0)
-            left_too = columns.has_missing[j] and cut < columns.n_bins[j] - 1
-            for side in range(0 if left_too else 1, 2 if n_values < n_rows or not left_too else 1):
-                on_left = so_far + (missing if side == 0 else 0)
-                if weight_of_bin == 0 or on_left == 0 or on_left == total:
-                    continue  # no place to cut
-                left, right = heaviest[side, 0, i], heaviest[side, 1, i]
-                one, other = np.float64(left - (on_left - left)), np.float64(right - (total - on_left - right))
-                edge = max(one, 0.0) + max(other, 0.0) if abstains else one + other
-                n_left = some_rows + (missing_rows if side == 0 else 0)
-                if edge > most and (least <= 1 or min(n_left, all_rows - n_left) >= least):
-                    most = edge
-                    found[0], found[1], found[2] = j, cut, 1 - side
-    return most
-
-
-@inlined
 def _best_threshold(criterion, sums, some, layout, counts, least, earning, labels, reals, found):
     """The score of the best threshold of some columns."""
     if earning is None:
@@ -432,7 +316,7 @@ def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, bes
 
     Thresholds come before sets of categories. By the edge the scores are integers.
     """
-    numbers, _, _, place, flat, flat_counts, labels, reals, chosen = buffers
+    numbers, _, _, place, flat, flat_counts, labels, reals, chosen, for_windows = buffers
     n_columns, least, by_edge = columns.n_bins.shape[0], rule.min_samples_leaf, criterion == EDGE
     n_categories = 0
     for j in range(n_columns):
@@ -453,7 +337,8 @@ def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, bes
     if earning is not None:
         by_windows = criterion == TARGET and earning.kind == 0
         if by_windows:
-            score = _best_by_windows(rows, mine, columns, rule, earning.abstains, labels, numbers, n_labels, found)
+            how = (earning.abstains, labels[REACH, :n_labels], some, numbers, for_windows)
+            score = best_by_windows(rows, mine, columns, rule, *how, most, found)
             if score > most:
                 most, gains = score, True
                 best[0], best[1] = found[0], found[1]
@@ -690,6 +575,7 @@ def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tie
         labels,
         reals,
         np.empty(N_CODES + 2, dtype=np.bool_),
+        window_buffers(n_rows, n_labels),
     )
     splits, lefts = np.empty((64, 3), dtype=np.int64), np.empty((64, N_CODES), dtype=np.bool_)
     sums, opens = np.empty((64, 2, rule.n_labels), dtype=np.int64), np.empty((16, 3), dtype=np.int64)

@@ -35,7 +35,6 @@ DEEP = 3  # levels left to grow, at least: fewer take less time from histograms
 BYTE_CODES = 256  # bins of a column whose codes are bytes
 FEW_ROWS_PER_LABEL = 1024  # nodes of so few rows are grown from these, not from histograms
 FEW_ROWS = 8192  # for any number of labels
-FEW_ROWS_WITH_TARGETS = 1024  # where labels are bins of a target: windows over these take longer
 ROWS_PER_TASK = 2**14  # of a thread
 NO_KEY = np.uint64(0)
 BYTES_AT_ONCE = 2**27  # histograms of open nodes held by the driver; deeper trees are grown in parts
@@ -227,8 +226,7 @@ def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
     """A tree, level by level; neither the order in which nodes are split nor where they are grown changes it."""
     grown, engine, histogram = Grown(search.sums.totals), search.engine, search.sums.root
     can_be_small = finder.criterion_number is not None and search.bins.width == BYTE_CODES
-    most = FEW_ROWS if finder.target_rule is None else FEW_ROWS_WITH_TARGETS
-    few = min(FEW_ROWS_PER_LABEL * len(histogram), most) if can_be_small else 0
+    few = min(FEW_ROWS_PER_LABEL * len(histogram), FEW_ROWS) if can_be_small else 0
 
     def is_small(node: OpenNode) -> bool:
         return node.rows <= few and limits.levels(node.depth) >= DEEP

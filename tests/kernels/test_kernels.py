@@ -1476,8 +1476,8 @@ def test_sum_signs(rng: np.random.Generator, n: int) -> None:
 def some_nodes(rng: np.random.Generator, criterion: int, min_leaf: int) -> tuple[Any, ...]:
     """Arguments of grow_subtrees: nodes of few rows, with ties, missing values, categories and rows without weight."""
     n, n_columns, squares = int(rng.integers(1, 90)), int(rng.integers(1, 7)), criterion == 4
-    n_labels, n_nodes = 2 if squares else int(rng.integers(2, 6)), int(rng.integers(1, 4))
-    n_bins = rng.integers(0, 12, n_columns)
+    n_labels, n_nodes = 2 if squares else int(rng.integers(2, rng.choice([6, 30]))), int(rng.integers(1, 4))
+    n_bins = rng.integers(0, rng.choice([12, 256]), n_columns)
     codes = np.full((n, 4 * -(-n_columns // 4)), 255, dtype=np.uint8)
     has_missing = rng.random(n_columns) < 0.5
     for j in range(n_columns):

@@ -55,7 +55,6 @@ def table(name: str, n: int = 260) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.fixture(autouse=True)
 def any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "DEEP", 0)
-    monkeypatch.setattr(trees, "FEW_ROWS_WITH_TARGETS", trees.FEW_ROWS)
 
 
 @pytest.mark.parametrize("name", MODELS)
