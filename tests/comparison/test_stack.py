@@ -102,7 +102,7 @@ def found(tmp_path_factory):
     X, y = pd.DataFrame(values, columns=list("abcdef")), pd.Series((score > 0).astype(int))
     folder = tmp_path_factory.mktemp("stack") / "compare"
     more = {"quick": True, "n_jobs": 1, "metric": "log_loss", "stack": True, "folder": folder}
-    names = ["AdaBoost, stumps", "SAMME.R, trees", "AdaBoost_R, trees"]
+    names = ["AdaBoost, stumps", "Real AdaBoost, trees", "AdaBoost_R, trees"]
     return electorate.compare(X, y, algorithms=names, **more), X, y, folder
 
 
