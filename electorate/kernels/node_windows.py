@@ -19,14 +19,15 @@ FULL = 8  # bins are filled up to a multiple of it: loops are vectorised
 @inlined
 def window_buffers(n_rows, n_labels):
     """What `best_by_windows` needs for the nodes of a tree, one after another."""
+    met, bin_of = np.zeros(N_CODES // 8, dtype=np.uint64), np.empty(N_CODES // 8, dtype=np.uint64)
     return (
         np.empty((2, n_rows), dtype=np.int64),  # by label: the rows, and their weights
         np.empty(n_rows, dtype=np.uint32),  # the codes of four columns of every row
         np.empty(n_rows, dtype=np.uint8),  # the bin of every row
         np.empty((3, n_labels + 1), dtype=np.int64),  # windows
         np.zeros(5 * N_CODES, dtype=np.int64),  # work; SUMS and WEIGHTS are zero between two uses
-        np.zeros(N_CODES // 8, dtype=np.uint64),  # a byte per code, whether it is met; zero between two uses
-        np.empty(N_CODES // 8, dtype=np.uint64),  # a byte per code, its bin
+        (met, met.view(np.uint8)),  # a byte per code, whether it is met; zero between two uses
+        (bin_of, bin_of.view(np.uint8)),  # a byte per code, its bin
         np.empty(N_CODES, dtype=np.int64),  # the code of every bin
     )
 
@@ -74,13 +75,14 @@ def _list_windows(reach, totals, windows):
 
 
 @inlined
-def _list_bins(words, weights, j, met, bin_of, bins, code_of, work):
+def _list_bins(words, weights, j, all_met, all_bins, bins, code_of, work):
     """Number the codes that rows have, in order: bins[row] and code_of[bin]; missing values come last.
 
     Returns how many there are without these, and with them. The weights of the bins are added to WEIGHTS.
     """
     shift, byte, ones = np.uint32(8 * (j % 4)), np.uint32(255), np.uint64(0x0101010101010101)
-    flags, numbers = met.view(np.uint8), bin_of.view(np.uint8)
+    met, flags = all_met
+    bin_of, numbers = all_bins
     for i in range(words.shape[0]):
         flags[(words[i] >> shift) & byte] = 1
     n_bins = np.uint64(0)
@@ -123,25 +125,25 @@ def _weigh_windows(bins, weights, windows, n_windows, n_bins, missing_left, work
 
 
 @inlined
-def _count_left(rows, words, by_label, j, cut, missing_left):
+def _count_left(count, words, by_label, j, cut, missing_left):
     """How many rows those on the left of a cut stand for."""
     n_rows, shift = np.int64(0), np.uint32(8 * (j % 4))
     for i in range(words.shape[0]):
         code = np.int64((words[i] >> shift) & np.uint32(255))
         if code <= cut or (code == MISSING and missing_left):
-            n_rows += rows.count[by_label[0, i]]
+            n_rows += count[by_label[0, i]]
     return n_rows
 
 
-@kernel
-def _search_cuts(rows, rule, words, by_label, j, side, abstains, total, all_rows, work, code_of, missing, most, found):
+@inlined
+def _search_cuts(count, least, words, by_label, j, side, abstains, total, all_rows, work, code_of, n_bins, most, found):
     """Compare the cuts of a column with the best so far, an edge of `most`; returns the larger edge.
 
     side: 1 for missing values on the right. Ties: the first cut, then missing values on the left.
     """
-    least, rounding = rule.min_samples_leaf, 1e-15 * np.float64(total)  # sums of over 53 bits are rounded
-    on_left = missing if side == 0 else np.int64(0)
-    for b in range(code_of.shape[0]):
+    rounding = 1e-15 * np.float64(total)  # sums of over 53 bits are rounded
+    on_left = work[WEIGHTS + n_bins] if side == 0 else np.int64(0)
+    for b in range(n_bins):
         left, right, in_bin = work[LEFT + b], work[RIGHT + b], work[WEIGHTS + b]
         on_left += in_bin
         if not abstains and np.float64((left + right) - (total - left - right)) + rounding < most:
@@ -154,7 +156,7 @@ def _search_cuts(rows, rule, words, by_label, j, side, abstains, total, all_rows
         if edge < most or (edge == most and not (found[0] == j and code < found[1])):
             continue
         if least > 1:
-            n_left = _count_left(rows, words, by_label, j, code, side == 0)
+            n_left = _count_left(count, words, by_label, j, code, side == 0)
             if min(n_left, all_rows - n_left) < least:
                 continue
         most = edge
@@ -169,11 +171,11 @@ def best_by_windows(rows, mine, columns, rule, abstains, reach, totals, numbers,
     reach, totals: by label that is present.
     """
     by_label, words, bins, windows, work, met, bin_of, code_of = buffers
-    n_rows, all_rows, weights = mine.shape[0], np.int64(0), by_label[1]
+    n_rows, all_rows, weights, least = mine.shape[0], np.int64(0), by_label[1], rule.min_samples_leaf
     words = words[:n_rows]
     total = _sort_rows(mine, numbers, totals.shape[0], windows[OPENS], by_label)
     n_windows = _list_windows(reach, totals, windows)
-    for i in range(n_rows if rule.min_samples_leaf > 1 else 0):
+    for i in range(n_rows if least > 1 else 0):
         all_rows += rows.count[mine[i]]
     found[0] = -1
     at = -1
@@ -189,8 +191,22 @@ def best_by_windows(rows, mine, columns, rule, abstains, reach, totals, numbers,
         # without missing values both sides of them are the same, and the left is preferred
         for side in range(0 if has_missing else 1, 2 if misses or not has_missing else 1):
             _weigh_windows(bins, weights, windows, n_windows, n_bins, side == 0, work)
-            given = (total, all_rows, work, code_of[:n_bins], work[WEIGHTS + n_bins], most, found)
-            most = _search_cuts(rows, rule, words, by_label, j, side, abstains, *given)
+            most = _search_cuts(
+                rows.count,
+                least,
+                words,
+                by_label,
+                j,
+                side,
+                abstains,
+                total,
+                all_rows,
+                work,
+                code_of,
+                n_bins,
+                most,
+                found,
+            )
         for b in range(n_bins + 1):
             work[WEIGHTS + b] = 0
     return most
