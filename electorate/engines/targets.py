@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.bins import Bins
-from electorate.engines.densest_interval import Fetched, Window, hunt, medians, together
+from electorate.engines.densest_interval import Fetched, hunt, medians, together
 from electorate.engines.target_shard import (
     Array,
     LeafTargets,
@@ -149,9 +149,13 @@ class TargetEngine(Grower):
         found: LeafTargets = self.call("leaf_targets", splits, leaves)
         return found
 
-    def leaf_windows(self, splits: Sequence[Split], leaves: list[int], eps: float) -> list[Window | None]:
-        """Of every leaf the first and the last target of the window with the most weight; few rows travel."""
-        return hunt(len(leaves), eps, *self._span(), *self._leaf_calls(splits, leaves))
+    def leaf_windows(self, splits: Sequence[Split], leaves: list[int], eps: float) -> Array:
+        """[leaf, (first, last)]: the ends of the window of targets with the most weight; NaN for a leaf without rows.
+
+        Few rows travel.
+        """
+        found = hunt(len(leaves), eps, *self._span(), *self._leaf_calls(splits, leaves))
+        return np.array([(np.nan, np.nan) if ends is None else ends for ends in found])
 
     def leaf_medians(self, splits: Sequence[Split], leaves: list[int]) -> list[float | None]:
         """Of every leaf the weighted median of its targets, of two the lower; few rows travel."""
@@ -255,13 +259,11 @@ class LocalTargets(LocalShards, TargetEngine):
         total = weights.sum()
         return weights / total if total > 0 else weights
 
-    def leaf_windows(self, splits: Sequence[Split], leaves: list[int], eps: float) -> list[Window | None]:
+    def leaf_windows(self, splits: Sequence[Split], leaves: list[int], eps: float) -> Array:
         found = self.leaf_targets(splits, leaves)
-        ends = np.empty((len(leaves), 2), dtype=np.float64)
+        ends = np.full((len(leaves), 2), np.nan)
         kernels.best_windows(found.targets, found.weights, found.ends, eps, ends)
-        return [
-            (first, last) if n else None for n, (first, last) in zip(found.n_rows.tolist(), ends.tolist(), strict=True)
-        ]
+        return ends
 
     def leaf_medians(self, splits: Sequence[Split], leaves: list[int]) -> list[float | None]:
         found = self.leaf_targets(splits, leaves)

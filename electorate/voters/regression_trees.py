@@ -185,8 +185,8 @@ class EdgeTrees:
         engine: Any = search.engine
         tree, outputs = (voter.splits, voter.leaves), np.ones((len(voter.leaves), 2))
         if earning.kind == WINDOW:
-            ends = engine.leaf_windows(*tree, earning.eps)  # None for a leaf without rows
-            outputs[:, 0] = [1.0 if end is None else end[0] + 0.5 * (end[1] - end[0]) for end in ends]
+            first, last = engine.leaf_windows(*tree, earning.eps).T
+            outputs[:, 0] = np.where(np.isnan(first), 1.0, first + 0.5 * (last - first))  # NaN: a leaf without rows
             if earning.abstains:
                 near, whole = engine.leaf_near(*tree, outputs[:, 0], earning.eps).T
                 outputs[:, 1] = near > whole - near
