@@ -33,3 +33,15 @@ def test_vadaboost_needs_about_twice_adaboosts_rounds_at_lam_0() -> None:
     assert vadaboost.rounds_to([3.0, 2.0], 1.0) is None
     assert list(study.displays[0.5].costs) == ["AdaBoost, squared", "VadaBoost", "EBBoost"]
     assert np.all(np.diff(study.displays[0.5].costs["EBBoost"]) < 0)
+
+
+def test_vadaboosts_bound_touches_its_cost_and_has_its_step_as_minimum() -> None:
+    """Figure 1: U is above V and equal to it at 0 (Theorem 3); VadaBoost's step minimises U (Lemma 2)."""
+    study = vadaboost.figure_1()
+    for lam, (cost, bound) in study.costs.items():
+        at_zero = int(np.argmin(np.abs(study.alphas)))
+        assert np.all(bound >= cost * (1 - 1e-12))
+        assert bound[at_zero] == pytest.approx(cost[at_zero], rel=1e-12)
+        assert study.alphas[np.argmin(bound)] == pytest.approx(study.steps[lam], abs=0.0051)
+    gaps = [np.max(bound / cost) for cost, bound in study.costs.values()]
+    assert gaps[1] < gaps[0]  # the bound is closer for a larger lam

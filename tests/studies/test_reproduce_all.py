@@ -33,7 +33,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_paper_has_a_page_and_every_figure_a_picture(out: Path) -> None:
     for paper in PAPERS:
         assert (out / f"{paper}.md").read_text(encoding="utf-8").startswith("# ")
-    for picture in (*PICTURES, "vadaboost-figure-2"):
+    for picture in (*PICTURES, "vadaboost-figure-1", "vadaboost-figure-2"):
         assert (out / f"{picture}.png").stat().st_size > 5_000
         assert "|---" in (out / f"{picture}.md").read_text(encoding="utf-8")
 
