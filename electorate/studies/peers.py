@@ -107,6 +107,8 @@ def methods(is_classifier: bool, size: Size, budget: int = BUDGET) -> dict[str, 
     listed = {one.name: one.of_size(size) for one in OURS}
     parts = {name: listed[name] for name in PARTS[kind]}
     counts = {name: max(1, n * budget // BUDGET) for name, n in PARTS[kind].items()}
+    while sum(counts.values()) > budget:
+        counts[max(counts, key=lambda name: counts[name])] -= 1
     found = {PORTFOLIO: [replace(one, grid=one.grid[: counts[name]]) for name, one in parts.items()]}
     found |= {name: [replace(one, grid=one.grid[:budget])] for name, one in parts.items()}
     for name in LIBRARIES:
