@@ -6,9 +6,9 @@ RQPBoost re-weight AdaBoost's voters. Every hyperparameter has the value with th
 
 Not stated in the paper, and chosen here: the grids; the round that is used (the one with the lowest validation error;
 AdaBoost's error 100 rounds later, at the end, is stored as `at_end`); the size of CART's trees (at most 3 splits on a
-path, which fits the printed errors better than unpruned trees; nodes with fewer than 10 rows are not split); which rows
-of a larger set are drawn. Of several candidates with the same validation error, the first is used. The paper repeats every split 50 times; the tables show how many splits of each set were run
-here.
+path, which fits the printed errors better than unpruned trees; nodes with fewer than 10 rows are not split); which
+rows of a larger set are drawn. Of several candidates with the same validation error, the first is used. The paper
+repeats every split 50 times; the tables show how many splits of each set were run here.
 """
 
 import time
@@ -40,7 +40,7 @@ OFFERS = {f"table {number}": f"test errors with {voters}, 18 data sets" for numb
 OFFERS |= figures.OFFERS
 NEEDS_DATA = tuple(OFFERS)
 WHOLE = ("all", *figures.OFFERS)
-FAMILIES = {"1": Stumps(), "2": Trees(3, min_samples_split=10)}  # the printed errors are those of small trees
+FAMILIES = {"1": Stumps(), "2": Trees(3, min_samples_split=10)}
 BOOSTERS = {"AdaBoost": AdaBoostClassifier, "EBBoost": EBBoostClassifier, "VadaBoost": VadaBoostClassifier}
 ALGORITHMS = {
     "1": ("AdaBoost", "EBBoost", "VadaBoost", "RLP-Boost", "RQP-Boost"),
