@@ -548,6 +548,23 @@ def _stays_open(rows, mine, below, is_tied, columns, rule, earning, buffers, on_
     return is_open
 
 
+@inlined
+def _node_buffers(n_rows, n_labels, at_once, bins, labels, reals):
+    """What the search of a node writes into, used again for every node."""
+    return (
+        np.empty((3, n_rows), dtype=np.int64),  # numbers of the rows of a node: see _weigh_rows
+        np.zeros((4, n_labels * N_CODES), dtype=np.int64),  # cells of four columns, zero between two uses
+        np.zeros((4, N_CODES), dtype=np.uint8),  # codes met, zero between two uses
+        np.empty((at_once, N_CODES + 1), dtype=np.int64),  # place: see _histogram
+        np.empty(n_labels * at_once * bins, dtype=np.int64),
+        np.empty(at_once * bins, dtype=np.int64),
+        labels,
+        reals,
+        np.empty(N_CODES + 2, dtype=np.bool_),
+        window_buffers(n_rows, n_labels),
+    )
+
+
 @kernel
 def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tied, keys):
     """Grow the trees below some nodes: node i has the rows order[ends[i]:ends[i + 1]], and may grow levels[i] levels.
@@ -565,18 +582,7 @@ def grow_subtrees(rows, columns, rule, earning, order, ends, totals, levels, tie
     labels = np.zeros((5, n_labels), dtype=np.int64)
     reals = np.zeros((TABLE + (0 if earning is None else earning.table.shape[0]), n_labels), dtype=np.float64)
     on_left, best = np.zeros(N_CODES, dtype=np.bool_), np.zeros(2, dtype=np.int64)
-    buffers = (
-        np.empty((3, n_rows), dtype=np.int64),  # numbers of the rows of a node: see _weigh_rows
-        np.zeros((4, n_labels * N_CODES), dtype=np.int64),  # cells of four columns, zero between two uses
-        np.zeros((4, N_CODES), dtype=np.uint8),  # codes met, zero between two uses
-        np.empty((at_once, N_CODES + 1), dtype=np.int64),  # place: see _histogram
-        np.empty(n_labels * at_once * bins, dtype=np.int64),
-        np.empty(at_once * bins, dtype=np.int64),
-        labels,
-        reals,
-        np.empty(N_CODES + 2, dtype=np.bool_),
-        window_buffers(n_rows, n_labels),
-    )
+    buffers = _node_buffers(n_rows, n_labels, at_once, bins, labels, reals)
     splits, lefts = np.empty((64, 3), dtype=np.int64), np.empty((64, N_CODES), dtype=np.bool_)
     sums, opens = np.empty((64, 2, rule.n_labels), dtype=np.int64), np.empty((16, 3), dtype=np.int64)
     spare = np.empty(n_rows, dtype=order.dtype)
