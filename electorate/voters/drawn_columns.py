@@ -28,6 +28,7 @@ class ColumnDraw(NamedTuple):
 
 
 def fold(key: np.uint64, number: int) -> np.uint64:
+    """The key with one more number hashed into it."""
     return np.uint64(kernels.fold_key(key, np.uint64(number % 2**64)))
 
 
@@ -41,7 +42,8 @@ def column_draw(
 ) -> ColumnDraw | None:
     """Return None where all columns are used. number: of the round; totals: the label weights of the root.
 
-    The totals tell apart what has the same round: the classes of one against the rest, and retried rounds.
+    The totals tell apart searches with the same number: the classes of one against the rest, and the rounds of boosters
+    that do not count them.
     """
     n_drawn = count_drawn(max_features, n_columns)
     if n_drawn >= n_columns:
