@@ -298,9 +298,9 @@ class TargetShard(Shard):
 
     def leaf_targets(self, splits: Sequence[Split], leaves: list[int]) -> LeafTargets:
         """Of every leaf, the targets in order and their weights."""
-        leaf = self.leaf_of_rows(splits, leaves)
-        order = np.argsort(leaf.astype(np.uint16) if len(leaves) <= 2**16 else leaf, kind="stable")
-        return LeafTargets(self.y[order], self.grid[order], np.bincount(leaf, minlength=len(leaves)))
+        found = LeafTargets(np.empty_like(self.y), np.empty_like(self.grid), np.empty(len(leaves), dtype=np.int64))
+        kernels.targets_by_leaf(self.leaf_of_rows(splits, leaves), self.y, self.grid, found.n_rows, *found[:2])
+        return found
 
     def leaf_mass(self, splits: Sequence[Split], leaves: list[int], points: list[Array]) -> list[NDArray[np.int64]]:
         """Of every leaf, [weight or distinct targets, point] up to each of its points."""

@@ -18,7 +18,7 @@ FILES = {
     "search": "best_threshold best_common_threshold cheapest_threshold cost_at_best send_left purity is_pure "
     "purest_threshold best_subset purest_subset",
     "target_search": "side_edge best_target_threshold best_mean_threshold best_window best_windows leaf_medians",
-    "leaf_targets": "weigh_targets sum_targets mass_up_to targets_between weigh_near",
+    "leaf_targets": "weigh_targets sum_targets mass_up_to targets_between weigh_near targets_by_leaf",
     "drawing": "fold_key draw_columns",
     "subtrees": "grow_subtrees",
     "leaves": "collect_rows find_leaves add_leaf_gains add_tree",

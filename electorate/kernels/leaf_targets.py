@@ -140,3 +140,20 @@ def weigh_near(leaf, targets, weights, values, eps, found):
         k = leaf[i]
         found[k, 0] += weights[i] if np.abs(targets[i] - values[k]) <= eps else np.int64(0)
         found[k, 1] += weights[i]
+
+
+@kernel
+def targets_by_leaf(leaf, targets, weights, n_rows, targets_out, weights_out):
+    """The targets and weights of the rows, leaf by leaf, each in their order; n_rows[leaf]: how many."""
+    place = np.empty(n_rows.shape[0], dtype=np.uint64)
+    n_rows[:] = 0
+    for i in range(leaf.shape[0]):
+        n_rows[leaf[i]] += 1
+    at = np.uint64(0)
+    for number in range(n_rows.shape[0]):
+        place[number] = at
+        at += np.uint64(n_rows[number])
+    for i in range(leaf.shape[0]):
+        at = place[leaf[i]]
+        targets_out[at], weights_out[at] = targets[i], weights[i]
+        place[leaf[i]] = at + np.uint64(1)

@@ -283,6 +283,17 @@ def _column_windows(sums, j, present, opens, all_upto, has_missing, cuts, place,
                 right[q] = max(right[q], whole - window)
 
 
+@inlined
+def _most_at_cuts(best, has_missing, n_cuts, total):
+    """No less than the edge of any cut of a column, whatever is rounded: most columns need no closer look."""
+    most = np.int64(0)
+    for side in range(0 if has_missing else 1, 2):
+        left, right = best[side, 0], best[side, 1]
+        for q in range(n_cuts):
+            most = max(most, left[q] + right[q])
+    return np.float64(2 * most - total) + 1e-15 * np.float64(total)
+
+
 @kernel
 def _best_by_windows(sums, totals, n_bins, has_missing, ordered, rows, min_rows, reach, abstains, found):
     """`best_target_threshold` of kind 0: all cuts of a column at once, window by window.
@@ -308,6 +319,8 @@ def _best_by_windows(sums, totals, n_bins, has_missing, ordered, rows, min_rows,
         n_cuts = _cuts_with_weight(sums, j, present, cuts, place)
         _column_windows(sums, j, present, opens, all_upto, has_missing[j], cuts, place, n_cuts, upto, miss_upto, best)
         last = upto[n_present]
+        if not abstains and _most_at_cuts(best, has_missing[j], n_cuts, total) <= most:
+            continue
         for q in range(n_cuts):
             cut = q if n_cuts == cuts else place[q]
             if last[q] == (last[q - 1] if q > 0 else np.int64(0)):

@@ -1690,6 +1690,19 @@ def test_targets_between(rng: np.random.Generator, n: int) -> None:
 
 @few_cases
 @given(rng=generators, n=row_counts)
+def test_targets_by_leaf(rng: np.random.Generator, n: int) -> None:
+    leaf, targets, weights = some_leaves(rng, n)
+    seen = []
+    for twin in TWINS:
+        found = np.full(3, -1), np.full(n, np.nan), np.full(n, -1)
+        twin.targets_by_leaf(leaf, targets, weights, *found)
+        seen.append([each.tolist() for each in found])
+    assert seen[0] == seen[1]
+    assert seen[0][0] == np.bincount(leaf, minlength=3).tolist()
+
+
+@few_cases
+@given(rng=generators, n=row_counts)
 def test_weigh_near(rng: np.random.Generator, n: int) -> None:
     rows, found = some_leaves(rng, n), np.full((2, 3, 2), 7)
     for twin, out in zip(TWINS, found, strict=True):

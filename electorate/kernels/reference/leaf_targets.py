@@ -64,3 +64,9 @@ def targets_between(leaf, targets, weights, ranges, ends, found_leaf, found, mas
 def weigh_near(leaf, targets, weights, values, eps, found):
     near = np.abs(targets - values[leaf]) <= eps
     np.add.at(found, leaf, np.stack([np.where(near, weights, 0), weights], axis=1))
+
+
+def targets_by_leaf(leaf, targets, weights, n_rows, targets_out, weights_out):
+    order = np.argsort(leaf, kind="stable")
+    n_rows[:] = np.bincount(leaf, minlength=len(n_rows))
+    targets_out[:], weights_out[:] = targets[order], weights[order]
