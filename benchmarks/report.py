@@ -9,7 +9,7 @@ from contenders import OURS
 
 Row = dict[str, Any]
 
-TIMED = ("one core", "two threads", "all cores")
+TIMED = ("one core", "two threads", "all cores", "two classes", "five classes")
 METHOD = """\
 All contenders run interleaved in one process, on the same data, with the same number of rounds and
 depth 1. They are fitted to raw float64 arrays, and the time includes the validation of the input. "One core":

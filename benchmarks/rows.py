@@ -101,6 +101,22 @@ def fit_trees(size: Size) -> Row:
     }
 
 
+def fit_deep(size: Size) -> Row:
+    """Trees of depth 10, 20 rounds, 80,000 x 30, with two and with five classes, against the gradient boosters."""
+    names, given = [OURS, *GRADIENT_BOOSTERS], Setting(size.rounds(20), 1, RATE, 10)
+    two = _fit_pinned(size, names, 80_000, given, columns=30)
+    five = _fit_pinned(size, names, 80_000, given, columns=30, repeats=3, classes=5)
+    return {
+        "title": "fit, trees of depth 10, 20 rounds, 80,000 x 30",
+        "two classes": two,
+        "five classes": five,
+        "bars": [
+            _faster("one core, two classes, against the fastest", two, GRADIENT_BOOSTERS, 2.0),
+            _faster("one core, five classes, against the fastest", five, GRADIENT_BOOSTERS, 2.0),
+        ],
+    }
+
+
 def fit_real(size: Size) -> Row:
     """Real AdaBoost against discrete, the same voters: Gini stumps, 100 rounds, 200,000 x 50."""
     one = _fit_pinned(size, [DISCRETE, REAL], 200_000, Setting(size.rounds(100), 1))
@@ -311,6 +327,7 @@ ROWS: dict[str, Callable[[Size], Row]] = {
     "fit-adaboost": fit_adaboost,
     "fit-small": fit_small,
     "fit-trees": fit_trees,
+    "fit-deep": fit_deep,
     "fit-real": fit_real,
     "round": whole_round,
     "columns": columns,
@@ -329,11 +346,20 @@ ROWS: dict[str, Callable[[Size], Row]] = {
 }
 
 
-def _fit_pinned(size: Size, names: list[str], n: int, given: Setting, *, columns: int = 50, repeats: int = 5) -> Row:
+def _fit_pinned(
+    size: Size,
+    names: list[str],
+    n: int,
+    given: Setting,
+    *,
+    columns: int = 50,
+    repeats: int = 5,
+    classes: int = 2,
+) -> Row:
     """One process on one core, the contenders taking turns."""
     order = _fit_order(size, names, n, given, columns)
     variables = limited(given.threads)
-    return dict(work("fit", variables, pinned=True, repeats=size.repeats(repeats), **order))
+    return dict(work("fit", variables, pinned=True, repeats=size.repeats(repeats), classes=classes, **order))
 
 
 def _fit_fresh(size: Size, names: list[str], n: int, given: Setting, *, columns: int = 50) -> Row:

@@ -13,23 +13,28 @@ Array = NDArray[Any]
 Split = tuple[Array, Array, Array, Array]
 
 _BLOCK = 65_536
+_SPREAD = 1.8  # classes of about the same size
 
 
-def table(n_rows: int, n_columns: int, *, seed: int = 0, dtype: Any = np.float64) -> tuple[Array, Array]:
-    """X (C-contiguous, `n_rows` x `n_columns`) and y in {0, 1}."""
+def table(
+    n_rows: int, n_columns: int, *, seed: int = 0, dtype: Any = np.float64, n_classes: int = 2
+) -> tuple[Array, Array]:
+    """X (C-contiguous, `n_rows` x `n_columns`) and y in 0, ..., n_classes - 1: ranges of one noisy score."""
     rng = np.random.default_rng(seed)
     X = np.empty((n_rows, n_columns), dtype)
     y = np.empty(n_rows, np.int64)
+    cuts = np.zeros(1) if n_classes == 2 else _SPREAD * np.linspace(-1.0, 1.0, n_classes - 1)
     for start in range(0, n_rows, _BLOCK):
         block = X[start : start + _BLOCK]
         rng.standard_normal(out=block, dtype=X.dtype.type)
-        y[start : start + _BLOCK] = _concept(block) + rng.logistic(0.0, 0.35, len(block)) > 0.0
+        score = _concept(block) + rng.logistic(0.0, 0.35, len(block))
+        y[start : start + _BLOCK] = np.searchsorted(cuts, score)
     return X, y
 
 
-def split(n_train: int, n_test: int, n_columns: int) -> Split:
+def split(n_train: int, n_test: int, n_columns: int, n_classes: int = 2) -> Split:
     """A training part and a held-out part of one table."""
-    X, y = table(n_train + n_test, n_columns)
+    X, y = table(n_train + n_test, n_columns, n_classes=n_classes)
     return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
 
 

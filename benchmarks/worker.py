@@ -41,11 +41,12 @@ def fit(
     setting: list[Any],
     repeats: int,
     turn: int = 0,
+    classes: int = 2,
 ) -> dict[str, Any]:
     """Fit times of all contenders, interleaved, and their held-out errors."""
     there, missing = present(names)
     given = Setting(*setting)
-    X, y, X_test, y_test = split(n, held_out, columns)
+    X, y, X_test, y_test = split(n, held_out, columns, classes)
     _warm_up(there, given, X)
     error: dict[str, float] = {}
 

@@ -15,6 +15,7 @@ BARS_PER_ROW = {
     "fit-adaboost": 1,
     "fit-small": 2,
     "fit-trees": 2,
+    "fit-deep": 2,
     "fit-real": 1,
     "round": 1,
     "columns": 1,

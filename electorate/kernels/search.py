@@ -327,43 +327,61 @@ def _score_cuts_of_many(criterion, sums, cuts, missing_left, totals, weights, pa
 def _purest_threshold_of_two(sums, totals, n_bins, has_missing, ordered, rows, min_rows, criterion, found):
     """`purest_threshold` for two labels: the scores of a column's cuts in one pass, which the compiler vectorises."""
     miss = sums.shape[2] - 1
-    weights = np.empty((4, miss + 1), dtype=np.float64)
+    weights = np.empty((2, miss + 1), dtype=np.int64)
     scores = np.empty((2, miss + 1), dtype=np.float64)  # [missing on the right, cut]
+    # By Gini no score is negative: their bits, as integers, are in the same order, and compare several at a time.
+    bits, bits_of_most = scores.view(np.int64), np.int64(-1)
     most = -np.inf
     for j in range(n_bins.shape[0]):
         if not ordered[j]:
             continue
         first, second = sums[0, j], sums[1, j]
         cuts = max(n_bins[j] if has_missing[j] else n_bins[j] - 1, 0)
-        if has_missing[j]:
-            _score_cuts(criterion, first[:cuts], second[:cuts], first[miss], second[miss], totals, weights, scores[0])
-        _score_cuts(criterion, first[:cuts], second[:cuts], 0, 0, totals, weights, scores[1])
-        for cut in range(cuts):
+        may_win = False
+        for side in range(0 if has_missing[j] else 1, 2):
+            more = (first[miss], second[miss]) if side == 0 else (np.int64(0), np.int64(0))
+            _score_cuts(criterion, first[:cuts], second[:cuts], more, totals, weights, scores[side])
+            may_win |= criterion != 1 or _highest(bits[side, :cuts]) > bits_of_most
+        for cut in range(cuts if may_win else 0):
             for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
                 # an empty bin of this node: the cut before it is the same split, and came first
                 better = scores[side, cut] > most and (first[cut] != 0 or second[cut] != 0)
                 if better and _enough_rows(rows, j, cut, side, min_rows):
-                    most = scores[side, cut]
+                    most, bits_of_most = scores[side, cut], bits[side, cut]
                     found[0], found[1], found[2] = j, cut, 1 - side
     return most
 
 
+@inlined
+def _highest(numbers):
+    highest = np.int64(-1)
+    for i in range(numbers.shape[0]):
+        highest = max(highest, numbers[i])
+    return highest
+
+
 @kernel
-def _score_cuts(criterion, first, second, more_first, more_second, totals, weights, scores):
-    """scores[cut] = `_purity_of_two` with the bins up to cut, and more, on the left. weights[4, cut]: a buffer."""
-    here, there, also_here, also_there = weights[0], weights[1], weights[2], weights[3]
-    a, b = np.int64(more_first), np.int64(more_second)
+def _score_cuts(criterion, first, second, more, totals, weights, scores):
+    """scores[cut] = `_purity_of_two` with the bins up to cut, and more, on the left. weights[2, cut]: a buffer."""
+    here, also_here = weights[0], weights[1]
+    a, b = more
     for cut in range(first.shape[0]):
         a += first[cut]
         b += second[cut]
-        here[cut], there[cut] = np.float64(a), np.float64(totals[0] - a)
-        also_here[cut], also_there[cut] = np.float64(b), np.float64(totals[1] - b)
+        here[cut], also_here[cut] = a, b
     if criterion == 1:  # the constant criterion lets the compiler vectorise both loops
-        for cut in range(first.shape[0]):
-            scores[cut] = _purity_of_two(1, here[cut], there[cut], also_here[cut], also_there[cut])
+        _score_weights(1, here[: first.shape[0]], also_here, totals, scores)
     else:
-        for cut in range(first.shape[0]):
-            scores[cut] = _purity_of_two(2, here[cut], there[cut], also_here[cut], also_there[cut])
+        _score_weights(2, here[: first.shape[0]], also_here, totals, scores)
+
+
+@inlined
+def _score_weights(criterion, here, also_here, totals, scores):
+    """scores[cut] = `_purity_of_two`, from the weights of both labels on the left."""
+    one, other = totals[0], totals[1]
+    for cut in range(here.shape[0]):
+        a, b = here[cut], also_here[cut]
+        scores[cut] = _purity_of_two(criterion, np.float64(a), np.float64(one - a), np.float64(b), np.float64(other - b))
 
 
 @kernel

@@ -178,9 +178,14 @@ def _histogram(
             for k in range(n_labels):
                 one = cells[lane, N_CODES * k : N_CODES * (k + 1)]
                 out = sums[(k * n_columns + j - first) * bins : (k * n_columns + j - first + 1) * bins]
-                for b in range(n_bins):
-                    out[b] = one[bin_of[b]]
-                    one[bin_of[b]] = 0
+                if every:
+                    for b in range(n_bins):
+                        out[b] = one[b]
+                        one[b] = 0
+                else:
+                    for b in range(n_bins):
+                        out[b] = one[bin_of[b]]
+                        one[bin_of[b]] = 0
                 out[bins - 1] = one[MISSING]
                 one[MISSING] = 0
             if count:
