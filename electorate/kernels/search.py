@@ -381,7 +381,9 @@ def _score_weights(criterion, here, also_here, totals, scores):
     one, other = totals[0], totals[1]
     for cut in range(here.shape[0]):
         a, b = here[cut], also_here[cut]
-        scores[cut] = _purity_of_two(criterion, np.float64(a), np.float64(one - a), np.float64(b), np.float64(other - b))
+        scores[cut] = _purity_of_two(
+            criterion, np.float64(a), np.float64(one - a), np.float64(b), np.float64(other - b)
+        )
 
 
 @kernel
