@@ -201,7 +201,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
         parts = [one.as_seen(part[2]) for one, part in zip(given, (rows, validation), strict=False)]  # type: ignore[index]
         with ThreadPool(jobs) as pool:
-            data = [self._worker_data(given, pool, self._n_shards or count_shards(jobs, n_rows, self.n_features_in_))]
+            data = [self._worker_data(given, pool, self._n_shards or self._count_shards(jobs, n_rows))]
             if self._is_native:  # functions of X get it as it was given
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept
@@ -214,6 +214,9 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
                 hashing = device
             finally:  # when the shards are gone, whose memory this takes; also for rounds that were rescued
                 self.seen_ = seen_of(parts, pool, hashing).after(self if resumes else None)
+
+    def _count_shards(self, n_jobs: int, n_rows: int) -> int:
+        return count_shards(n_jobs, n_rows)
 
     def _fit_on_cluster(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""

@@ -20,7 +20,7 @@ from electorate.estimators.base import StopsEarly
 from electorate.model.device_votes import medians_there
 from electorate.model.median import Median, Votes
 from electorate.model.voter_view import Voters
-from electorate.threads import ThreadPool, count_jobs
+from electorate.threads import ThreadPool, count_jobs, work, worthwhile
 from electorate.training.callbacks import Checkpoint
 from electorate.training.lazy_inputs import NotInMemoryError, in_batches, in_memory_only, is_scanned, row_by_row
 from electorate.training.regression import Try, fit_regressor
@@ -57,6 +57,10 @@ class BoostedRegressor(TargetModel):
     _on_devices = True
     _draws = False  # whether a third-party regressor gets drawn rows instead of weights
     _lower = False  # of two medians the upper, f_0+ of eq. 7; or the lower, as scikit-learn
+
+    def _count_shards(self, n_jobs: int, n_rows: int) -> int:
+        """As many as are worth a thread that waits for the interpreter: there is no `Team` for numeric targets."""
+        return min(super()._count_shards(n_jobs, n_rows), worthwhile(work(n_rows, self.n_features_in_)))
 
     # ------------------------------------------------------------ what a regressor adds
 
