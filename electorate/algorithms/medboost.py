@@ -8,14 +8,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from electorate.algorithms.solvers.line_search import Passes, line_search
 from electorate.grid import on_grid
-
-Array = NDArray[np.float64]
-
 
 # ---------------------------------------------------------------- rho, section 3
 

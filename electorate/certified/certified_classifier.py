@@ -10,12 +10,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import AnyArray, Bools, Floats, Ints
 from electorate.certified.description_prior import Part, PriorOptions, search_prior
 from electorate.data import inputs
 from electorate.data.bins import Bins
@@ -43,8 +43,6 @@ from electorate.voters.trees import Stumps
 MOST_PRIOR_ROWS = 2**14  # more teach the prior little, and would count for the bound
 SHOWN = 40  # voters that `print` shows
 WIDTH = 100
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Description(NamedTuple):
@@ -320,7 +318,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
 
     # ------------------------------------------------------------ files
 
-    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+    def _more_arrays(self) -> dict[str, AnyArray]:
         return {"description": np.array(self.description_, dtype=np.float64)}
 
     def _read_more(self, contents: Contents) -> None:
@@ -334,5 +332,5 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         self.bound_ = self._bound()
 
 
-def _no_bins(n_columns: int) -> tuple[NDArray[np.bool_], Ints]:
+def _no_bins(n_columns: int) -> tuple[Bools, Ints]:
     return np.zeros(n_columns, dtype=np.bool_), np.zeros(n_columns, dtype=np.int64)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Ints
 from electorate.data import inputs
 from electorate.data.bins import Bins
 from electorate.estimators.adaboost import AdaBoostClassifier
@@ -20,8 +20,6 @@ from electorate.voters.prior_tests import PriorTests, coarse_codes
 SEARCHED = 1  # of the starts from the prior's own votes: the one with the least bound
 NO_MORE = 0.75  # the probability that no voter is added to a start from the prior's votes
 DEFAULT = 0.5  # the weight of the default class, in units: it decides ties
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class PriorOptions(NamedTuple):

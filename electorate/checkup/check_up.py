@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.checkup.columns import CheckedColumn, read_columns
 from electorate.checkup.constants import find_constant
 from electorate.checkup.dates import find_dates
@@ -200,7 +200,7 @@ def _is_constant(found: dict[int, FoundStep], column: CheckedColumn) -> bool:
     return column.place in found and found[column.place].finding.kind == "constant"
 
 
-def _check_target(y: Any, task: str) -> tuple[NDArray[Any] | None, FoundStep | None]:
+def _check_target(y: Any, task: str) -> tuple[AnyArray | None, FoundStep | None]:
     """The target, cleaned, and the step that does it."""
     if y is None:
         return None, None
@@ -214,7 +214,7 @@ def _check_target(y: Any, task: str) -> tuple[NDArray[Any] | None, FoundStep | N
     return target if is_usable else None, found
 
 
-def _encode(target: NDArray[Any], task: str) -> tuple[NDArray[np.float64], list[Any], NDArray[np.int64]]:
+def _encode(target: AnyArray, task: str) -> tuple[Floats, list[Any], Ints]:
     """The target as numbers; the classes and their sizes, none for regression."""
     if (guess_task(target) if task == "auto" else task) == "regression":
         return target.astype(np.float64), [], np.empty(0, dtype=np.int64)

@@ -5,14 +5,12 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.data.cleaning import ReadDates, ReadNumbers, days_of
 from electorate.data.factors import Factors, factorise, hold_texts
 from electorate.data.inputs import readable_container
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MOST_ROWS = 50_000  # of a sample: for statistics that need no more
 MOST_BINS = 64
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from electorate.arrays import Ints
 from electorate.checkup.columns import CheckedColumn, sample_rows
 from electorate.checkup.findings import Finding
 
@@ -25,7 +25,7 @@ def find_near_duplicates(columns: Sequence[CheckedColumn], n_rows: int) -> list[
     return _equal_orders(ordered, rows) + _equal_categories(columns, rows)
 
 
-def _equal_orders(columns: Sequence[CheckedColumn], rows: NDArray[np.int64]) -> list[Finding]:
+def _equal_orders(columns: Sequence[CheckedColumn], rows: Ints) -> list[Finding]:
     used, ranks = [], []
     for column in columns:
         numbers = column.numbers[rows]
@@ -45,7 +45,7 @@ def _equal_orders(columns: Sequence[CheckedColumn], rows: NDArray[np.int64]) -> 
     ]
 
 
-def _equal_categories(columns: Sequence[CheckedColumn], rows: NDArray[np.int64]) -> list[Finding]:
+def _equal_categories(columns: Sequence[CheckedColumn], rows: Ints) -> list[Finding]:
     first: dict[bytes, CheckedColumn] = {}
     found = []
     for column in columns:

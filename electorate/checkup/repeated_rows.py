@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray
 from electorate.checkup.findings import Finding
 from electorate.data.seen_rows import marks_of
 from electorate.data.table import read_table
@@ -12,7 +12,7 @@ from electorate.data.table import read_table
 LEAST = 0.5  # share of different rows: where fewer are, columns have few values, and equal rows are no surprise
 
 
-def find_repeated_rows(X: Any, y: NDArray[Any] | None) -> list[Finding]:
+def find_repeated_rows(X: Any, y: AnyArray | None) -> list[Finding]:
     """Return how many rows equal an earlier one. X: cleaned."""
     table = read_table(X)
     marks = marks_of(table, np.zeros(table.n_rows) if y is None else y)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray
 from electorate.escape import literal
 from electorate.tables.source import Source, list_names
 
@@ -59,7 +59,7 @@ class ScannedData:
     X: Any
     y: Any
     weight: Any
-    labels: NDArray[Any]
+    labels: AnyArray
 
     @contextmanager
     def by_line(self) -> Iterator[None]:
@@ -116,7 +116,7 @@ def scanned_data(opened: Any, features: list[str], options: argparse.Namespace) 
     return ScannedData(X, y, weight, labels)
 
 
-def distinct_labels(y: Any, progress: Any = None) -> tuple[NDArray[Any], bool]:
+def distinct_labels(y: Any, progress: Any = None) -> tuple[AnyArray, bool]:
     """The distinct values of a target, and whether they are floats without fractions.
 
     Of numbers about the first MOST_LABELS are enough to tell the task; after a fraction the rest is not read.

@@ -12,7 +12,8 @@ from operator import add
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import AnyArray
 
 Result = TypeVar("Result")
 ReduceSteps = Generator["Reduce", Any, Result]
@@ -78,7 +79,7 @@ class Min(Max):
 class SortedUnion:
     """Sorted distinct values, reduced by their union. name: of the column, for the error if texts meet numbers."""
 
-    values: NDArray[Any]
+    values: AnyArray
     name: str
 
     def __add__(self, other: "SortedUnion") -> "SortedUnion":

@@ -12,9 +12,9 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import Bools, Floats, Ints
 from electorate.cuda.device import Device
 from electorate.data.all_reduce import Max, Reduce, ReduceSteps, SortedUnion, run_locally
 from electorate.data.device_bins import Found, distinct_values, select_values, weights_there
@@ -36,9 +36,6 @@ NO_LIMIT = 2**64 - 1
 CELLS_PER_CALL = 4_000_000  # a kernel call on this many cells stays far under 0.2 s
 COLUMNS_AT_ONCE = 8  # per thread: eight doubles are one cache line of a row
 FEWEST_AT_ONCE = 2  # where there are many threads
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Sketch:
@@ -188,7 +185,7 @@ class Bins:
 
     edges: list[Floats]  # per column; a category column's are .5, 1.5, ...
     categories: dict[int, Categories]  # of the category columns
-    has_missing: NDArray[np.bool_]  # in training
+    has_missing: Bools  # in training
     n_bins: Ints  # one more than edges; 0 for a column without any value
     stored_hash: bytes | None = None  # of all edges, for a loaded model, which has only those that its voters use
 
@@ -198,7 +195,7 @@ class Bins:
         return max(256, 1 + int(self.n_bins.max(initial=0)))
 
     @cached_property
-    def ordered(self) -> NDArray[np.bool_]:
+    def ordered(self) -> Bools:
         """Which columns are no category columns."""
         return ~np.isin(np.arange(len(self.edges)), list(self.categories))
 
@@ -222,7 +219,7 @@ class Bins:
             and all(np.array_equal(mine.levels, other.categories[j].levels) for j, mine in self.categories.items())
         )
 
-    def among(self, columns: NDArray[np.bool_]) -> "Bins":
+    def among(self, columns: Bools) -> "Bins":
         """The same bins with no value in the other columns, so that no split uses them."""
         some = replace(
             self,

@@ -12,8 +12,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats
 from electorate.data.date_text import ORDERS, PARTS, parse_date, part_of_dates
 from electorate.data.factors import Factors, factorise
 from electorate.data.number_text import DECIMALS, LONGEST_UNIT, NumberFormat
@@ -100,7 +100,7 @@ class MergeSpellings:
 Step = Drop | ReadNumbers | ReadDates | MergeSpellings
 
 
-def days_of(series: Any, order: str) -> NDArray[np.float64]:
+def days_of(series: Any, order: str) -> Floats:
     """Return the dates of a narwhals series as days since 1970-01-01, NaN where there is none."""
     if series.dtype.is_temporal():
         micros = series.dt.timestamp("us").cast(nw.Float64).to_numpy()
@@ -108,7 +108,7 @@ def days_of(series: Any, order: str) -> NDArray[np.float64]:
     return _by_value(series, lambda values: np.array([parse_date(str(value), order) for value in values], np.float64))
 
 
-def _by_value(series: Any, read: Callable[[Sequence[Any]], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _by_value(series: Any, read: Callable[[Sequence[Any]], Floats]) -> Floats:
     """Numbers that are read once per distinct value; NaN where missing."""
     factors: Factors = factorise(series)
     return np.append(read(factors.values), np.nan)[factors.rows]

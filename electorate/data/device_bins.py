@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.cuda.arrays import RowsThere
 from electorate.cuda.device import Device, rows_at_once
 from electorate.data.table import ArrayTable, Stack, Table
 
-Found = tuple[NDArray[np.float64], NDArray[np.int64], bool]  # values, their weights, whether any is missing
+Found = tuple[Floats, Ints, bool]  # values, their weights, whether any is missing
 ONES = np.empty(0, dtype=np.int64)  # every row has the weight 1
 SHARE = 3  # rows that take at most a third of the spare memory are copied to the device once
 
@@ -25,7 +25,7 @@ def place_rows(table: Table, device: Device, spare: int) -> None:
             part.there = RowsThere(device.xp.asarray(part.array), device)
 
 
-def weights_there(weights: NDArray[np.int64], device: Device) -> Any:
+def weights_there(weights: Ints, device: Device) -> Any:
     """Weights of rows on a device; none if they are all 1."""
     return device.xp.asarray(ONES if np.all(weights == 1) else weights)
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import Floats, Ints
 
 PLACEHOLDERS = frozenset(
     """ ? ?? - -- --- \N{EM DASH} . .. ... * na n.a. n.a n/a #n/a nan nil none null <na> missing unknown unk n.d. nd
@@ -66,7 +67,7 @@ class NumberFormat:
             return None
         return -number if negative != (sign == "-") else number
 
-    def numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
+    def numbers(self, values: Sequence[Any]) -> Floats:
         """Return values, texts or numbers already, as numbers; NaN for those that are none."""
         return np.array([self._number(value) for value in values], dtype=np.float64)
 
@@ -96,7 +97,7 @@ def _split_sign(text: str) -> tuple[str, str]:
     return ("-", text[:-1].rstrip()) if text.endswith("-") else ("", text)
 
 
-def guess_number_format(texts: Sequence[str], counts: NDArray[np.int64]) -> NumberFormat | None:
+def guess_number_format(texts: Sequence[str], counts: Ints) -> NumberFormat | None:
     """Return the format of texts with their numbers of rows, None where fewer than 95% of the rows hold numbers."""
     known = np.array([not is_placeholder(text) for text in texts], dtype=np.bool_)
     words = [text for text, is_known in zip(texts, known, strict=True) if is_known]
@@ -114,7 +115,7 @@ def guess_number_format(texts: Sequence[str], counts: NDArray[np.int64]) -> Numb
     return best
 
 
-def _common_unit(texts: Sequence[str], counts: NDArray[np.int64]) -> str:
+def _common_unit(texts: Sequence[str], counts: Ints) -> str:
     """The text after the numbers of nearly all rows, or nothing."""
     totals: dict[str, int] = {}
     for text, count in zip(texts, counts.tolist(), strict=True):

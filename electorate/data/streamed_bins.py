@@ -7,11 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from electorate.arrays import Floats, Ints
 from electorate.data.bins import (
     Bins,
     Cut,
-    Floats,
-    Ints,
     Levels,
     Sketch,
     add_to_sketches,

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, run_locally
 
 MOST_BITS = 44  # more would not help: a float64 weight has 53, and sums of 2^18 rows must fit 62
 LEAST = 2.0**-960  # of a real weight: a channel grows up to the number of rows over it, and must stay finite
 MOST_TIMES = 2**30  # beyond this total multiplicity a row's own grid would get too coarse
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

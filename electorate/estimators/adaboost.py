@@ -1,11 +1,11 @@
 """Discrete AdaBoost and SAMME, a drop-in replacement for scikit-learn's class."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
+from electorate.arrays import Floats, Ints
 from electorate.estimators.classifier import StagewiseClassifier
 from electorate.model import decisions
 from electorate.model.links import Link
@@ -130,13 +130,13 @@ class AdaBoostClassifier(StagewiseClassifier):
         return AdaBoost(n_labels, float(self.learning_rate))
 
     @property
-    def estimator_weights_(self) -> NDArray[np.float64]:
+    def estimator_weights_(self) -> Floats:
         return 2 * self.ensemble_.steps
 
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+    def _decision(self, votes: Ints, total: float) -> Floats:
         return decisions.as_samme(votes, self.n_classes_, total)
 
-    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _probabilities(self, decision: Floats) -> Floats:
         return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))
 
     def _link(self) -> Link:

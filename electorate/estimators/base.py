@@ -12,12 +12,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import is_there
 from electorate.data import inputs
 from electorate.data.cleaning import cleaned_target
@@ -101,7 +101,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
     def _default_family(self) -> Any:
         raise NotImplementedError
 
-    def _read_y(self, y: Any, n_rows: int) -> NDArray[Any]:
+    def _read_y(self, y: Any, n_rows: int) -> AnyArray:
         """Labels, or targets."""
         raise NotImplementedError
 
@@ -283,17 +283,17 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             yield float(metric(y, predicted, sample_weight=sample_weight))
 
     @property
-    def feature_importances_(self) -> NDArray[np.float64]:
+    def feature_importances_(self) -> Floats:
         """The share of the steps that belongs to splits on each column."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.importances())
 
     @property
-    def estimator_weights_(self) -> NDArray[np.float64]:
+    def estimator_weights_(self) -> Floats:
         """The weight of each voter."""
         return self.steps_
 
-    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+    def _more_arrays(self) -> dict[str, AnyArray]:
         """What a model file holds beside the ensemble, the bins and the history."""
         return {}
 

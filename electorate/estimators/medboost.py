@@ -9,13 +9,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.costs import GivenCost, Linear, ZeroOne
 from electorate.algorithms.medboost import Adaptive, Constant, LowestEdge, MedBoost
+from electorate.arrays import Floats
 from electorate.data import inputs
 from electorate.data.bins import Bins
 from electorate.data.seen_rows import seen_of
@@ -34,7 +34,6 @@ from electorate.voters.confidence import Given, bumps
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW, Earning, RegressionTrees, windows
 
-Array = NDArray[np.float64]
 EPS_SHARE = 0.5  # of the spread of the targets
 EPS_SHARE_ABSTAINING = 1.0  # with less, most leaves would lose more than they win, and abstain
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
@@ -162,7 +161,7 @@ class MedBoostRegressor(BoostedRegressor):
     True
     """
 
-    cost: str | Callable[[Array, Array, float], Array] = "zero_one"
+    cost: str | Callable[[Floats, Floats, float], Floats] = "zero_one"
     eps: float | str = "auto"
     rho: float | str = "adaptive"
     nu: float = 0.1
@@ -243,7 +242,7 @@ class MedBoostRegressor(BoostedRegressor):
     def _smallest_eps(self) -> float:
         return SMALLEST_DIVISOR if self.cost == "linear" else SMALLEST
 
-    def _earning(self, cost: Any, targets: Array) -> Earning:
+    def _earning(self, cost: Any, targets: Floats) -> Earning:
         kind, slope, table, n = WINDOW, 0.0, NO_TABLE, len(targets)
         if isinstance(cost, Linear):
             kind, slope = DISTANCE, 2.0 / cost.eps
@@ -255,7 +254,7 @@ class MedBoostRegressor(BoostedRegressor):
     # ------------------------------------------------------------ confidence and intervals
 
     @row_by_row
-    def confidence(self, X: Any) -> Array:
+    def confidence(self, X: Any) -> Floats:
         """The average confidence c(x) of eq. 6, from 0 to 1; 0 for a model without voters."""
         check_is_fitted(self)
         if not self.vote_.n_voters:
@@ -264,7 +263,7 @@ class MedBoostRegressor(BoostedRegressor):
 
     def predict_interval(
         self, X: Any, *, rho: float | None = None, coverage: float | None = None
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Floats, Floats]:
         """The lower and the upper end of an interval for every row.
 
         Parameters
@@ -295,7 +294,7 @@ class MedBoostRegressor(BoostedRegressor):
         predicted, scale = self._predict_with_scale(X)
         return predicted - score * scale, predicted + score * scale
 
-    def _quantiles(self, X: Any, rho: float) -> Array:
+    def _quantiles(self, X: Any, rho: float) -> Floats:
         """f_rho- and f_rho+ of every row; infinite for a model without voters."""
         ends = self._evaluate(X, partial(both_quantiles, rho=rho))
         if not self.vote_.n_voters:
@@ -317,10 +316,10 @@ class MedBoostRegressor(BoostedRegressor):
             self.seen_ = self.seen_.and_also(here)
         return self
 
-    def _predict_with_scale(self, X: Any) -> tuple[Array, Array]:
+    def _predict_with_scale(self, X: Any) -> tuple[Floats, Floats]:
         """The predictions, and the unit in which `calibrate` measures their errors."""
 
-        def with_scale(votes: Votes) -> Array:
+        def with_scale(votes: Votes) -> Floats:
             low, high = both_quantiles(votes, 0.5 * votes.mass / votes.reach)
             width = np.where(np.isfinite(high) & np.isfinite(low), high - low, 0.0)
             return np.stack([self._median(votes), self.eps_ + width / 2])
@@ -331,14 +330,14 @@ class MedBoostRegressor(BoostedRegressor):
         return found[0], found[1]
 
     @in_memory_only
-    def staged_predict_interval(self, X: Any, *, rho: float) -> Iterator[tuple[Array, Array]]:
+    def staged_predict_interval(self, X: Any, *, rho: float) -> Iterator[tuple[Floats, Floats]]:
         """`predict_interval` by rho, after every round."""
         for stage in self._stages(X):
             low, high = both_quantiles(stage, rho)
             yield low, high
 
     @in_memory_only
-    def staged_confidence(self, X: Any) -> Iterator[Array]:
+    def staged_confidence(self, X: Any) -> Iterator[Floats]:
         """`confidence`, after every round."""
         for stage in self._stages(X):
             if stage.alone is not None:
@@ -359,14 +358,14 @@ class MedBoostRegressor(BoostedRegressor):
         for stage in self._stages(X):
             yield self._share_wrong(both_quantiles(stage, float(rho)), y, sample_weight)
 
-    def _share_wrong(self, ends: Array, y: Any, sample_weight: Any) -> float:
+    def _share_wrong(self, ends: Floats, y: Any, sample_weight: Any) -> float:
         low, high = ends
         y = check_targets(self, y, len(low))
         weight = read_weights(inputs.check_weight(sample_weight, len(y))).whole
         missed = (high > y + self.eps_) | (low < y - self.eps_)
         return float(weight[missed].sum() / weight.sum())
 
-    def error_bounds(self, rho: Any = 0.0) -> Array:
+    def error_bounds(self, rho: Any = 0.0) -> Floats:
         """prod E_rho of Theorem 1 after every round: `staged_robust_error` on the training rows is never larger.
 
         rho: a number, or an array, which gives [rho, round]. After an infinite step the bound is 1 where it is
@@ -383,7 +382,7 @@ class MedBoostRegressor(BoostedRegressor):
         return np.asarray(bounds)
 
 
-def both_quantiles(votes: Votes | Stage, rho: Any) -> Array:
+def both_quantiles(votes: Votes | Stage, rho: Any) -> Floats:
     """f_rho- and f_rho+ (eq. 8 and 7) of every row."""
     return np.stack([votes.quantiles(rho, upper) for upper in (False, True)])
 

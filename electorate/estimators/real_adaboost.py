@@ -5,12 +5,12 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.utils._param_validation import Options, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.real_adaboost import RealAdaBoost
+from electorate.arrays import Floats
 from electorate.estimators.classifier import StagewiseClassifier
 from electorate.model.links import Link
 from electorate.theory import training as proved
@@ -168,7 +168,7 @@ class RealAdaBoostClassifier(StagewiseClassifier):
     def _default_family(self) -> Trees:
         return Trees(1, criterion="matsushita")
 
-    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _probabilities(self, decision: Floats) -> Floats:
         if self._one_vs_rest:
             return super()._probabilities(decision)
         return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))

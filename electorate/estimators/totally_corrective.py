@@ -9,13 +9,13 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.lpboost import in_nu
 from electorate.algorithms.totally_corrective import rlp
+from electorate.arrays import AnyArray, Floats
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
@@ -27,8 +27,6 @@ from electorate.training.classification import groups_of
 from electorate.training.column_generation import COLUMNS, TWO
 from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_again, weigh_linear, weigh_quadratic
 from electorate.training.worker_data import Outline
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -85,7 +83,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         solved = "solver" if self._failed else "converged"
         self.stop_reason_ = solved if self.ensemble_.n_voters else "no_edge"
 
-    def _base(self, weight: Floats, classes: NDArray[Any], X: Any, y: Any) -> Any:
+    def _base(self, weight: Floats, classes: AnyArray, X: Any, y: Any) -> Any:
         """The ensemble whose voters are weighed. weight: of the rows, without those of the classes."""
         if self.ensemble is None:
             same = {field.name: getattr(self, field.name) for field in fields(BoostedClassifier) if field.name != "tol"}

@@ -5,11 +5,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
+from electorate.arrays import AnyArray
 from electorate.estimators.classifier import StagewiseClassifier
 from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
@@ -56,7 +56,7 @@ class Penalised(StagewiseClassifier):
 
     # ------------------------------------------------------------ the fitted model
 
-    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+    def _more_arrays(self) -> dict[str, AnyArray]:
         if self.lam != "auto" or not hasattr(self, "lam_"):
             return super()._more_arrays()
         return super()._more_arrays() | {"lam": np.asarray(self.lam_), "lam_scores": np.asarray(self.lam_scores_)}

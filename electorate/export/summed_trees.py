@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Floats
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
 from electorate.model.text import column_names
-
-Floats = NDArray[np.float64]
 
 
 class SummedTrees(NamedTuple):

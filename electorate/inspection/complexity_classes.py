@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.text import monomial
 from electorate.theory import complexity
@@ -119,7 +119,7 @@ def log_all(classes: list[ComplexityClass], n: int, shape: Shape) -> float | Non
     return float(np.logaddexp.reduce(counts)) if len(counts) == len(classes) else None
 
 
-def places(ensemble: Any, voters: list[int], classes: list[ComplexityClass], prices: list[float]) -> NDArray[np.int64]:
+def places(ensemble: Any, voters: list[int], classes: list[ComplexityClass], prices: list[float]) -> Ints:
     """The class of each voter, as a place in the list."""
     order = np.argsort(prices, kind="stable").tolist()
     found = [next((k for k in order if classes[k].holds(ensemble, voter)), -1) for voter in voters]
@@ -159,7 +159,7 @@ class Parts:
     """
 
     voters: list[int]
-    steps: NDArray[np.float64]
+    steps: Floats
     dimension: int
 
     @property

@@ -8,16 +8,14 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Floats, Ints
 from electorate.data.cleaning import clean_beforehand
 from electorate.inspection.margins import margins
 from electorate.model.text import column_names
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +118,7 @@ class Rows:
             self.array = X.toarray() if issparse(X) else np.array(X)
         self.n_rows = len(self.frame) if self.is_frame else len(self.array)
 
-    def shuffled(self, column: int, order: NDArray[np.int64]) -> Any:
+    def shuffled(self, column: int, order: Ints) -> Any:
         """Return the rows with one column in another order."""
         if self.is_frame:
             name = self.frame.columns[column]

@@ -9,10 +9,10 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from electorate.algorithms.costs import GivenCost
+from electorate.arrays import Floats
 from electorate.data import inputs
 from electorate.estimators.medboost import COSTS
 from electorate.grid import UNITS
@@ -23,7 +23,6 @@ from electorate.theory.training import COST_3, MEAN_EXP, MEAN_WEIGHT, Guarantees
 from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 from electorate.training.scanned_rows import require_columns
 
-Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 4096  # of a regressor's voters
 
 

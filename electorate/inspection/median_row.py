@@ -3,14 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.data.row_subset import take_rows
 from electorate.inspection.importances import Rows
 from electorate.inspection.row_explanation import MOST_BACKGROUND, RowExplanation, VoterVote, path_of
 from electorate.model.text import Words, column_names
-
-Floats = NDArray[np.float64]
 
 
 def explain_median_row(model: Any, X: Any, row: int) -> RowExplanation:

@@ -9,17 +9,16 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats.mstats import mquantiles
 from sklearn.utils import Bunch
 
+from electorate.arrays import Floats, Ints
 from electorate.export.summed_trees import SummedTrees, summed_trees
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.training.lazy_inputs import refuse_lazy_for
 
-Floats = NDArray[np.float64]
-Votes = NDArray[np.int64]
+Votes = Ints
 KINDS, RESPONSES = ("average", "individual", "both"), ("auto", "predict_proba", "decision_function")
 
 
@@ -139,7 +138,7 @@ def _curves(source: SummedTrees, block: Floats, columns: list[int], points: Floa
     return np.stack(found, axis=-1)[..., place.ravel()]
 
 
-def _part(trees: Ensemble, voters: NDArray[np.int64]) -> Ensemble:
+def _part(trees: Ensemble, voters: Ints) -> Ensemble:
     return trees.chosen(voters.tolist(), trees.steps[voters].tolist())
 
 
@@ -147,7 +146,7 @@ def _votes(trees: Ensemble, block: Floats) -> Votes:
     return trees.votes(block.shape[1], lambda low, high: np.ascontiguousarray(block[:, low:high]))
 
 
-def _cells(trees: Ensemble, columns: list[int], points: Floats) -> NDArray[np.int64]:
+def _cells(trees: Ensemble, columns: list[int], points: Floats) -> Ints:
     """[column, point]: between which thresholds of the trees a point is; a category is its own cell."""
     found = np.zeros(points.shape, dtype=np.int64)
     for row, column in enumerate(columns):

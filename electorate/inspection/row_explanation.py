@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.export.summed_trees import SummedTrees, summed_trees
 from electorate.grid import UNITS
 from electorate.inspection.counterfactuals import Counterfactual, counterfactuals
@@ -14,7 +14,6 @@ from electorate.inspection.shapley import contributions
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.text import Path, Words
 
-Floats = NDArray[np.float64]
 MOST_BACKGROUND = 200  # rows to compare with for Shapley values
 
 
@@ -115,7 +114,7 @@ def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
     return RowExplanation(row, labels[first], runner_up, margin, share, cast, columns, turning)
 
 
-def _two_strongest(votes: NDArray[np.int64]) -> tuple[int, int]:
+def _two_strongest(votes: Ints) -> tuple[int, int]:
     """Return the codes of the predicted class and of the class with the second most votes."""
     if len(votes) == 1:
         return (1, 0) if votes[0] > 0 else (0, 1)

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Floats, Ints
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble, tables_of
 from electorate.model.text import column_names
 from electorate.training.lazy_inputs import refuse_lazy_for
 
-Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 65_536
 
 
@@ -128,7 +127,7 @@ def deciles_of(model: Any, X: Any, shapes: list[Shape]) -> dict[int, Floats]:
     return {j: np.nanquantile(x, shares) for j, x in zip(numeric, columns, strict=True) if not np.all(np.isnan(x))}
 
 
-def tree_sizes(model: Any) -> NDArray[np.int64]:
+def tree_sizes(model: Any) -> Ints:
     """The nodes of every distinct voter, leaves among them."""
     check_is_fitted(model)
     ensemble = model._merged() if hasattr(model, "_merged") else getattr(model, "ensemble_", None)
@@ -137,7 +136,7 @@ def tree_sizes(model: Any) -> NDArray[np.int64]:
     return np.diff(ensemble.offsets)
 
 
-def _shape(model: Any, column: int, name: str, edges: Floats, table: NDArray[np.int64]) -> Shape:
+def _shape(model: Any, column: int, name: str, edges: Floats, table: Ints) -> Shape:
     """table: [output, cell], the sum of all stumps on the column, the last cell for missing values."""
     levels, cells, known = None, table.shape[1] - 1, model.bins_.categories.get(column)
     if known is not None:

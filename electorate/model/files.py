@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import modelfile
+from electorate.arrays import AnyArray
 from electorate.data import seen_rows
 from electorate.data.bins import Bins
 from electorate.data.cleaning import read_cleaning
@@ -32,7 +32,7 @@ from electorate.registry import WRITTEN
 from electorate.voters.confidence import Bump, Sure
 from electorate.voters.finite_regressors import ColumnPredictor
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 HISTORY = "history."
 NO_COLUMNS = np.empty(0, dtype=np.int32)  # of voters that do not use bins
 TWO_CLASSES = np.arange(2)  # a sum that predicts numbers has one output, as that of two classes
@@ -176,12 +176,12 @@ def shared_meta(model: Any) -> dict[str, Any]:
     return meta
 
 
-def stored_labels(classes: NDArray[Any]) -> dict[str, Any]:
+def stored_labels(classes: AnyArray) -> dict[str, Any]:
     """The classes as a file holds them."""
     return _labels(classes, STORED_KINDS)
 
 
-def _labels(classes: NDArray[Any], kinds: dict[str, str]) -> dict[str, Any]:
+def _labels(classes: AnyArray, kinds: dict[str, str]) -> dict[str, Any]:
     """The labels and their kind."""
     kind = kinds.get(classes.dtype.kind, classes.dtype.newbyteorder("<").str)
     return {"dtype": kind, "labels": classes.tolist()}
@@ -194,7 +194,7 @@ def _stored_categories(categories: dict[int, Categories]) -> list[dict[str, Any]
     ]
 
 
-def bin_arrays(bins: Bins, columns: NDArray[Any]) -> Arrays:
+def bin_arrays(bins: Bins, columns: AnyArray) -> Arrays:
     """The bins as a file holds them: edges of the columns that voters use, and a hash of all.
 
     columns: those in the nodes of the voters; negative ones are leaves. Without this, a model of a few stumps over
@@ -338,7 +338,7 @@ def _read_number(contents: Contents, model: Any) -> None:
     expect(np.all(np.abs(model.centres_) <= 1), "the mean output of a voter is above 1")
 
 
-def _read_voters(contents: Contents, model: Any, classes: NDArray[Any]) -> None:
+def _read_voters(contents: Contents, model: Any, classes: AnyArray) -> None:
     model._validate_family()
     if model._is_native:
         model.ensemble_ = parts.read_ensemble(contents, model.bins_, len(classes))

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats
 from electorate.model.ensemble import NODE_ARRAYS, Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.moves import first_moves
@@ -29,7 +29,6 @@ COLUMNS = {
 }
 MOVING = [name for name, columns in COLUMNS.items() if columns is MOVE]  # weights change in later rounds
 WHOLE = ("label", "n_voters", "kept", "voter", "family", "size")  # columns of whole numbers
-Numbers = NDArray[np.float64]
 
 
 def check_history(model: Any, kind: str) -> None:
@@ -52,7 +51,7 @@ def check_history(model: Any, kind: str) -> None:
         _check_runs(model, kind, rows)
 
 
-def _check_median_steps(steps: Numbers, vote: Any) -> None:
+def _check_median_steps(steps: Floats, vote: Any) -> None:
     expect(len(steps) >= vote.n_voters, "the history has fewer rounds than there are voters")
     first = steps[: vote.n_voters]
     alone = np.zeros(len(first), dtype=np.bool_)
@@ -101,7 +100,7 @@ def _check_voters(model: Any, n_runs: int) -> None:
         expect(not others.any(), "a voter about one class has an output for another")
 
 
-def _check_moves(model: Any, label: Numbers, counted: NDArray[Any]) -> None:
+def _check_moves(model: Any, label: Floats, counted: AnyArray) -> None:
     """Each run has a move in every round, and a row of history for it. label: of each row; counted: rows per run."""
     moves, history = model.moves_, model.history_
     run = np.maximum(moves.label, 0)
@@ -119,7 +118,7 @@ def _check_moves(model: Any, label: Numbers, counted: NDArray[Any]) -> None:
         expect(np.all(np.isfinite(errors)), "the history lacks the training error of a round")
 
 
-def _check_numbers(model: Any, label: Numbers, about: NDArray[Any]) -> None:
+def _check_numbers(model: Any, label: Floats, about: AnyArray) -> None:
     """DeepBoost numbers its voters in the order they come in; one that moves again is the same voter."""
     history = model.history_
     members = len(getattr(model._family(), "families", [None]))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import modelfile
+from electorate.arrays import Floats, Ints
 from electorate.data.bins import Bins, reader
 from electorate.data.table import ArrowTable, read_table, refuse_infinite
 from electorate.model import decisions
@@ -32,7 +33,7 @@ VALUES = 256
 BITS = 1 << np.arange(8)
 GATHERED = 16  # categories up to which adding them up beats a table
 Bytes = NDArray[np.uint8]
-Votes = NDArray[np.int64]
+Votes = Ints
 
 
 def read_quickly(path: Any) -> "QuickClassifier | None":
@@ -60,7 +61,7 @@ class QuickClassifier:
         self._voting = voting(self.ensemble_, self.bins_) if len(self.ensemble_.column) <= FEW_NODES else None
         self._decide = DECIDE[WRITTEN[contents.kind].vote]
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         table: Any = ArrowTable(X) if ArrowTable.fits(X) else read_table(X)
         if self._voting is None or not isinstance(table, ArrowTable):
             votes = self.ensemble_.votes(table.n_rows, reader(table, self.bins_.categories))
@@ -88,12 +89,12 @@ class QuickClassifier:
         return np.array(cells, dtype=np.uint8).reshape(-1, high - low)
 
 
-def code_cells(codes: NDArray[np.float64]) -> Bytes:
+def code_cells(codes: Floats) -> Bytes:
     """The cell of every category code."""
     return np.where(np.isnan(codes), MISSING, codes).astype(np.uint8)
 
 
-def count_below(edges: NDArray[np.float64], values: NDArray[np.float64]) -> Bytes:
+def count_below(edges: Floats, values: Floats) -> Bytes:
     """The cell of every value: how many edges are below it."""
     if len(edges) > COUNTED:
         cells = np.searchsorted(edges, values).astype(np.uint8)
@@ -112,8 +113,8 @@ def count_below(edges: NDArray[np.float64], values: NDArray[np.float64]) -> Byte
 class ColumnTables:
     """[output, cell] for every column that stumps split on; constant: the votes of voters of one leaf."""
 
-    constant: NDArray[np.int64]
-    tables: list[NDArray[np.int64]]
+    constant: Ints
+    tables: list[Ints]
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "ColumnTables":

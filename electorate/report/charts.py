@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Ints
 from electorate.report.page import Chart, rounded
 
 MOST_POINTS = 160  # of a line
@@ -71,7 +71,7 @@ def intervals(
     return {"kind": "intervals", "title": title, "names": list(names), "tied": list(tied), "label": label} | values
 
 
-def some_rounds(n_rounds: int, most: int = 40) -> NDArray[np.int64]:
+def some_rounds(n_rounds: int, most: int = 40) -> Ints:
     """Rounds to show: all, or about equally spaced on a scale of logarithms, with the first and the last."""
     if n_rounds <= most:
         return np.arange(1, n_rounds + 1)

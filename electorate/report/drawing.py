@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterable
 from itertools import cycle
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from electorate.arrays import Floats
 from electorate.escape import literal
 
-Floats = NDArray[np.float64]
 # Colours for the colour-blind, each with its own dashes, which remain in grey.
 LINES: list[tuple[str, Any]] = [
     ("#000000", "-"),

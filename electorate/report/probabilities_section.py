@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from electorate.arrays import AnyArray, Bools, Floats
 from electorate.report import charts
 from electorate.report.page import Chart, Section
 
@@ -13,7 +13,7 @@ MOST_CLASSES = 40  # with curves of their own
 BINS = 10  # of a calibration curve
 
 
-def probabilities_section(model: Any, X: Any, y: NDArray[Any]) -> Section:
+def probabilities_section(model: Any, X: Any, y: AnyArray) -> Section:
     """Return the curves of a classifier; an empty section for other models."""
     section = Section("probabilities", "Probabilities")
     if not hasattr(model, "classes_") or len(model.classes_) < 2:
@@ -33,13 +33,13 @@ def probabilities_section(model: Any, X: Any, y: NDArray[Any]) -> Section:
     return section
 
 
-def _roc(proba: NDArray[np.float64], mine: NDArray[np.bool_]) -> Chart:
+def _roc(proba: Floats, mine: Bools) -> Chart:
     false, true, _ = roc_curve(mine, proba)
     curve = charts.line(f"area {roc_auc_score(mine, proba):.4f}", false, true, step=True)
     return charts.lines("ROC", charts.axis("false positive rate", 0, 1), charts.axis("", 0, 1), [curve], diagonal=True)
 
 
-def _calibration(proba: NDArray[np.float64], mine: NDArray[np.bool_]) -> Chart:
+def _calibration(proba: Floats, mine: Bools) -> Chart:
     bins = np.minimum((proba * BINS).astype(np.int64), BINS - 1)
     count = np.bincount(bins, minlength=BINS)
     used = count > 0

@@ -14,8 +14,8 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats
 from electorate.data.number_text import guess_number_format, is_placeholder
 from electorate.escape import literal
 from electorate.tables import binary
@@ -58,8 +58,8 @@ class TrainingTable:
     """
 
     X: Any
-    y: NDArray[Any]
-    weight: NDArray[np.float64] | None
+    y: AnyArray
+    weight: Floats | None
     where: RowLocator
     n_skipped: int = 0
 
@@ -249,7 +249,7 @@ def _can_be_cleaned(column: Any) -> bool:
 # ---------------------------------------------------------------- the target and the weights
 
 
-def _weights(column: Any, name: str, where: RowLocator) -> NDArray[np.float64]:
+def _weights(column: Any, name: str, where: RowLocator) -> Floats:
     """Numbers from 0 on, not all 0."""
     source = where.source
     if not (arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)):
@@ -264,7 +264,7 @@ def _weights(column: Any, name: str, where: RowLocator) -> NDArray[np.float64]:
     return weight
 
 
-def _labels(column: Any, name: str, where: RowLocator) -> NDArray[Any]:
+def _labels(column: Any, name: str, where: RowLocator) -> AnyArray:
     """Texts, each distinct one stored once; or numbers, whole ones as integers."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])

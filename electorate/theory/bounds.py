@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-Floats = NDArray[np.float64]
+from electorate.arrays import Floats
+
 Terms = dict[str, float]
 
 CORNER = 0.1  # of the ramp of `deep`: the part of its width on which its slope changes

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Ints
 from electorate.special import log, log2
 
 DEEPEST = 900  # 2^depth stays within float64; the complexity of such trees is far beyond 1 for any table
@@ -143,7 +143,7 @@ class Estimate:
 
 
 def monte_carlo(
-    agreement: Callable[[NDArray[np.int64]], float],
+    agreement: Callable[[Ints], float],
     n: int,
     *,
     draws: int = 100,

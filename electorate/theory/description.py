@@ -14,11 +14,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.theory.tree_code import CodedTree, shape_bits
 
-Floats = NDArray[np.float64]
 NOBODY = -1  # in place of a class: no vote
 
 
@@ -92,7 +91,7 @@ class Code:
     """
 
     columns: Floats
-    column: NDArray[np.int64]
+    column: Ints
     test_bits: Floats
     n_classes: int
     n_weights: int

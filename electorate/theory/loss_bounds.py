@@ -8,13 +8,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Bools, Floats
 from electorate.theory.binomial import binomial_bound
 from electorate.theory.bounds import Terms
 from electorate.theory.pac_bayes import kl_upper
-
-Floats = NDArray[np.float64]
 
 
 def class_limits(errors: Sequence[int], rows: Sequence[int], delta: float) -> Floats:
@@ -42,7 +40,7 @@ def clipped_log_losses(probabilities: Floats, clip: float) -> Floats:
     return np.asarray(-np.log(np.clip(probabilities, clip, 1.0)))
 
 
-def misranked(scores: Floats, positive: NDArray[np.bool_]) -> Floats:
+def misranked(scores: Floats, positive: Bools) -> Floats:
     """By positive row, the share of negative rows with a larger score; ties count half. Their mean is 1 - AUC."""
     below = np.sort(scores[~positive])
     low = np.searchsorted(below, scores[positive], side="left")

@@ -11,13 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
+from electorate.arrays import Floats
 from electorate.escape import literal
 
-Floats = NDArray[np.float64]
 KINDS = ("normalised", "logistic", "award")
 SLACK = 1e-6  # of a logarithm: sums on the grid against sums of floats
 LOWEST = float(np.nextafter(-1.0, 0.0))  # a finite vote never has the margin -1

@@ -9,12 +9,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from electorate.arrays import Floats
 from electorate.theory.bounds import Terms, total
-
-Floats = NDArray[np.float64]
 
 FEWEST = 8  # rows: Maurer's lemma needs them
 DRAWN = tuple(2**k for k in range(13))  # voters drawn to stand for the vote

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats
 from electorate.theory.bounds import EXPONENTIAL, Loss
 
-Floats = NDArray[np.float64]
-History = Mapping[str, NDArray[Any]]
+History = Mapping[str, AnyArray]
 # What history_["objective"] is.
 MEAN_EXP = "the mean of exp(-y f)"
 MEAN_LOG2 = "the mean of log2(1 + exp(-y f))"
@@ -121,7 +120,7 @@ class Run:
     certain: bool
     label: int | None = None
 
-    def __getitem__(self, column: str) -> NDArray[Any]:
+    def __getitem__(self, column: str) -> AnyArray:
         return self.history[column]
 
     def prediction(

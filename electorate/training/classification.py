@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Ints
 from electorate.data import inputs
 from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins
@@ -28,7 +28,7 @@ from electorate.voters.by_rows import ByRows, RowVoterReader
 from electorate.voters.wrapped import ClassifierReader, Wrapped
 
 NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
-Group = tuple[int | None, NDArray[np.int64] | None]  # the label that is fitted against the rest, and [label] as 0 or 1
+Group = tuple[int | None, Ints | None]  # the label that is fitted against the rest, and [label] as 0 or 1
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Here:
         return self.data.engines
 
 
-def groups_of(model: Any, classes: NDArray[Any]) -> list[Group]:
+def groups_of(model: Any, classes: AnyArray) -> list[Group]:
     """The runs of a fit: all labels as they are, or each label against the rest."""
     n_labels = len(classes)
     if not model._one_vs_rest or n_labels <= 2:
@@ -115,7 +115,7 @@ class ClassifierBench(LabelBench):
         """The voters (of one label's run) of the model that training resumes from."""
         raise NotImplementedError
 
-    def method(self, booster: Any, group: NDArray[np.int64] | None, past: PastRun) -> Stagewise:
+    def method(self, booster: Any, group: Ints | None, past: PastRun) -> Stagewise:
         self.engine.start(booster, group)
         family = self.model._searching(self, booster, past)
         return Stagewise(Setting(self.engine, family, booster, self.bins, self.model.n_estimators), past)
@@ -205,7 +205,7 @@ class RowBench(ClassifierBench):
             raise ValueError(f"BaseClassifier in {name} ensemble is worse than random, ensemble can not be fit.")
 
 
-def row_reader(model: Any, classes: NDArray[Any], leaves: str, smoothing: float = 0.0) -> Any:
+def row_reader(model: Any, classes: AnyArray, leaves: str, smoothing: float = 0.0) -> Any:
     """How the outputs of voters that use whole rows are read: of all classes, or of one against the rest as 0 and 1."""
     if model._one_vs_rest and len(classes) > 2:
         classes = np.arange(2)
@@ -221,7 +221,7 @@ def no_bins(n_columns: int) -> Bins:
 
 
 def find_bins(
-    model: Any, place: Any, before: Any = None, classes: NDArray[Any] | None = None, unbinned: Bins = NO_BINS
+    model: Any, place: Any, before: Any = None, classes: AnyArray | None = None, unbinned: Bins = NO_BINS
 ) -> Bins:
     """The bins of the rows. Raises ValueError where the model that is resumed has other bins, or other classes."""
     bins = unbinned
@@ -241,7 +241,7 @@ def build_engines(model: Any, place: Any, bins: Bins, n_labels: int) -> tuple[An
     return engines["train"], engines.get("validation")
 
 
-def validation_score(bench: Any, group: NDArray[np.int64] | None, booster: Any, part: float) -> float:
+def validation_score(bench: Any, group: Ints | None, booster: Any, part: float) -> float:
     """The validation score of a run with this booster, to choose among boosters.
 
     With early stopping, of its best round; otherwise of its last. part: its share of the time that is left, if limited.

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.lpboost import Margin
 from electorate.algorithms.protocol import Step
 from electorate.algorithms.solvers.linear import Master, master_of
+from electorate.arrays import Floats, Ints
 from electorate.data.bins import Bins
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
 from electorate.grid import on_grid
@@ -29,7 +29,6 @@ from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import Wrapped
 
 TWO = np.arange(2)
-Floats = NDArray[np.float64]
 COLUMNS = ("step", "edge", "error", "objective", "gap", "train_error", "n_voters", "seconds", "kept")
 NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
 
@@ -48,13 +47,11 @@ class Candidate:
 class WeightedSearch:
     """The best voter of a family under given weights of distinct examples. make: the family, for a group of labels."""
 
-    def __init__(
-        self, engine: DistinctBins | DistinctRows, bins: Bins, make: Callable[[NDArray[np.int64]], Any]
-    ) -> None:
+    def __init__(self, engine: DistinctBins | DistinctRows, bins: Bins, make: Callable[[Ints], Any]) -> None:
         self.engine, self.bins, self.make = engine, bins, make
         self.mass = engine.mass
 
-    def start(self, group: NDArray[np.int64]) -> None:
+    def start(self, group: Ints) -> None:
         self.engine.start(group)
         self.signs = self.engine.signs
         self.family = self.make(group)
@@ -182,9 +179,7 @@ class ColumnGeneration:
 class LPBench(LabelBench):
     """LPBoost over a family, in this process. margin: the program, given the sample weights of the examples."""
 
-    def __init__(
-        self, model: Any, place: Any, outline: Outline, margin: Callable[[NDArray[np.float64]], Margin]
-    ) -> None:
+    def __init__(self, model: Any, place: Any, outline: Outline, margin: Callable[[Floats], Margin]) -> None:
         super().__init__(model, outline)
         self.margin = margin
         self.examples = place.data.examples["train"]
@@ -215,7 +210,7 @@ class LPBench(LabelBench):
         first, labels, mass = distinct_rows(examples.table, examples.labels, examples.weights)
         rows = examples.table[first]
 
-        def family_of(group: NDArray[np.int64]) -> Any:
+        def family_of(group: Ints) -> Any:
             if model._by_rows:
                 return ByRows(model._family(), rows, reader, column_names(model))
             return Wrapped(model._family(), rows, reader.classes[group[labels]], reader, model.random_state)

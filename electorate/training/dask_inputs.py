@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
+from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import is_there, rows_there
 from electorate.cuda.device import open_device
 from electorate.data import inputs
@@ -125,17 +125,17 @@ def _some(columns: Any) -> str:
     return str(names) if len(names) <= MOST_NAMED else f"{names[:MOST_NAMED]} and {len(names) - MOST_NAMED} more"
 
 
-def _labels(y: Any, n_rows: int) -> NDArray[Any]:
+def _labels(y: Any, n_rows: int) -> AnyArray:
     if n_rows == 0 and len(y) == 0:
         return np.empty(0, dtype=np.int64)
     return inputs.check_labels(None, y, n_rows)
 
 
-def _targets(y: Any, n_rows: int) -> NDArray[np.float64]:
+def _targets(y: Any, n_rows: int) -> Floats:
     return check_targets(None, y, n_rows)
 
 
-def _weight(weight: Any, n_rows: int) -> NDArray[np.float64]:
+def _weight(weight: Any, n_rows: int) -> Floats:
     if n_rows == 0 and (weight is None or len(weight) == 0):
         return np.empty(0)
     return inputs.check_weight(weight, n_rows)
@@ -158,7 +158,7 @@ def mapped(model: Any, name: str, X: Any) -> Any:
     return X.map_blocks(_answer, model, name, chunks=(X.chunks[0], (meta.shape[1],)), dtype=meta.dtype, meta=meta)
 
 
-def _answer_like(model: Any, name: str) -> NDArray[Any]:
+def _answer_like(model: Any, name: str) -> AnyArray:
     """An empty answer: of one number per row, or of one per class."""
     if not hasattr(model, "classes_"):
         return np.empty(0)

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from electorate.arrays import Bools, Floats, Ints
 from electorate.theory.binomial import priced_bound
 from electorate.theory.description import NOBODY, AnyVoter, Code, CodedVoter, Literal
 from electorate.theory.tree_code import Branch, CodedTree
 from electorate.training.description_trees import NodePrices, TreeGrower
 from electorate.voters.prior_tests import PriorTests
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Loss = Callable[[Floats], Floats]  # of margins
 Scored = tuple[float, AnyVoter]
 
@@ -83,14 +81,14 @@ class CountedRows:
         """[test, value]: sums of values [row, value] over the rows where a test holds."""
         return np.asarray(self.of_test @ (self.by_bin @ values))
 
-    def holds(self, literals: Sequence[Literal]) -> NDArray[np.bool_]:
+    def holds(self, literals: Sequence[Literal]) -> Bools:
         """Whether all literals are true, by row."""
         found = np.ones(self.n_rows, dtype=np.bool_)
         for test, holds in literals:
             found &= self.holds_at(test) == holds
         return found
 
-    def holds_at(self, test: int) -> NDArray[np.bool_]:
+    def holds_at(self, test: int) -> Bools:
         """Where a test holds, by row."""
         return np.asarray(self.tests[test].members[self.codes[self.tests[test].column]])
 

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Bools, Floats
 from electorate.theory.description import Code
 from electorate.theory.tree_code import Branch
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 NONE, ONE, TWO = 1.0, 3.0, 2.0  # bits of the shape: how many branches are below one
 

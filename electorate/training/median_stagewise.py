@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
+from electorate.arrays import Floats
 from electorate.data.bins import Bins
 from electorate.engines.targets import TargetEngine
 from electorate.grid import UNITS
@@ -25,13 +25,11 @@ from electorate.training.run import RoundByRound, refuse_large_votes
 from electorate.training.stagewise import refuse_other
 from electorate.voters.trees import Search, Voter
 
-Array = NDArray[np.float64]
-
 
 class TargetFamily(Protocol):
     by_histograms: ClassVar[bool]  # whether `best` uses the histograms of the weights
 
-    def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
+    def best(self, search: Search, kappa: int) -> tuple[Voter, Floats]:
         """A voter for the weights times a candidate's confidence, and [leaf, (value, confidence)]."""
         ...
 
@@ -167,7 +165,7 @@ class ValidationError:
     method: MedianStagewise
     fallback: float
     lower: bool
-    predict: Callable[[Any], Array] | None = None  # what a voter that was fitted elsewhere predicts for them
+    predict: Callable[[Any], Floats] | None = None  # what a voter that was fitted elsewhere predicts for them
 
     def __post_init__(self) -> None:
         self.engine.call("begin", self.fallback, self.lower)

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
+from electorate.arrays import Floats
 from electorate.engines.targets import TargetEngine
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.median import Median
@@ -28,8 +28,6 @@ from electorate.voters.regression_trees import EdgeTrees, SquaresTrees
 from electorate.voters.trees import Voter
 from electorate.voters.wrapped import WrappedRegressor, finite_predictions
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Try:
@@ -39,7 +37,7 @@ class Try:
     """
 
     booster: Any
-    earning: Callable[[Array], Any] | None = None
+    earning: Callable[[Floats], Any] | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -165,6 +163,6 @@ class MedianBench(Bench):
         }
 
 
-def predictions_of(fitted: Any, X: Any) -> Array:
+def predictions_of(fitted: Any, X: Any) -> Floats:
     """The predictions of a voter that is no tree of ours; NaN where a column abstains."""
     return fitted.predict(X) if isinstance(fitted, ColumnPredictor) else finite_predictions(fitted, X)

@@ -11,11 +11,10 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from electorate.arrays import AnyArray, Floats, Hashes, Ints
 from electorate.data import inputs
-from electorate.data.bins import Ints
 from electorate.data.column_views import parts_of
 from electorate.data.seen_rows import SEED, with_labels
 from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
@@ -27,7 +26,7 @@ from electorate.threads import ThreadPool
 from electorate.training.worker_data import Given
 
 CHANGED = "the table changed while it was read, or does not return its rows in the same order each time"
-ReadY = Callable[[Any, int], NDArray[Any]]
+ReadY = Callable[[Any, int], AnyArray]
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class ScannedRows:
 
     # ------------------------------------------------------------ the first pass
 
-    def read_with_edges(self, edges: EdgePass, pool: ThreadPool) -> tuple[NDArray[Any], Any, Any]:
+    def read_with_edges(self, edges: EdgePass, pool: ThreadPool) -> tuple[AnyArray, Any, Any]:
         """As `read_vectors`, of rows that count once each, and find the edges of the bins in the same pass."""
         found = []
         for batch in self._batches(range(self.like.n_columns), "targets and edges of bins"):
@@ -86,7 +85,7 @@ class ScannedRows:
         self.edges = edges
         return joined(found) if found else self.read_y(np.empty(0), 0), None, None
 
-    def read_vectors(self, seed: int | None) -> tuple[NDArray[Any], Any, Any]:
+    def read_vectors(self, seed: int | None) -> tuple[AnyArray, Any, Any]:
         """Return targets, weights (or None), and hashes of all rows, with a seed (or None)."""
         texts = set(self.like.category_columns())
         while True:
@@ -111,12 +110,12 @@ class ScannedRows:
         y, weight, hashes = (joined(list(column)) for column in zip(*found, strict=True))
         return y, weight, hashes
 
-    def _vectors(self, batch: Batch) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    def _vectors(self, batch: Batch) -> tuple[AnyArray, Floats | None]:
         n_rows = batch.rows.shape[0]
         weight = None if self.weight is None else inputs.check_weight(self.weight.values(batch), n_rows)
         return self.read_y(self.y.values(batch), n_rows), weight
 
-    def split(self, vectors: tuple[NDArray[Any], Any, Any], size: int) -> None:
+    def split(self, vectors: tuple[AnyArray, Any, Any], size: int) -> None:
         """Make parts of so many rows."""
         y, weight, hashes = vectors
         ends = [*range(0, len(y), size), len(y)] if len(y) else [0, 0]
@@ -158,7 +157,7 @@ class ScannedRows:
         given = self.parts[part]
         self.parts[part] = replace(given, labels=given.labels[:0].copy())
 
-    def marks(self, pieces: list[Piece], texts: Sequence[int]) -> NDArray[np.uint64]:
+    def marks(self, pieces: list[Piece], texts: Sequence[int]) -> Hashes:
         """Marks of the rows of one batch that have a weight. texts: the columns that hold texts in any batch."""
         table, parts = pieces[0].table, [self.parts[piece.part] for piece in pieces]
         places = [slice(piece.at, piece.at + piece.high - piece.low) for piece in pieces]

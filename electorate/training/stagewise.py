@@ -11,9 +11,9 @@ from functools import partial
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Floors, LossOfVotes, Mean, Step
+from electorate.arrays import Floats, Ints
 from electorate.data.bins import Bins
 from electorate.engines.verbs import Engine
 from electorate.messages import Change
@@ -39,7 +39,7 @@ class Family(Protocol):
         """The voter with the same output for every row."""
         ...
 
-    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]: ...
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Stagewise(RoundByRound):
         trace.add_round([(number - 1, step.size)], row)
         return step.stop
 
-    def _judge(self, voter: Voter, outputs: NDArray[np.float64]) -> Step:
+    def _judge(self, voter: Voter, outputs: Floats) -> Step:
         """The booster's step. A perfect voter must be right on every row, also on those too light for the grid."""
         if voter.chosen is not None:
             return voter.chosen.step
@@ -168,7 +168,7 @@ def _first(family: Family, search: Search) -> Voter:
 class ValidationScore:
     """The mean loss, or the error, of validation rows after every round: exact sums, for `Patience`."""
 
-    def __init__(self, engine: Engine, method: Stagewise, group: NDArray[np.int64] | None, scoring: str) -> None:
+    def __init__(self, engine: Engine, method: Stagewise, group: Ints | None, scoring: str) -> None:
         self.engine = engine
         self.method = method
         self.loss = LossOfVotes(method.setting.booster, method.setting.booster.validation)

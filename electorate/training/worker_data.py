@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.cuda.device import Device, refuse_too_large
 from electorate.data import inputs
 from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, SortedUnion
@@ -32,7 +32,6 @@ from electorate.model.median import Kappas
 from electorate.threads import ThreadPool
 from electorate.voters.confidence import Given as Function
 
-Array = NDArray[np.float64]
 NO_ROWS = "Found array with 0 sample(s): X has no rows"
 NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"
 NO_CLASS_WEIGHT = "sample_weight is zero for every row (after class_weight): nothing is left to fit"
@@ -44,10 +43,10 @@ class Given:
     """Rows as they were given, checked one by one. labels: or targets."""
 
     table: Any  # for third-party voters: what they are fitted on
-    labels: NDArray[Any]
-    weight: NDArray[np.float64]
+    labels: AnyArray
+    weight: Floats
 
-    def as_seen(self, sample_weight: Any) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
+    def as_seen(self, sample_weight: Any) -> tuple[Any, AnyArray, Floats | None]:
         """What a model stores hashes of. sample_weight: as it was given, None if it was not."""
         return self.table, self.labels, None if sample_weight is None else self.weight
 
@@ -116,8 +115,8 @@ class WorkerData:
 
 
 def set_aside_steps(
-    given: Given, part: float, seed: int, number: int, classes: tuple[NDArray[np.int64], int] | None = None
-) -> ReduceSteps[tuple[Array, int, int]]:
+    given: Given, part: float, seed: int, number: int, classes: tuple[Ints, int] | None = None
+) -> ReduceSteps[tuple[Floats, int, int]]:
     """The weight of every row that goes to validation, and how many rows do and do not.
 
     Rows are drawn by what they hold, so that their order does not matter; nothing is copied. classes: labels as 0..K-1
@@ -142,7 +141,7 @@ class ClassPlan:
     """What to make of the rows. classes: of the model that is resumed; part, seed: of the rows to set aside."""
 
     class_weight: Any = None
-    classes: NDArray[Any] | None = None
+    classes: AnyArray | None = None
     part: float | None = None
     seed: int = 0
 
@@ -151,7 +150,7 @@ class ClassPlan:
 class Outline:
     """What the driver gets of a classification problem."""
 
-    classes: NDArray[Any]
+    classes: AnyArray
     has_validation: bool
     n_counted: int
 
@@ -161,10 +160,10 @@ class Problem:
     """Rows with labels 0..K-1, weights, and a factor per class."""
 
     table: Any
-    labels: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    classes: NDArray[Any]
-    factors: NDArray[np.float64] | None = None
+    labels: Ints
+    weight: Floats
+    classes: AnyArray
+    factors: Floats | None = None
 
     def read_steps(self) -> ReduceSteps[Examples]:
         weights: Weights = yield from read_weights_steps(self.weight, self.labels, self.factors)
@@ -288,7 +287,7 @@ class TargetOutline:
     spread: float
     low: float
     high: float
-    values: Array
+    values: Floats
     has_validation: bool
 
 
@@ -298,7 +297,7 @@ class TargetWorkerData(WorkerData):
     def prepare(self, plan: TargetPlan) -> ReduceSteps[TargetOutline]:
         """Weights, the validation rows, and what is to be known of the targets."""
         self.plan = plan
-        self.y: dict[str, Array] = {}
+        self.y: dict[str, Floats] = {}
         given, validation = self.given, self.validation
         assert given is not None
         n_rows, most = yield Reduce((len(given.labels), Max(float(given.weight.max(initial=0.0)))))
@@ -325,7 +324,7 @@ class TargetWorkerData(WorkerData):
         counted = whole > 0
         least, most = y.min(initial=np.inf, where=counted), y.max(initial=-np.inf, where=counted)
         low, high = yield Reduce((Min(float(least)), Max(float(most))))
-        labels: NDArray[Any] = np.zeros(len(y), dtype=np.uint8)
+        labels: AnyArray = np.zeros(len(y), dtype=np.uint8)
         values = np.zeros(1)
         if plan.by_edge:
             labels, values = yield from bin_targets_steps(y, whole)
@@ -334,7 +333,7 @@ class TargetWorkerData(WorkerData):
         self._take("train", given, labels, len(values) if plan.by_edge else 1, weights)
         return TargetOutline(fallback, spread, float(low.value), float(high.value), values, validation is not None)
 
-    def _take(self, name: str, given: Given, labels: NDArray[Any], n_labels: int, weights: Weights) -> None:
+    def _take(self, name: str, given: Given, labels: AnyArray, n_labels: int, weights: Weights) -> None:
         self.examples[name] = Examples(given.table, labels, n_labels, weights)
         self.y[name] = given.labels
 
@@ -377,7 +376,7 @@ class TargetWorkerData(WorkerData):
         return rows + n_histograms * 8 * n_labels * columns * width + votes
 
 
-def no_column(j: int) -> Array:
+def no_column(j: int) -> Floats:
     raise TypeError("a function of X is given all of X")
 
 
@@ -385,8 +384,8 @@ def values_of(confidences: list[Any], X: Any, table: Any, n_rows: int) -> Kappas
     """[candidate, row] of rows low..high. Functions of X are asked once, for all rows."""
     whole = {k: one.of(X, no_column, n_rows) for k, one in enumerate(confidences) if isinstance(one, Function)}
 
-    def values(low: int, high: int) -> Array:
-        def column(j: int) -> Array:
+    def values(low: int, high: int) -> Floats:
+        def column(j: int) -> Floats:
             return np.asarray(table.numbers(low, high, [j])[0], dtype=np.float64)
 
         each = enumerate(confidences)
