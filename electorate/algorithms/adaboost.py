@@ -16,7 +16,7 @@ from electorate.special import log
 
 
 @dataclass(frozen=True)
-class Exponential(Booster):
+class ExponentialBooster(Booster):
     """Weights exp(-margin): state[0] is the margin y f, and for K > 2 labels state[1:] are the votes f.
 
     The objective, the mean of exp(-margin), bounds the training error for two labels.
@@ -42,7 +42,7 @@ class Exponential(Booster):
 
 
 @dataclass(frozen=True)
-class AdaBoost(Exponential):
+class AdaBoost(ExponentialBooster):
     """Discrete AdaBoost; SAMME for K > 2. Voters vote for one label: h = +-1, or 1 for one of K.
 
     The award of a voter is 2(K-1)/K where it is right and -2/K where it is wrong: +1 and -1 for two labels.

@@ -13,7 +13,7 @@ from electorate.arrays import Floats
 
 
 @dataclass(frozen=True)
-class ZeroOne:
+class ZeroOneCost:
     """C = 1 where the target is farther than eps, else 0."""
 
     eps: float
@@ -27,7 +27,7 @@ class ZeroOne:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearCost:
     """C = |h - y| / eps: without a bound, so it can chase outliers."""
 
     eps: float

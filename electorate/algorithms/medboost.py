@@ -15,7 +15,7 @@ from electorate.grid import on_grid
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantRho:
     """The same rho in every round."""
 
     rho: float
@@ -25,7 +25,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class AdaptiveRho:
     """rho_t = gamma_t - nu (Corollary 2)."""
 
     nu: float
@@ -35,7 +35,7 @@ class Adaptive:
 
 
 @dataclass(frozen=True)
-class LowestEdge(Adaptive):
+class LowestEdge(AdaptiveRho):
     """rho_t = min over the rounds so far of gamma_j, minus nu: the rule of Raetsch and Warmuth."""
 
     def __call__(self, edge: float, least: float, lowest: float) -> float:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from electorate.algorithms.adaboost import Exponential, awards
+from electorate.algorithms.adaboost import ExponentialBooster, awards
 from electorate.algorithms.protocol import Step
 from electorate.arrays import Floats, Ints
 from electorate.grid import on_grid
@@ -16,7 +16,7 @@ FARTHEST = 64.0  # nats that one searched step may move an example: a factor of 
 
 
 @dataclass(frozen=True)
-class RealAdaBoost(Exponential):
+class RealAdaBoost(ExponentialBooster):
     """The step minimises the exponential loss along the voter, eq. 5 of Nock and Nielsen.
 
     With `search` off every step is the learning rate: with log-odds leaves that is SAMME.R. The award of an

@@ -31,6 +31,7 @@ from electorate.data.weights import refuse_bad
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
 EXACT_BITS = 1074 + 52
+NO_ROWS = "Found array with 0 sample(s): X has no rows"
 ROWS_TRANSPOSED = 64  # at once: they stay in the cache
 
 
@@ -54,16 +55,20 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         validate_data(estimator, native, reset=reset, skip_check_array=True)
         rows, columns = frame.shape
         if rows == 0:
-            raise ValueError("Found array with 0 sample(s): X has no rows")
+            raise ValueError(NO_ROWS)
         if columns == 0:
             raise ValueError(f"0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required: X has no columns")
         return read_table(native)
     options = {"accept_sparse": ("csr", "csc"), "dtype": "numeric", "ensure_all_finite": False}
     with too_large_refused("X"):
         checked = validate_data(estimator, X, reset=reset, **options)
-    if checked.dtype.kind not in "fiub":
-        raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
+    refuse_other_types(checked)
     return read_table(checked)
+
+
+def refuse_other_types(X: Any) -> None:
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X has the type {X.dtype}: turn it into numbers (dates: the days since some day)")
 
 
 @contextmanager
@@ -122,9 +127,13 @@ def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
 
 def read_y(estimator: Any, y: Any) -> AnyArray:
     """Return y as a one-dimensional array."""
+    require_y(estimator, y)
+    return column_or_1d(to_array(y), warn=True)
+
+
+def require_y(estimator: Any, y: Any) -> None:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    return column_or_1d(to_array(y), warn=True)
 
 
 def to_array(y: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from electorate.arrays import Floats, Ints
+from electorate.data.factors import as_number
 
 PLACEHOLDERS = frozenset(
     """ ? ?? - -- --- \N{EM DASH} . .. ... * na n.a. n.a n/a #n/a nan nil none null <na> missing unknown unk n.d. nd
@@ -69,15 +70,8 @@ class NumberFormat:
 
     def numbers(self, values: Sequence[Any]) -> Floats:
         """Return values, texts or numbers already, as numbers; NaN for those that are none."""
-        return np.array([self._number(value) for value in values], dtype=np.float64)
-
-    def _number(self, value: Any) -> float | None:
-        if isinstance(value, str):
-            return self.parse(value)
-        try:
-            return float(value)
-        except (TypeError, ValueError, OverflowError):
-            return None
+        found = [self.parse(value) if isinstance(value, str) else as_number(value) for value in values]
+        return np.array(found, dtype=np.float64)
 
     def stored(self) -> dict[str, Any]:
         return {"decimal": self.decimal, "unit": self.unit}

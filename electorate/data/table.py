@@ -202,7 +202,7 @@ class ThereTable(ArrayTable):
 
 def float_parts(table: Table) -> list[Any] | None:
     """Return arrays [row, column] of floats that are a table, one below the other, where they live; else None."""
-    if isinstance(table, Stack):
+    if isinstance(table, StackedTable):
         parts = [float_parts(part) for part in table.tables]
         return None if any(part is None for part in parts) else [array for part in parts for array in part or ()]
     if not isinstance(table, ArrayTable) or not table.is_floats:
@@ -352,7 +352,7 @@ def _filled(part: Any, kind: type[np.generic], missing: float) -> AnyArray:
     return np.where(present, held, kind(missing))
 
 
-class Stack(Table):
+class StackedTable(Table):
     """Several tables as one, without copying: the partitions on one worker, the rows of the first table first.
 
     partitions: the numbers of the tables among all partitions, to name rows by.

@@ -38,7 +38,7 @@ from electorate.training.lazy_inputs import NotInMemoryError, is_scanned, traine
 from electorate.training.rollback import Undoing
 from electorate.training.scanned_place import open_scan
 from electorate.training.scanned_scores import staged_scores
-from electorate.training.worker_data import Given
+from electorate.training.worker_data import GivenRows
 from electorate.voters.instances import TakesInstances
 
 MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
@@ -251,11 +251,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             context.call_on_fit_task_begin(estimator=self, X=rows[0], y=rows[1])
         self._train(place, outline, context, rows[:2])
 
-    def _given(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Given:
+    def _given(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> GivenRows:
         table = self._check_rows(X, reset=reset)
         n_rows = table.n_rows if self._is_native else table.shape[0]
         y = self._read_y(y if reset else cleaned_target(self, y), n_rows)
-        return Given(table, y, inputs.check_weight(sample_weight, n_rows))
+        return GivenRows(table, y, inputs.check_weight(sample_weight, n_rows))
 
     def _refuse_validation_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         if not self._needs_validation and (X is not None or y is not None):

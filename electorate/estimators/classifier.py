@@ -153,12 +153,12 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     def _read_more(self, contents: Contents) -> None:
         read_temperature(contents, self)
 
-    def _shown_probabilities(self, decision: Floats) -> Floats:
+    def _calibrated_probabilities(self, decision: Floats) -> Floats:
         if not hasattr(self, "temperature_") or self.n_classes_ == 1:
             return self._checked_probabilities(decision)
         return calibrated_probabilities(decision, self.temperature_, self.n_classes_)
 
-    def _shown_link(self) -> Link:
+    def _calibrated_link(self) -> Link:
         if not hasattr(self, "temperature_"):
             return self._link()
         return Link("logistic" if self.n_classes_ == 2 else "softmax", self.temperature_)

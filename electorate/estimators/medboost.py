@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.costs import GivenCost, Linear, ZeroOne
-from electorate.algorithms.medboost import Adaptive, Constant, LowestEdge, MedBoost
+from electorate.algorithms.costs import GivenCost, LinearCost, ZeroOneCost
+from electorate.algorithms.medboost import AdaptiveRho, ConstantRho, LowestEdge, MedBoost
 from electorate.arrays import Floats
 from electorate.data import inputs
 from electorate.data.bins import Bins
@@ -41,7 +41,7 @@ SMALLEST_DIVISOR = float(np.finfo(np.float64).tiny)  # 2 divided by a smaller nu
 HALVINGS = 10  # of an "auto" eps, at most
 EPS_TRIED = (0.125, 0.25, 0.5, 1.0)  # shares of the spread, when eps is chosen by validation
 RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1)
-COSTS = {"zero_one": ZeroOne, "linear": Linear}
+COSTS = {"zero_one": ZeroOneCost, "linear": LinearCost}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -234,8 +234,8 @@ class MedBoostRegressor(BoostedRegressor):
                 "given) by a large number, or use cost='zero_one'"
             )
         cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
-        adaptive = LowestEdge if self.rho == "lowest_edge" else Adaptive
-        rule = adaptive(float(self.nu)) if rho is None else Constant(rho)
+        adaptive = LowestEdge if self.rho == "lowest_edge" else AdaptiveRho
+        rule = adaptive(float(self.nu)) if rho is None else ConstantRho(rho)
         return Try(MedBoost(cost, rule), partial(self._earning, cost), {"eps_": eps, "rho_": rho})
 
     @property
@@ -244,9 +244,9 @@ class MedBoostRegressor(BoostedRegressor):
 
     def _earning(self, cost: Any, targets: Floats) -> Earning:
         kind, slope, table, n = WINDOW, 0.0, NO_TABLE, len(targets)
-        if isinstance(cost, Linear):
+        if isinstance(cost, LinearCost):
             kind, slope = DISTANCE, 2.0 / cost.eps
-        elif not isinstance(cost, ZeroOne):
+        elif not isinstance(cost, ZeroOneCost):
             kind = TABLE
             table = np.ascontiguousarray(cost.award(np.repeat(targets, n), np.tile(targets, n)).reshape(n, n))
         return Earning(kind, cost.eps, targets, windows(targets, cost.eps), slope, table, self._abstains())

@@ -150,13 +150,13 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
     @row_by_row
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes; not calibrated, unless `calibrate` was called."""
-        return self._shown_probabilities(here(self.decision_function(X)))
+        return self._calibrated_probabilities(here(self.decision_function(X)))
 
     @in_memory_only
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """The probabilities after every round."""
         for decision in self.staged_decision_function(X):
-            yield self._shown_probabilities(decision)
+            yield self._calibrated_probabilities(decision)
 
     @row_by_row
     def predict_log_proba(self, X: Any) -> Floats:
@@ -168,10 +168,10 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         best = (decision > 0).astype(np.int64) if self.n_classes_ == 2 else decision.argmax(axis=1)
         return taken(self.classes_, best)
 
-    def _shown_probabilities(self, decision: Floats) -> Floats:
+    def _calibrated_probabilities(self, decision: Floats) -> Floats:
         return self._checked_probabilities(decision)
 
-    def _shown_link(self) -> Link:
+    def _calibrated_link(self) -> Link:
         """The same for exports."""
         return self._link()
 

@@ -21,7 +21,14 @@ from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
-from electorate.inspection.complexity_classes import Parts, classes_of, columns_shape, log_all, parts_of, places
+from electorate.inspection.complexity_classes import (
+    DistinctVoters,
+    classes_of,
+    columns_shape,
+    log_all,
+    parts_of,
+    places,
+)
 from electorate.inspection.convergence import training_bounds
 from electorate.inspection.family_complexity import empirical_rademacher
 from electorate.inspection.margins import votes_of
@@ -315,7 +322,7 @@ class BinaryVote:
 
     margins: Floats
     wrong: Floats  # 0 or 1
-    parts: Parts
+    parts: DistinctVoters
     shares: Floats  # of |alpha|_1 in every complexity class
     complexities: list[Complexity]
     whole: Complexity  # all classes as one family

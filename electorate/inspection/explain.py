@@ -12,7 +12,7 @@ from electorate.inspection.importances import Importances, check_explainable, co
 from electorate.inspection.median_row import explain_median_row
 from electorate.inspection.row_explanation import RowExplanation, explain_row
 from electorate.inspection.rule_table import RuleTable, rule_table
-from electorate.inspection.shapes import Shape, shape_functions
+from electorate.inspection.shapes import ShapeFunction, shape_functions
 from electorate.model.ensemble import Ensemble
 from electorate.stacking.stacked import StackedModel
 from electorate.training.lazy_inputs import refuse_lazy_for
@@ -31,7 +31,7 @@ class Explanation:
         The name of its class.
     rules : RuleTable or None
         Its rules; None if the voters are not electorate's trees, or if they are too deep to be written out.
-    shapes : list of Shape
+    shapes : list of ShapeFunction
         For stumps, what each column adds to the decision; the largest first.
     importances : Importances
         By splits, by permutation and by margin.
@@ -43,7 +43,7 @@ class Explanation:
 
     model: str
     rules: RuleTable | None
-    shapes: list[Shape]
+    shapes: list[ShapeFunction]
     importances: Importances
     row: RowExplanation | None
     models: list[tuple[str, float]] = field(default_factory=list)
@@ -155,7 +155,7 @@ def _importances_text(found: Importances, most: int) -> str:
     return "\n".join(lines)
 
 
-def _shapes_text(shapes: list[Shape], most: int) -> str:
+def _shapes_text(shapes: list[ShapeFunction], most: int) -> str:
     """For each column, what it adds from its lowest to its highest values."""
     lines = ["Shape functions (what a column adds to the decision)"]
     for shape in shapes[:most]:

@@ -81,7 +81,7 @@ def column_importances(model: Any, X: Any, y: Any = None, *, repeats: int = 3, r
     check_is_fitted(model)
     check_explainable(model, "column_importances")
     model, X, y = clean_beforehand(model, X, y)
-    rng, rows = check_random_state(random_state), Rows(X)
+    rng, rows = check_random_state(random_state), ShuffledRows(X)
     truth = model.predict(X) if y is None else np.asarray(y)
     now = _losses(model, X, truth)
     used = np.flatnonzero(model.feature_importances_ > 0)
@@ -106,7 +106,7 @@ def _losses(model: Any, X: Any, truth: Any) -> tuple[float, float]:
         return error, np.nan
 
 
-class Rows:
+class ShuffledRows:
     """A table whose columns can be shuffled."""
 
     def __init__(self, X: Any) -> None:

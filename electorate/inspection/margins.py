@@ -171,7 +171,7 @@ def _scanned_margins(model: Any, given: tuple[Any, Any, Any], kind: str | None) 
             found.append(_case(model, X.table(batch), y.values(batch), kind, None).last())
         weights.append(found[-1].weights if weight is None else weight.values(batch))
     if not found:
-        raise ValueError("Found array with 0 sample(s): X has no rows")
+        raise ValueError(inputs.NO_ROWS)
     values, scores = (np.concatenate([getattr(one, name) for one in found]) for name in ("values", "scores"))
     return replace(found[0], values=values, scores=scores, weights=_check_weight(np.concatenate(weights), len(values)))
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from electorate.data.row_subset import take_rows
-from electorate.inspection.importances import Rows
+from electorate.inspection.importances import ShuffledRows
 from electorate.inspection.row_explanation import MOST_BACKGROUND, RowExplanation, VoterVote, path_of
 from electorate.model.text import Words, column_names
 
@@ -37,7 +37,7 @@ def _columns(model: Any, X: Any, n_rows: int, row: int, predicted: float) -> lis
     """Return by how much the prediction exceeds its mean when a column takes the values of other rows."""
     background = np.arange(0, n_rows, max(1, n_rows // MOST_BACKGROUND))
     n = len(background)
-    rows, names = Rows(take_rows(X, np.concatenate([np.full(n, row), background]))), column_names(model)
+    rows, names = ShuffledRows(take_rows(X, np.concatenate([np.full(n, row), background]))), column_names(model)
     order = np.concatenate([np.arange(n, 2 * n), np.arange(n, 2 * n)])
     found = []
     for column in np.flatnonzero(model.feature_importances_ > 0).tolist():

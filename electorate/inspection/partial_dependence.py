@@ -171,5 +171,5 @@ def _response(source: SummedTrees, votes: Votes, by_probability: bool) -> Floats
     decision = model._decision(votes, model._total_step())
     if not by_probability:
         return np.atleast_2d(np.asarray(decision).T)
-    proba = model._shown_probabilities(decision).T
+    proba = model._calibrated_probabilities(decision).T
     return np.asarray(proba[1:] if len(proba) == 2 else proba)

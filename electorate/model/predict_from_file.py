@@ -110,14 +110,14 @@ def count_below(edges: Floats, values: Floats) -> Bytes:
 
 
 @dataclass(frozen=True)
-class ColumnTables:
+class StumpTables:
     """[output, cell] for every column that stumps split on; constant: the votes of voters of one leaf."""
 
     constant: Ints
     tables: list[Ints]
 
     @classmethod
-    def of(cls, ensemble: Ensemble) -> "ColumnTables":
+    def of(cls, ensemble: Ensemble) -> "StumpTables":
         tables = tables_of(ensemble)
         wide = [np.zeros((len(table), VALUES), dtype=np.int64) for table in tables]
         for table, copy in zip(tables, wide, strict=True):
@@ -221,10 +221,10 @@ def _byte_split(tests: Tests, number: int, n_codes: list[int]) -> ByteSplit:
     return ByteSplit(place, by_cell=tuple((k, np.where(on_left, left[k], right[k])) for k in planes))
 
 
-def voting(ensemble: Ensemble, bins: Bins) -> ColumnTables | Crossing | None:
+def voting(ensemble: Ensemble, bins: Bins) -> StumpTables | Crossing | None:
     """Return None where a byte is too small for the cells of a column, or a tree has too many leaves."""
     if ensemble.masks is None:
         return None
     if ensemble.lookup is not None and not ensemble.fits_tables(VALUES):
         return None
-    return ColumnTables.of(ensemble) if ensemble.lookup is not None else Crossing(ensemble, ensemble.masks, bins)
+    return StumpTables.of(ensemble) if ensemble.lookup is not None else Crossing(ensemble, ensemble.masks, bins)

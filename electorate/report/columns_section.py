@@ -7,20 +7,20 @@ import numpy as np
 
 from electorate.inspection.importances import Importances
 from electorate.inspection.partial_dependence import partial_dependence
-from electorate.inspection.shapes import Shape, shape_functions
+from electorate.inspection.shapes import ShapeFunction, shape_functions
 from electorate.model.ensemble import Ensemble
 from electorate.report import charts
 from electorate.report.median_dependence import median_dependence
-from electorate.report.page import Chart, Section
+from electorate.report.page import Chart, ReportSection
 
 MOST_COLUMNS = 20
 CELLS = 60  # of a shape function
 Options = list[tuple[str, Chart]]
 
 
-def columns_section(model: Any, X: Any, found: Importances) -> Section:
+def columns_section(model: Any, X: Any, found: Importances) -> ReportSection:
     """Return the section of the most important columns."""
-    section = Section("columns", "Columns")
+    section = ReportSection("columns", "Columns")
     order = found.order[:MOST_COLUMNS]
     names = [found.names[k] for k in order]
     kinds = [("permutation", found.permutation, "growth of the error when shuffled")]
@@ -48,7 +48,7 @@ def _shapes(model: Any) -> Options:
     return [(shape.name, _shape(shape, labels)) for shape in shape_functions(model)[1][:MOST_COLUMNS]]
 
 
-def _shape(shape: Shape, labels: list[str]) -> Chart:
+def _shape(shape: ShapeFunction, labels: list[str]) -> Chart:
     """Return the chart of a shape function, or one per class."""
     values = np.atleast_2d(shape.values)
     named = ["decision"] if len(values) == 1 else labels

@@ -124,8 +124,8 @@ def _categories(table: Table, column: int, name: str, codes: Ints | None) -> Col
     known = place >= 0
     counts = np.bincount(place[known], minlength=len(levels))
     order = np.argsort(-counts, kind="stable")[:3]
-    shown = ", ".join(f"{levels[k]} ({counts[k]})" for k in order)
-    summary = shown + (", ..." if len(levels) > 3 else "")
+    listed = ", ".join(f"{levels[k]} ({counts[k]})" for k in order)
+    summary = listed + (", ..." if len(levels) > 3 else "")
     warnings = _missing(1 - known.mean())
     if len(levels) <= 1:
         warnings.append("constant")

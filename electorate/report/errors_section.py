@@ -6,15 +6,15 @@ import numpy as np
 
 from electorate.arrays import AnyArray, Floats
 from electorate.report import charts
-from electorate.report.page import Section, grid, number, text
+from electorate.report.page import ReportSection, grid, number, text
 
 MOST_DOTS = 1500
 SHADES = (0.005, 0.05, 0.15, 0.35, 0.65)  # shares of a row from which a cell is darker
 
 
-def errors_section(model: Any, X: Any, y: AnyArray) -> Section:
+def errors_section(model: Any, X: Any, y: AnyArray) -> ReportSection:
     """Return the errors of a model on some rows."""
-    section = Section("errors", "Errors")
+    section = ReportSection("errors", "Errors")
     predicted = model.predict(X)
     if not hasattr(model, "classes_"):
         _add_residuals(section, np.asarray(y, dtype=np.float64), predicted)
@@ -40,7 +40,7 @@ def _confusion(labels: list[Any], true: list[Any], predicted: list[Any]) -> str:
     return grid(f"<th scope='col'>true</th>{head}", rows, "confusion")
 
 
-def _add_residuals(section: Section, y: Floats, predicted: Floats) -> None:
+def _add_residuals(section: ReportSection, y: Floats, predicted: Floats) -> None:
     residual, spread = y - predicted, float(np.var(y))
     explained = 1 - float(np.mean(residual**2)) / spread if spread else 0.0
     error, base = float(np.mean(np.abs(residual))), float(np.mean(np.abs(y - np.median(y))))

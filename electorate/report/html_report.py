@@ -17,7 +17,7 @@ from electorate.registry import MODULES
 from electorate.report.columns_section import columns_section
 from electorate.report.data_profile import DataProfile, profile
 from electorate.report.errors_section import errors_section
-from electorate.report.page import Section, code, pairs, render, table, text
+from electorate.report.page import ReportSection, code, pairs, render, table, text
 from electorate.report.probabilities_section import probabilities_section
 from electorate.report.rounds_sections import margins_section, rounds_section
 from electorate.report.rules_section import rules_section
@@ -85,7 +85,7 @@ def html_report(
     return page
 
 
-def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None = None) -> list[Section]:
+def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None = None) -> list[ReportSection]:
     """Return the sections about a model on some rows. profiled: the rows of the profile, if they differ."""
     some_X, some_y = _some(X, y, MOST_ROWS)
     n_voters = max(1, len(getattr(model, "steps_", ())))
@@ -126,8 +126,8 @@ def _profile(model: Any, X: Any, y: Any) -> DataProfile | None:
     )
 
 
-def _data_section(found: DataProfile | None) -> Section:
-    section = Section("data", "Data")
+def _data_section(found: DataProfile | None) -> ReportSection:
+    section = ReportSection("data", "Data")
     if found is None:
         return section
     for warning in found.warnings:
@@ -141,9 +141,9 @@ def _data_section(found: DataProfile | None) -> Section:
     return section
 
 
-def how_section(model: Any, n_rows: int, command: str) -> Section:
+def how_section(model: Any, n_rows: int, command: str) -> ReportSection:
     """Return how it was computed, and how to repeat it."""
-    section = Section("how", "How it was computed")
+    section = ReportSection("how", "How it was computed")
     entries: list[tuple[str, object]] = [("model", " ".join(repr(model).split())), ("rows", f"{n_rows:,}")]
     for name, attribute in (("digest", "digest_"), ("training stopped", "stop_reason_")):
         if hasattr(model, attribute):

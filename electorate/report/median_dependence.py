@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from electorate.data.row_subset import take_rows
-from electorate.inspection.importances import Rows
+from electorate.inspection.importances import ShuffledRows
 from electorate.report.data_profile import level_codes
 
 MOST_ROWS, MOST_POINTS = 200, 15  # a prediction for every pair
@@ -25,7 +25,7 @@ def median_dependence(model: Any, X: Any, column: int) -> Bunch:
     distinct, first = np.unique(values, return_index=True)
     known = first[~np.isnan(distinct)]
     kept = known[_spread(len(known), MOST_POINTS)].tolist()
-    rows = Rows(take_rows(X, some))
+    rows = ShuffledRows(take_rows(X, some))
     means = [np.mean(model.predict(rows.shuffled(column, np.full(rows.n_rows, one)))) for one in kept]
     grid = np.array([levels[int(code)] for code in values[kept]], dtype=object) if levels else values[kept]
     return Bunch(grid_values=[grid], average=np.array([means]))

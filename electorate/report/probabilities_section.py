@@ -7,15 +7,15 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from electorate.arrays import AnyArray, Bools, Floats
 from electorate.report import charts
-from electorate.report.page import Chart, Section
+from electorate.report.page import Chart, ReportSection
 
 MOST_CLASSES = 40  # with curves of their own
 BINS = 10  # of a calibration curve
 
 
-def probabilities_section(model: Any, X: Any, y: AnyArray) -> Section:
+def probabilities_section(model: Any, X: Any, y: AnyArray) -> ReportSection:
     """Return the curves of a classifier; an empty section for other models."""
-    section = Section("probabilities", "Probabilities")
+    section = ReportSection("probabilities", "Probabilities")
     if not hasattr(model, "classes_") or len(model.classes_) < 2:
         return section
     proba, labels = model.predict_proba(X), model.classes_.tolist()

@@ -8,14 +8,14 @@ import numpy as np
 from electorate.inspection.convergence import convergence
 from electorate.inspection.margins import staged_margins
 from electorate.report import charts
-from electorate.report.page import Section
+from electorate.report.page import ReportSection
 
 THETAS = np.linspace(-1.0, 1.0, 81)
 
 
-def margins_section(model: Any, X: Any, y: Any) -> Section:
+def margins_section(model: Any, X: Any, y: Any) -> ReportSection:
     """Return the margins of the rows, with a slider over rounds."""
-    section = Section("margins", "Margins")
+    section = ReportSection("margins", "Margins")
     rounds = charts.some_rounds(_count_rounds(model)).tolist()
     shares: list[Any] = []
     bounds: list[Any] = []
@@ -46,9 +46,9 @@ def _count_rounds(model: Any) -> int:
     return int(getattr(model, "_n_rounds", 0))
 
 
-def rounds_section(model: Any, X: Any, y: Any) -> Section:
+def rounds_section(model: Any, X: Any, y: Any) -> ReportSection:
     """Return learning curves, and what the papers prove about every round."""
-    section = Section("rounds", "Rounds")
+    section = ReportSection("rounds", "Rounds")
     series = _learning_curves(model, X, y)
     if series:
         what = "error" if hasattr(model, "classes_") else "mean absolute error"

@@ -3,14 +3,14 @@
 from typing import Any
 
 from electorate.inspection.rule_table import rule_table
-from electorate.report.page import Section, table
+from electorate.report.page import ReportSection, table
 
 MOST_NODES = 50_000  # writing out the rules of larger ensembles takes long
 
 
-def rules_section(model: Any, most: int = 50) -> Section:
+def rules_section(model: Any, most: int = 50) -> ReportSection:
     """Return the rules with the largest weights; an empty section if the model has no rules to show."""
-    section = Section("rules", "Rules")
+    section = ReportSection("rules", "Rules")
     if len(getattr(getattr(model, "ensemble_", None), "column", ())) > MOST_NODES:
         return section
     try:

@@ -214,17 +214,17 @@ class ProgressBar(Callback):
     def __init__(self, file: TextIO | None = None, every: float = 0.1) -> None:
         self.file = file
         self.every = every
-        self._started = self._shown = 0.0
+        self._started = self._written = 0.0
 
     def setup(self, estimator: Any, context: Any) -> None:
         self._started = time.monotonic()
-        self._shown = 0.0
+        self._written = 0.0
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         now = time.monotonic()
         hooks = getattr(estimator, "_hooks", None)
-        if hooks is not None and hooks.row is not None and now - self._shown >= self.every:
-            self._shown = now
+        if hooks is not None and hooks.row is not None and now - self._written >= self.every:
+            self._written = now
             self._write("\r" + self._line(hooks))
         return False
 

@@ -13,7 +13,7 @@ import numpy as np
 from electorate.arrays import AnyArray, Ints
 from electorate.data import inputs
 from electorate.data.all_reduce import run_locally
-from electorate.data.bins import Bins
+from electorate.data.bins import Bins, no_bins
 from electorate.engines.rows import Rows
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.foreign_ensemble import ForeignEnsemble, RowEnsemble
@@ -22,12 +22,12 @@ from electorate.model.trace import CLASSIFIER_COLUMNS, Trace
 from electorate.training.callbacks import TrialLimit
 from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train
 from electorate.training.run import OTHER_DATA, Patience, Watcher, run
-from electorate.training.stagewise import Setting, Stagewise, ValidationScore
+from electorate.training.stagewise import Stagewise, StagewiseSetting, ValidationScore
 from electorate.training.worker_data import ClassWorkerData, Outline
 from electorate.voters.by_rows import ByRows, RowVoterReader
 from electorate.voters.wrapped import ClassifierReader, Wrapped
 
-NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
+NO_BINS = no_bins(0)
 Group = tuple[int | None, Ints | None]  # the label that is fitted against the rest, and [label] as 0 or 1
 
 
@@ -118,7 +118,7 @@ class ClassifierBench(LabelBench):
     def method(self, booster: Any, group: Ints | None, past: PastRun) -> Stagewise:
         self.engine.start(booster, group)
         family = self.model._searching(self, booster, past)
-        return Stagewise(Setting(self.engine, family, booster, self.bins, self.model.n_estimators), past)
+        return Stagewise(StagewiseSetting(self.engine, family, booster, self.bins, self.model.n_estimators), past)
 
     def start(self, task: Group, past: PastRun) -> Stagewise | None:
         n_labels = len(self.outline.classes)
@@ -212,12 +212,6 @@ def row_reader(model: Any, classes: AnyArray, leaves: str, smoothing: float = 0.
     if model._by_rows:
         return RowVoterReader(classes, leaves, type(model).__name__)
     return ClassifierReader(classes, leaves, smoothing)
-
-
-def no_bins(n_columns: int) -> Bins:
-    """Empty bins, for an unbinned table."""
-    nothing = np.zeros(n_columns, dtype=np.int64)
-    return Bins([np.empty(0)] * n_columns, {}, nothing.astype(np.bool_), nothing)
 
 
 def find_bins(

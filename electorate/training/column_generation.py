@@ -34,7 +34,7 @@ NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
 
 
 @dataclass
-class Candidate:
+class GeneratedVoter:
     """A voter, the outputs of its leaves, and its output for every example."""
 
     voter: Any
@@ -56,10 +56,10 @@ class WeightedSearch:
         self.signs = self.engine.signs
         self.family = self.make(group)
 
-    def best(self, weights: Floats) -> Candidate:
+    def best(self, weights: Floats) -> GeneratedVoter:
         return self._candidate(self.family.best(self._search(weights)))
 
-    def constant(self, weights: Floats) -> Candidate:
+    def constant(self, weights: Floats) -> GeneratedVoter:
         return self._candidate(self.family.constant(self._search(weights)))
 
     def _search(self, weights: Floats) -> Search:
@@ -68,14 +68,14 @@ class WeightedSearch:
             return Search(engine.sums(weights), self.bins, engine.counts, engine.engine)
         return Search(engine.sums(weights), self.bins, NO_COUNTS, engine)
 
-    def _candidate(self, voter: Voter) -> Candidate:
+    def _candidate(self, voter: Voter) -> GeneratedVoter:
         """Outputs are scaled into -1 to 1, so that voters of larger scales do not count for more."""
         leaves = self.family.outputs(voter, self.engine.n_counted, "label")
         largest = float(np.abs(leaves).max(initial=0.0))
         if not np.isfinite(largest):
             raise ValueError("a leaf outputs infinity, which no margin can hold: give the family a smoothing above 0")
         leaves = np.asarray(leaves / largest) if largest > 1 else leaves
-        return Candidate(voter, leaves, self.engine.outputs(voter, leaves))
+        return GeneratedVoter(voter, leaves, self.engine.outputs(voter, leaves))
 
 
 class ColumnGeneration:
@@ -90,7 +90,7 @@ class ColumnGeneration:
     def __init__(self, examples: Any, margin: Margin, master: Master, tol: float) -> None:
         self.examples, self.margin, self.master, self.tol = examples, margin, master, tol
         self.trace = Trace(COLUMNS)
-        self.found: list[Candidate] = []
+        self.found: list[GeneratedVoter] = []
         self.seen: set[bytes] = set()  # outputs of the voters found
         self.alpha = np.empty(0)
         self.margins = np.zeros(len(examples.mass))
@@ -143,7 +143,7 @@ class ColumnGeneration:
         self._record(candidate)
         return None
 
-    def _improve_bound(self, candidate: Candidate) -> None:
+    def _improve_bound(self, candidate: GeneratedVoter) -> None:
         """The largest edge under the weights bounds what any weights of voters can reach."""
         active = [old for old, size in zip(self.found, self.alpha.tolist(), strict=True) if size > 0]
         edges = [float(np.sum(self.weights * self.examples.signs * one.outputs)) for one in [candidate, *active]]
@@ -151,7 +151,7 @@ class ColumnGeneration:
         if np.isnan(self.bound) or self.margin.gap(self.objective, bound) < self.gap:
             self.bound = bound
 
-    def _record(self, candidate: Candidate) -> None:
+    def _record(self, candidate: GeneratedVoter) -> None:
         """Margins are exact, as the ensemble votes: steps times outputs are on the grid."""
         mass, signs = self.examples.mass, self.examples.signs
         votes = np.zeros(len(mass))

@@ -4,6 +4,7 @@ Nothing here imports Dask before a Dask collection was handed in.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import is_there, rows_there
 from electorate.cuda.device import open_device
 from electorate.data import inputs
-from electorate.data.table import Stack, Table, ThereTable, read_table
+from electorate.data.table import StackedTable, Table, ThereTable, read_table
 from electorate.data.targets import check_targets
 from electorate.threads import ThreadPool
-from electorate.training.worker_data import Given, TargetWorkerData, WorkerData
+from electorate.training.worker_data import GivenRows, TargetWorkerData, WorkerData
 
 MOST_NAMED = 10  # columns in a message
 
@@ -32,8 +33,7 @@ def open_cluster(model: Any, rows: tuple[Any, Any, Any], validation: tuple[Any, 
     lists = [rows] if validation is None else [rows, validation]
     for X, y, _ in lists:
         check_columns(model, X, reset=reset and X is rows[0])
-        if y is None:
-            raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
+        inputs.require_y(model, y)
     empty = [_like(X) for X, _, _ in lists]
     tasks = [collect(*part) for part in lists]
     return Cluster(tasks, open_worker_data, (model._worker_data, empty, model.n_jobs, model.device == "cuda"))
@@ -75,7 +75,7 @@ def open_worker_data(
     on_device: whether the shards are on the GPU of the worker.
     """
     device = open_device() if on_device else None
-    read = _targets if kind is TargetWorkerData else _labels
+    read = partial(check_targets, None) if kind is TargetWorkerData else _labels
     given = [_given(rows, empty, read) for rows, empty in zip(parts, like, strict=True)]
     jobs = n_threads if n_jobs is None else max(1, min(n_jobs, n_threads)) if n_jobs > 0 else n_threads
     data = kind(given, ThreadPool(jobs), jobs, number)
@@ -83,7 +83,7 @@ def open_worker_data(
     return data
 
 
-def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> Given:
+def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> GivenRows:
     tables, labels, weights = [], [], []
     for number, X, y, weight in parts:
         try:
@@ -94,9 +94,9 @@ def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> Give
         except ValueError as error:
             raise ValueError(f"{error} (rows are counted from the start of partition {number})") from error
     if not tables:
-        return Given(Stack([read_table(like)], [0]), read(np.empty(0), 0), np.empty(0))
+        return GivenRows(StackedTable([read_table(like)], [0]), read(np.empty(0), 0), np.empty(0))
     filled = [y for y in labels if len(y)] or labels[:1]
-    return Given(Stack(tables, [part[0] for part in parts]), np.concatenate(filled), np.concatenate(weights))
+    return GivenRows(StackedTable(tables, [part[0] for part in parts]), np.concatenate(filled), np.concatenate(weights))
 
 
 def _table(X: Any, like: Any) -> Table:
@@ -112,8 +112,7 @@ def _table(X: Any, like: Any) -> Table:
     there = rows_there(X) if is_there(X) else None
     options = {"accept_sparse": ("csr", "csc"), "dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": 0}
     checked = check_array(inputs.readable_container(X), **options) if there is None else there.array
-    if checked.dtype.kind not in "fiub":
-        raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
+    inputs.refuse_other_types(checked)
     if checked.shape[1] != like.shape[1]:
         raise ValueError(f"a partition has {checked.shape[1]} columns, expected {like.shape[1]}")
     return read_table(checked) if there is None else ThereTable(there)
@@ -129,10 +128,6 @@ def _labels(y: Any, n_rows: int) -> AnyArray:
     if n_rows == 0 and len(y) == 0:
         return np.empty(0, dtype=np.int64)
     return inputs.check_labels(None, y, n_rows)
-
-
-def _targets(y: Any, n_rows: int) -> Floats:
-    return check_targets(None, y, n_rows)
 
 
 def _weight(weight: Any, n_rows: int) -> Floats:

@@ -54,7 +54,7 @@ class Described:
     bound: float
 
 
-class CountedRows:
+class CountedExamples:
     """The rows that count: by test, where it holds, and the sums over them that a search needs."""
 
     def __init__(self, codes: Ints, tests: PriorTests, labels: Ints, n_classes: int) -> None:
@@ -102,7 +102,7 @@ class CountedRows:
 class DescriptionSearch:
     """The search for the vote with the least bound from one start."""
 
-    def __init__(self, rows: CountedRows, start: Start, delta: float, most: int) -> None:
+    def __init__(self, rows: CountedExamples, start: Start, delta: float, most: int) -> None:
         self.rows, self.start, self.code, self.most = rows, start, start.code, most
         self.log_delta = math.log(1 / delta)
         self.weights = [start.unit * weight for weight in WEIGHTS]
@@ -236,7 +236,7 @@ class DescriptionSearch:
         return sorted(found, key=lambda one: one[0])
 
     def rules(
-        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "Prices"
+        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "DescriptionPrices"
     ) -> list[Scored]:
         """Rules of two literals, one of them over a test of `firsts`."""
         found: list[Scored] = []
@@ -250,7 +250,7 @@ class DescriptionSearch:
         return found
 
     def trees(
-        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "Prices"
+        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "DescriptionPrices"
     ) -> list[Scored]:
         """Trees with a test of `firsts` at the root, for each weight that is allowed."""
         found: list[Scored] = []
@@ -275,7 +275,7 @@ class DescriptionSearch:
         self,
         inside: Floats,
         everywhere: Floats,
-        prices: "Prices",
+        prices: "DescriptionPrices",
         tests: Floats,
         first: tuple[Literal, ...],
         holds: bool,
@@ -299,7 +299,7 @@ class DescriptionSearch:
                 found.append((float(flat[number]), CodedVoter(literals, *votes, weight)))
         return found
 
-    def prices(self, voters: tuple[AnyVoter, ...], errors: int, thrift: float, n_weights: int) -> "Prices":
+    def prices(self, voters: tuple[AnyVoter, ...], errors: int, thrift: float, n_weights: int) -> "DescriptionPrices":
         """What the next voter costs, in errors."""
         rate = thrift * self.rate(errors, self.code.bits(voters))
         used = [int(self.code.column[test]) for voter in voters for test in voter.tests]
@@ -312,7 +312,7 @@ class DescriptionSearch:
         weights[n_weights:] = np.inf
         by_pair = np.full((self.rows.n_classes + 1,) * 2, np.inf)
         by_pair[tuple(np.array(self.code.vote_pairs).T)] = rate * pairs
-        return Prices(rate, rate * (columns + self.code.test_bits), by_pair, rate * leaves, rate * weights)
+        return DescriptionPrices(rate, rate * (columns + self.code.test_bits), by_pair, rate * leaves, rate * weights)
 
     def rate(self, errors: int, bits: float) -> float:
         """How many errors a bit is worth, at this point of the bound."""
@@ -323,7 +323,7 @@ class DescriptionSearch:
 
 
 @dataclass(frozen=True)
-class Prices:
+class DescriptionPrices:
     """In errors: of each test, each pair of votes, each vote of a single leaf, each weight. rate: errors per bit.
 
     by_pair: [inside, outside], nobody last; infinite where both are the same.

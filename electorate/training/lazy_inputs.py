@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from electorate.cuda.arrays import RowsThere, is_there, like, rows_there, to_host
+from electorate.data.inputs import NO_ROWS
 from electorate.scans.scan import ScannedTable
 from electorate.training.dask_inputs import is_dask, mapped
 
@@ -100,5 +101,5 @@ def in_batches(X: ScannedTable, function: Callable[[Any], Any], axis: int = 0) -
         with batch.named():
             found.append(function(X.table(batch)))
     if not found:
-        raise ValueError("Found array with 0 sample(s): X has no rows")
+        raise ValueError(NO_ROWS)
     return np.concatenate(found, axis=axis)

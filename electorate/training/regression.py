@@ -13,11 +13,12 @@ import numpy as np
 
 from electorate.algorithms.protocol import Step
 from electorate.arrays import Floats
+from electorate.data.bins import no_bins
 from electorate.engines.targets import TargetEngine
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.median import Median
 from electorate.model.trace import MEDIAN_COLUMNS, Trace
-from electorate.training.classification import NO_BINS, find_bins, no_bins
+from electorate.training.classification import NO_BINS, find_bins
 from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train
 from electorate.training.median_stagewise import MedianStagewise, TargetCast, TargetSetting, ValidationError
 from electorate.training.run import Patience, Watcher

@@ -36,7 +36,7 @@ from electorate.scans.batches import size_in_words
 from electorate.scans.scan import Storage
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.scanned_rows import CountedPiece, Piece, ScannedRows
-from electorate.training.worker_data import NO_ROWS, TargetWorkerData, WorkerData, values_of
+from electorate.training.worker_data import TargetWorkerData, WorkerData, values_of
 
 ROWS_PER_SHARD = 2**21
 MOST_SHARDS = 64  # each with a few temporary files
@@ -233,7 +233,7 @@ def open_scan(
     vectors = [_first_pass(model, opened[0], seed, reset), *(each.read_vectors(seed) for each in opened[1:])]
     n_rows = len(vectors[0][0])
     if n_rows == 0:
-        raise ValueError(NO_ROWS)
+        raise ValueError(inputs.NO_ROWS)
     jobs = count_jobs(model.n_jobs, n_rows * opened[0].like.n_columns)
     size = rows_per_shard(n_rows, jobs) if model._n_shards is None else -(-n_rows // model._n_shards)
     for each in opened:

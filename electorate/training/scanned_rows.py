@@ -23,7 +23,7 @@ from electorate.data.table import Table, read_table
 from electorate.scans.batches import Batch
 from electorate.scans.scan import ScannedColumn, ScannedTable
 from electorate.threads import ThreadPool
-from electorate.training.worker_data import Given
+from electorate.training.worker_data import GivenRows
 
 CHANGED = "the table changed while it was read, or does not return its rows in the same order each time"
 ReadY = Callable[[Any, int], AnyArray]
@@ -60,14 +60,13 @@ class ScannedRows:
         X, y, weight = given
         if not isinstance(X, ScannedTable):
             raise TypeError(f"X is a scanned table and X_val is {type(X).__name__}: scan it too")
-        if y is None:
-            raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
+        inputs.require_y(model, y)
         require_columns(X, y, weight)
         validate_data(model, X.like, reset=reset, skip_check_array=True)
         self.X, self.y, self.weight, self.read_y = X, y, weight, read_y
         self.like = X.empty()
         self.state = X.source.state()
-        self.parts: list[Given] = []
+        self.parts: list[GivenRows] = []
         self.starts = [0]
         self.edges: EdgePass | None = None  # of the first pass, if it read all columns
 
@@ -126,13 +125,13 @@ class ScannedRows:
                 self.like.names,
                 self.like.n_columns,
             )
-            self.parts.append(Given(table, y[low:high].copy(), mine))
+            self.parts.append(GivenRows(table, y[low:high].copy(), mine))
         self.starts = list(accumulate((len(part.labels) for part in self.parts), initial=0))
 
-    def nothing(self) -> Given:
+    def nothing(self) -> GivenRows:
         """A part of no rows."""
         table = HashedRows(np.empty(0, dtype=np.uint64), self.like.names, self.like.n_columns)
-        return Given(table, self.parts[0].labels[:0], np.empty(0))
+        return GivenRows(table, self.parts[0].labels[:0], np.empty(0))
 
     # ------------------------------------------------------------ later passes
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from electorate.data.inputs import NO_ROWS
 from electorate.scans.batches import rows_at_once
 from electorate.scans.scan import ScannedTable
 from electorate.training.scanned_rows import require_columns
@@ -30,7 +31,7 @@ def staged_scores(model: Any, X: ScannedTable, y: Any, weight: Any) -> Iterator[
         targets.append(np.empty(0) if is_classifier(model) else target.astype(np.float64))
         weights.append(mine)
     if not weights:
-        raise ValueError("Found array with 0 sample(s): X has no rows")
+        raise ValueError(NO_ROWS)
     every = np.concatenate(weights)
     if is_classifier(model):
         yield from (found / float(every.sum()) for found in sums.values())

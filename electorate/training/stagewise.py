@@ -43,7 +43,7 @@ class Family(Protocol):
 
 
 @dataclass(frozen=True)
-class Setting:
+class StagewiseSetting:
     """What stays fixed in a run. n_estimators: rounds, the last of which need not prepare another search."""
 
     engine: Engine
@@ -56,7 +56,7 @@ class Setting:
 class Stagewise(RoundByRound):
     """AdaBoost and its relatives, as a method of `training.run`. The rounds of `past` are replayed first."""
 
-    def __init__(self, setting: Setting, past: PastRun) -> None:
+    def __init__(self, setting: StagewiseSetting, past: PastRun) -> None:
         self.setting = setting
         self.trace = past.trace.cut(past.trace.n_rounds)
         self.casts: list[Cast] = list(past.casts)

@@ -24,7 +24,7 @@ from electorate.data.weights import Weights
 from electorate.engines.shard import counts_of
 from electorate.grid import on_grid
 from electorate.model.trace import Trace
-from electorate.training.column_generation import COLUMNS, Candidate, ColumnGeneration
+from electorate.training.column_generation import COLUMNS, ColumnGeneration, GeneratedVoter
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.run import run
 from electorate.voters.means import PoolMeans
@@ -63,17 +63,17 @@ class VoterMatrix:
     def only(self, voters: Ints) -> "VoterMatrix":
         return VoterMatrix(self.outputs[voters], self.signs, self.mass)
 
-    def best(self, weights: Floats) -> Candidate:
+    def best(self, weights: Floats) -> GeneratedVoter:
         t = int(np.argmax(self.edges(weights)))
-        return Candidate(t, NO_LEAVES, self.outputs[t])  # the voter is its number
+        return GeneratedVoter(t, NO_LEAVES, self.outputs[t])  # the voter is its number
 
-    def constant(self, weights: Floats) -> Candidate:
+    def constant(self, weights: Floats) -> GeneratedVoter:
         """The best of those with one output for every example, or of all where none has."""
         same = np.flatnonzero(np.all(self.outputs == self.outputs[:, :1], axis=1))
         if not len(same):
             return self.best(weights)
         t = int(same[np.argmax(self.awards[same] @ weights)])
-        return Candidate(t, NO_LEAVES, self.outputs[t])
+        return GeneratedVoter(t, NO_LEAVES, self.outputs[t])
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from electorate.data.device_bins import place_rows
 from electorate.data.label_codes import distinct
 from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
 from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps, spread_steps
-from electorate.data.weights import Weights, read_weights_steps
+from electorate.data.weights import NO_CLASS_WEIGHT, NO_WEIGHT_LEFT, Weights, read_weights_steps
 from electorate.engines.cuda import CudaEngine
 from electorate.engines.cuda_targets import CudaTargets
 from electorate.engines.memory import Threads
@@ -32,14 +32,11 @@ from electorate.model.median import Kappas
 from electorate.threads import ThreadPool
 from electorate.voters.confidence import Given as Function
 
-NO_ROWS = "Found array with 0 sample(s): X has no rows"
 NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"
-NO_CLASS_WEIGHT = "sample_weight is zero for every row (after class_weight): nothing is left to fit"
-NO_WEIGHT_LEFT = "sample_weight times class_weight is zero for every row: nothing is left to fit"
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenRows:
     """Rows as they were given, checked one by one. labels: or targets."""
 
     table: Any  # for third-party voters: what they are fitted on
@@ -60,8 +57,8 @@ class WorkerData:
 
     device: Device | None = None
 
-    def __init__(self, given: list[Given], pool: ThreadPool, n_shards: int, number: int = 0) -> None:
-        self.given: Given | None = given[0]
+    def __init__(self, given: list[GivenRows], pool: ThreadPool, n_shards: int, number: int = 0) -> None:
+        self.given: GivenRows | None = given[0]
         self.validation = given[1] if len(given) > 1 else None
         self.pool = pool
         self.n_shards = n_shards
@@ -115,7 +112,7 @@ class WorkerData:
 
 
 def set_aside_steps(
-    given: Given, part: float, seed: int, number: int, classes: tuple[Ints, int] | None = None
+    given: GivenRows, part: float, seed: int, number: int, classes: tuple[Ints, int] | None = None
 ) -> ReduceSteps[tuple[Floats, int, int]]:
     """The weight of every row that goes to validation, and how many rows do and do not.
 
@@ -156,7 +153,7 @@ class Outline:
 
 
 @dataclass(frozen=True)
-class Problem:
+class CodedRows:
     """Rows with labels 0..K-1, weights, and a factor per class."""
 
     table: Any
@@ -181,7 +178,7 @@ class ClassWorkerData(WorkerData):
         if self.validation is not None:
             given = self.validation
             labels = inputs.encode_labels(given.labels, problem.classes, given.weight, "y_val")
-            validation = Problem(given.table, labels, given.weight, problem.classes)
+            validation = CodedRows(given.table, labels, given.weight, problem.classes)
         elif plan.part is not None:
             given = replace(self.given, weight=problem.weight)
             classes = problem.labels, len(problem.classes)
@@ -226,7 +223,7 @@ class ClassWorkerData(WorkerData):
         return examples.table.n_rows * (cell * columns + 8 * (n_states + 12)) + (self.n_shards + 3) * histogram
 
 
-def problem_steps(given: Given, plan: ClassPlan) -> ReduceSteps[Problem]:
+def problem_steps(given: GivenRows, plan: ClassPlan) -> ReduceSteps[CodedRows]:
     """Classes, labels 0..K-1 and the factors of the classes; rows of other classes have no weight."""
     labels, weight = given.labels, given.weight
     counting = labels if np.all(weight > 0) else labels[weight > 0]
@@ -236,7 +233,7 @@ def problem_steps(given: Given, plan: ClassPlan) -> ReduceSteps[Problem]:
     facts = (len(labels), SortedUnion(here, "y"), SortedUnion(known, "y"), Max(float(weight.max(initial=0.0))))
     n_rows, found, known_anywhere, most = yield Reduce(facts)
     if n_rows == 0:
-        raise ValueError(NO_ROWS)
+        raise ValueError(inputs.NO_ROWS)
     if most.value == 0:
         raise ValueError(NO_CLASS_WEIGHT)
     present = found.values
@@ -258,7 +255,7 @@ def problem_steps(given: Given, plan: ClassPlan) -> ReduceSteps[Problem]:
         spread = np.ones(len(classes))
         spread[inputs.encode_labels(present, classes, np.ones(len(present)), "y")] = factors
         factors = spread
-    return Problem(given.table, codes, weight, classes, factors)
+    return CodedRows(given.table, codes, weight, classes, factors)
 
 
 # ---------------------------------------------------------------- regression
@@ -302,7 +299,7 @@ class TargetWorkerData(WorkerData):
         assert given is not None
         n_rows, most = yield Reduce((len(given.labels), Max(float(given.weight.max(initial=0.0)))))
         if n_rows == 0:
-            raise ValueError(NO_ROWS)
+            raise ValueError(inputs.NO_ROWS)
         if most.value == 0:
             raise ValueError(NO_WEIGHT)
         if validation is None and plan.part is not None:
@@ -333,7 +330,7 @@ class TargetWorkerData(WorkerData):
         self._take("train", given, labels, len(values) if plan.by_edge else 1, weights)
         return TargetOutline(fallback, spread, float(low.value), float(high.value), values, validation is not None)
 
-    def _take(self, name: str, given: Given, labels: AnyArray, n_labels: int, weights: Weights) -> None:
+    def _take(self, name: str, given: GivenRows, labels: AnyArray, n_labels: int, weights: Weights) -> None:
         self.examples[name] = Examples(given.table, labels, n_labels, weights)
         self.y[name] = given.labels
 
