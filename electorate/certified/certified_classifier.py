@@ -46,7 +46,7 @@ WIDTH = 100
 
 
 class Description(NamedTuple):
-    """What the bound rests on.
+    """The numbers that the bound is computed from.
 
     bits: of the description. rows, errors: that count, and how many are wrong. prior_rows: rows that only shaped the
     prior. prior_voters: how many voters come from it; the others were chosen by the rows that count.
@@ -235,7 +235,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         return min(math.ceil(fraction * n_rows), MOST_PRIOR_ROWS, n_rows - 1)
 
     def _bound(self) -> float:
-        """What the description proves."""
+        """Return the bound that the description proves."""
         bits, rows, errors = self.description_[:3]
         return priced_bound(errors, rows, bits * math.log(2) + math.log(1 / self.delta))
 

@@ -202,7 +202,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         return self._answers(given, part, aligned, np.zeros((len(part), len(self.classes_))))
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
-        """X as a table: its hashes are those that the fit remembers."""
+        """Return X as a table, whose hashes choose the parts."""
         return inputs.check_table(self, X, reset=reset)
 
     def _parts(self, X: Any) -> tuple[Any, Ints]:
@@ -211,7 +211,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         return inputs.indexable(X), parts_of(input_hashes(table, self.text_columns_, self.salt), self.n_folds)
 
     def _answers(self, X: Any, part: Ints, ask: Callable[[Any, Any], Any], answers: AnyArray) -> AnyArray:
-        """Fills in what the model of each row's part answers."""
+        """Fill in the results of the model of each row's part."""
         for number in np.unique(part):
             rows = np.flatnonzero(part == number)
             answers[rows] = ask(self.estimators_[number], take_rows(X, rows))
@@ -219,7 +219,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
 
     @property
     def sentence_(self) -> str:
-        """The sentence that one may quote, with its assumption."""
+        """A sentence that can be quoted, with its assumptions."""
         check_is_fitted(self)
         return (
             f"With {100 * (1 - self.delta):g}% confidence, this model of {self.n_folds} parts is wrong on at most "

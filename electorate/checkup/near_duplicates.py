@@ -1,4 +1,4 @@
-"""Columns that say (nearly) the same as another column."""
+"""Columns with (nearly) the same information as another column."""
 
 from collections.abc import Sequence
 

@@ -5,6 +5,7 @@ import numpy as np
 from electorate.checkup.columns import CheckedColumn
 from electorate.checkup.findings import Finding, FoundStep, quote
 from electorate.data.cleaning import ReadNumbers
+from electorate.data.factors import as_number
 from electorate.data.number_text import guess_number_format, is_placeholder
 
 MOST_CODES = 10  # a column of texts with at most so many different whole numbers may hold codes of categories
@@ -23,7 +24,7 @@ def find_numbers(column: CheckedColumn) -> FoundStep | None:
     are_codes = all(text.isascii() and text.isdigit() for text, known in zip(texts, is_number, strict=True) if known)
     if are_codes and len(np.unique(numbers[is_number])) <= MOST_CODES:
         return None
-    written = [text for text, known in zip(texts, is_number, strict=True) if known and not _is_plain(text)]
+    written = [text for text, known in zip(texts, is_number, strict=True) if known and as_number(text) is None]
     missing = [text for text, known in zip(texts, is_number, strict=True) if not known]
     seen = f"numbers as text, such as {quote(written or texts, 2)}"
     if missing:
@@ -32,11 +33,3 @@ def find_numbers(column: CheckedColumn) -> FoundStep | None:
     comma = ", with a decimal comma" if found.decimal == "," else ""
     done = f"read as numbers{comma}" + (f"; {quote(missing)} as missing" if missing else "")
     return FoundStep(Finding("number as text", column.name, seen, done), ReadNumbers(found))
-
-
-def _is_plain(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -13,8 +13,9 @@ from typing import Any, TextIO
 import numpy as np
 
 from electorate.arrays import AnyArray
+from electorate.commands.options import no_target
 from electorate.escape import literal
-from electorate.tables.source import Source, list_names
+from electorate.tables.source import Source
 
 SHARE = 3  # a table that takes more than the free memory over this is read batch by batch
 UNPACKED = 4  # about how much larger a gzipped text is
@@ -70,9 +71,8 @@ class ScannedData:
 def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
     """Open a table, and read its target."""
     opened = open_scan(source, options.target, options.skip_missing_target)
-    names = list_names(opened.names or [])
     if options.target is None:
-        raise source.error(f"which column is to be predicted? Add --target COLUMN. The columns are {names}")
+        raise no_target(source, opened.names or [])
     wanted = [options.target, *([] if options.weights is None else [options.weights])]
     source.find_all(wanted, opened.names)
     kept = opened.names  # of a text, without the columns that are dropped

@@ -198,7 +198,7 @@ class Bins:
 
     @cached_property
     def ordered(self) -> Bools:
-        """Which columns are no category columns."""
+        """Which columns are not categorical."""
         return ~np.isin(np.arange(len(self.edges)), list(self.categories))
 
     @cached_property

@@ -106,11 +106,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         raise NotImplementedError
 
     def _plan(self, resumes: bool) -> Any:
-        """What `prepare` of the worker data needs. resumes: from a fitted model."""
+        """Return the options of `prepare` of the worker data. resumes: from a fitted model."""
         raise NotImplementedError
 
     def _count_runs(self, outline: Any) -> int:
-        """How many runs of rounds the fit takes."""
+        """Return the number of runs of a fit."""
         raise NotImplementedError
 
     def _train(self, place: Any, outline: Any, context: Any, data: tuple[Any, Any]) -> None:
@@ -123,7 +123,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
     @property
     def _by_rows(self) -> bool:
-        """Whether voters are of a family of ours that uses whole rows."""
+        """Whether voters are of one of electorate's families that use whole rows."""
         return getattr(self._family(), "sees", "bins") == "rows"
 
     def _has_formulas(self) -> bool:
@@ -137,7 +137,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
     @property
     def _n_rounds(self) -> int:
-        """Of the fitted model."""
+        """The number of rounds of the fitted model."""
         return int(self.ensemble_.rounds.max(initial=0))
 
     def _refuse_lazy(self, X: Any) -> None:
@@ -294,11 +294,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         return self.steps_
 
     def _more_arrays(self) -> dict[str, AnyArray]:
-        """What a model file holds beside the ensemble, the bins and the history."""
+        """Return further arrays of a model file, besides ensemble, bins and history."""
         return {}
 
     def _read_more(self, contents: Contents) -> None:
-        """Read it again, from a file that is not trusted: ValueError for what `_more_arrays` cannot have written."""
+        """Read the arrays of `_more_arrays` from an untrusted file; ValueError if they are invalid."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self._fitted_attribute)

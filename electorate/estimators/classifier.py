@@ -66,7 +66,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         return Stumps()
 
     def _probabilities(self, decision: Floats) -> Floats:
-        """For more than two classes: what is likely of each class alone, divided by the sum."""
+        """For more than two classes: the probability of each class alone, divided by their sum."""
         return shares(self._likely(decision))
 
     def _likely(self, decision: Floats) -> Floats:
@@ -231,7 +231,7 @@ def _two_probabilities(second: Floats, decision: Floats) -> Floats:
 
 
 def _keep_winner(proba: Floats, decision: Floats) -> Floats:
-    """Where rounding made equal what was not, the winner keeps the larger number: argmax agrees with predict."""
+    """Break ties that rounding made in favour of the predicted class, so that argmax gives the prediction."""
     winner = np.argmax(decision, axis=1)
     lost = np.flatnonzero(np.argmax(proba, axis=1) != winner)
     proba[lost, winner[lost]] = np.nextafter(proba[lost].max(axis=1, initial=0.0), 2.0)

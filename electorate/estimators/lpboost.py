@@ -1,4 +1,4 @@
-"""LPBoost behind a scikit-learn face: the largest soft margin over a family, by column generation.
+"""LPBoost: the largest soft margin over a family, by column generation.
 
 Also what all totally corrective classifiers share: they solve a program over whole examples, so they run in this
 process, and every fitted one has a duality gap.

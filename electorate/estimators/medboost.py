@@ -205,7 +205,7 @@ class MedBoostRegressor(BoostedRegressor):
             )
 
     def _tries(self, outline: TargetOutline) -> list[Try]:
-        """One, or all that are compared on validation rows."""
+        """Return one candidate, or all that are compared on validation rows."""
         if isinstance(self.eps, str):
             share = EPS_SHARE_ABSTAINING if self._abstains() else EPS_SHARE
             tried = EPS_TRIED if self.eps == "validate" else (share,)

@@ -1,4 +1,4 @@
-"""RLPBoost and RQPBoost behind scikit-learn faces: the voters of an ensemble, weighed anew by one program.
+"""RLPBoost and RQPBoost: new weights for the voters of an ensemble, by one program.
 
 Raetsch, Onoda and Mueller 2001, as the VadaBoost paper compares with them: on the voters that AdaBoost found.
 """

@@ -32,7 +32,7 @@ class ReadsRows:
     ensemble_: Any
     n_jobs: int | None
     _is_native: Any  # whether voters are over bins
-    _by_rows: Any  # whether they are of a family of ours that uses whole rows
+    _by_rows: Any  # whether they are of one of electorate's families that use whole rows
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
         """X as a table, as numbers, or for a third-party estimator as scikit-learn's AdaBoost would give it.

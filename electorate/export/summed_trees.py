@@ -39,7 +39,7 @@ class SummedTrees(NamedTuple):
 
 
 def summed_trees(model: Any, what: str) -> SummedTrees:
-    """Return the trees of a fitted model, or raise TypeError. what: the method that asks, for the message."""
+    """Return the trees of a fitted model, or raise TypeError. what: the name of the caller, for the message."""
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     name = type(model).__name__

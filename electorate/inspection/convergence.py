@@ -1,4 +1,4 @@
-"""What the papers prove about the training rows of a fit, beside what was observed: for every round, and for the last.
+"""Predictions of the papers about the training rows, next to the observed values: for every round, and the last.
 
 It comes from the history; what was observed of margins comes from the training rows, where they are given. The theorems
 about rounds hold at learning_rate = 1, for two classes or for each class against the rest.

@@ -1,4 +1,4 @@
-"""Margins of rows under a fitted model: its votes, the largest votes there can be, and what training proves of them.
+"""Margins of rows under a fitted model: its votes, their largest possible values, and the proved bounds.
 
 theory/margins.py has the arithmetic; this module reads votes, steps and history from models.
 """

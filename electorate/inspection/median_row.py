@@ -6,15 +6,13 @@ import numpy as np
 
 from electorate.data.row_subset import take_rows
 from electorate.inspection.importances import ShuffledRows
-from electorate.inspection.row_explanation import MOST_BACKGROUND, RowExplanation, VoterVote, path_of
+from electorate.inspection.row_explanation import MOST_BACKGROUND, RowExplanation, VoterVote, check_row, path_of
 from electorate.model.text import Words, column_names
 
 
 def explain_median_row(model: Any, X: Any, row: int) -> RowExplanation:
     """Return the explanation of the prediction for a row of X. The votes are shares of the weight, with a sign."""
-    table = model._check_rows(X, reset=False)
-    if not 0 <= row < table.n_rows:
-        raise ValueError(f"row {row} does not exist: X has {table.n_rows} rows, counted from 0")
+    table = check_row(model, X, row)
     predicted = float(model.predict(take_rows(X, [row]))[0])
     values = np.array(model._reader(table)(row, row + 1))[:, 0]
     outputs, confidences = model._outputs(X)[1](row, row + 1)

@@ -1,4 +1,4 @@
-"""Partial dependence of models whose vote is a sum, in scikit-learn's terms, without predicting every grid point anew.
+"""Partial dependence of models whose vote is a sum, in scikit-learn's terms, without a prediction for every grid point.
 
 Voters that do not split on the columns in question vote once per row. The others vote once per row and cell: grid
 points between the same two thresholds are one cell. The sums are exact, so the result is that of predicting each point.

@@ -92,9 +92,7 @@ def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
     """Return the explanation of the prediction for a row of X, compared with the other rows."""
     source = summed_trees(model, "explain")
     model = source.model
-    table = model._check_rows(X, reset=False)
-    if not 0 <= row < table.n_rows:
-        raise ValueError(f"row {row} does not exist: X has {table.n_rows} rows, counted from 0")
+    table = check_row(model, X, row)
     block = np.array(model._reader(table)(0, table.n_rows))
     votes = source.trees.votes(table.n_rows, lambda low, high: np.ascontiguousarray(block[:, low:high]))
     predicted = model.predict(X)
@@ -112,6 +110,14 @@ def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
     turning = counterfactuals(source, block, row)
     runner_up = labels[second] if len(labels) > 1 else None
     return RowExplanation(row, labels[first], runner_up, margin, share, cast, columns, turning)
+
+
+def check_row(model: Any, X: Any, row: int) -> Any:
+    """Return X as a table; ValueError if it does not have this row."""
+    table = model._check_rows(X, reset=False)
+    if not 0 <= row < table.n_rows:
+        raise ValueError(f"row {row} does not exist: X has {table.n_rows} rows, counted from 0")
+    return table
 
 
 def _two_strongest(votes: Ints) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Voters as training leaves them, which split bins; from them to the arrays of a model, which split values; and back.
+"""Converts voters of training, which split bins, into the arrays of a model, which split values, and back.
 
 Several runs are one per label, against the rest.
 """
@@ -33,7 +33,7 @@ class Cast:
 
     @property
     def reach(self) -> float:
-        """The most it can add to a vote."""
+        """The largest amount that it can add to a vote."""
         if self.outputs.size > FEW:
             return abs(self.step.size) * float(np.abs(self.outputs).max())
         return abs(self.step.size) * max(map(abs, self.outputs.ravel().tolist()), default=0.0)

@@ -1,4 +1,4 @@
-"""How votes decide: from their sums, in units of the grid, to the numbers that decision functions give.
+"""Decision functions, from summed votes in units of the grid.
 
 Votes may be on a device: operators only, so that decisions stay there.
 """

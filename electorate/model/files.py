@@ -343,9 +343,13 @@ def _read_voters(contents: Contents, model: Any, classes: AnyArray) -> None:
     if model._is_native:
         model.ensemble_ = parts.read_ensemble(contents, model.bins_, len(classes))
         return
-    expect(hasattr(model._family(), "pack"), "its voters have no place in a file")
-    expect(not model.bins_.categories, "voters by rows take no categories")
+    _check_row_voters(model, hasattr(model._family(), "pack"))
     model.ensemble_ = RowEnsemble.read(contents, model._family(), classes, model.n_features_in_)
+
+
+def _check_row_voters(model: Any, are_storable: bool) -> None:
+    expect(are_storable, "its voters have no place in a file")
+    expect(not model.bins_.categories, "voters by rows take no categories")
 
 
 # ---------------------------------------------------------------- the vote by a median
@@ -365,8 +369,7 @@ def _read_median(contents: Contents, model: Any) -> None:
         expect(np.all((trees.value[:, 1] >= 0) & (trees.value[:, 1] <= 1)), "a confidence is not from 0 to 1")
         steps = trees.steps
     else:
-        expect(model._by_rows, "its voters have no place in a file")
-        expect(not model.bins_.categories, "voters by rows take no categories")
+        _check_row_voters(model, model._by_rows)
         steps = np.array(require(contents, "steps", "<f8", (None,)))
         columns = require(contents, "voter.column", "<i4", (len(steps),)).tolist()
         expect(all(0 <= column < n_columns for column in columns), "the column of a voter is out of range")

@@ -106,7 +106,7 @@ class RowEnsemble(ForeignEnsemble):
 
     @classmethod
     def read(cls, contents: Contents, family: Any, classes: AnyArray, n_columns: int) -> "RowEnsemble":
-        """From a model file, checked; ValueError where it does not fit."""
+        """Read from a model file; ValueError if it is invalid."""
         arrays = read_arrays(contents, OWN_ARRAYS | family.array_types)
         made = cls([[]], RowVoterReader(classes, "log_odds", ""), n_columns, family)
         made.fitted = family.unpack({name: arrays[name] for name in family.array_types}, n_columns)

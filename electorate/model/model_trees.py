@@ -9,7 +9,7 @@ from electorate.model.ensemble import Ensemble
 
 
 def model_trees(model: Any, what: str) -> tuple[Ensemble, Floats]:
-    """Return the trees and their steps, or raise TypeError. what: the function that asks, for the message."""
+    """Return the trees and their steps, or raise TypeError. what: the name of the caller, for the message."""
     is_median = hasattr(model, "vote_")
     ensemble = model.vote_.trees if is_median else model.ensemble_
     if not isinstance(ensemble, Ensemble):

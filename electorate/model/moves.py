@@ -72,7 +72,7 @@ class Moves:
 
     @classmethod
     def read(cls, contents: Contents, ensemble: Any) -> "Moves":
-        """From a model file, checked against its ensemble; ValueError where it does not fit."""
+        """Read from a model file; ValueError if it does not fit the ensemble."""
         moves = cls(*read_arrays(contents, TYPES).values())
         expect(len({len(array) for array in moves.arrays().values()}) == 1, "the arrays of the moves differ in length")
         check_rounds(moves.round)

@@ -56,7 +56,7 @@ def leaf_paths(alone: Ensemble, first: int = 0) -> Iterator[tuple[int, Path]]:
 
 
 def monomial(alone: Ensemble) -> Monomial | None:
-    """Return the rule that a voter is, if it is one: a path of tests, and one output at all leaves beside it."""
+    """Return a voter as a rule, if it is one: a path of tests, and one output at all other leaves."""
     if alone.column[0] == LEAF:
         return Monomial([], alone.value[0], alone.value[0])
     path: Path = []

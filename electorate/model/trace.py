@@ -195,7 +195,7 @@ class Trace:
         return {name: column.values[round - 1].item() for name, column in self._history.items()}
 
     def last_weights(self) -> list[Move]:
-        """Every voter that ever moved with its last weight, in the order in which they first moved."""
+        """Return every voter that moved, with its last weight, in the order of first moves."""
         last = dict(zip(self.voters.tolist(), self.weights.tolist(), strict=True))
         return list(last.items())
 

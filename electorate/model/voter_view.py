@@ -44,7 +44,7 @@ class VoterView:
 
 
 class RowVoterView(VoterView):
-    """One voter of a classifier that looks at whole rows."""
+    """One voter of a classifier over whole rows."""
 
     @property
     def voter(self) -> Any:

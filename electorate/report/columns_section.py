@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from electorate.data.row_subset import evenly_spaced
 from electorate.inspection.importances import Importances
 from electorate.inspection.partial_dependence import partial_dependence
 from electorate.inspection.shapes import ShapeFunction, shape_functions
@@ -60,7 +61,7 @@ def _shape(shape: ShapeFunction, labels: list[str]) -> Chart:
         ]
         return charts.choice(shape.name, "Class", options)
     edges = shape.edges[np.isfinite(shape.edges)]
-    kept = np.unique(np.linspace(0, len(edges) - 1, min(len(edges), CELLS)).astype(np.int64))
+    kept = evenly_spaced(len(edges), CELLS)
     pad = 0.05 * float(np.ptp(edges[kept])) or 1.0 if len(kept) else 1.0
     ends = edges[kept] if len(kept) else np.zeros(1)
     x = np.concatenate([ends[:1] - pad, ends, ends[-1:] + pad])

@@ -9,7 +9,7 @@ from electorate.data.cleaning import without_cleaning
 from electorate.data.row_subset import take_rows
 from electorate.data.split import hash_rows
 from electorate.report import charts
-from electorate.report.html_report import how_section, model_sections
+from electorate.report.html_report import add_code, how_section, model_sections
 from electorate.report.page import ReportSection, code, grid, render, text
 from electorate.safe_write import write_text
 
@@ -109,7 +109,5 @@ def _duplicates(found: Any, model: Any) -> list[str]:
 def _repeat_section(command: str) -> ReportSection:
     """Return how to repeat a comparison that has no model to show."""
     section = ReportSection("how", "How it was computed")
-    if command:
-        section.add("<p>The command that repeats it:</p>" + code(command))
-    section.add("<p>In Python:</p>" + code("import electorate\n\nfound = electorate.compare(X, y)"))
+    add_code(section, command, "import electorate\n\nfound = electorate.compare(X, y)")
     return section

@@ -1,4 +1,4 @@
-"""What a table holds, column by column, and what looks wrong with it before any model is fitted."""
+"""The contents of a table, column by column, with warnings about them."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What all displays share: axes, line styles that differ without colour, and escaped texts.
+"""Base class and helpers of displays: axes, line styles that differ without colour, and escaped texts.
 
 matplotlib is imported only here, when something is drawn.
 """

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from electorate.arrays import AnyArray, Floats
+from electorate.data.row_subset import evenly_spaced
 from electorate.report import charts
 from electorate.report.page import ReportSection, grid, number, text
 
@@ -46,7 +47,7 @@ def _add_residuals(section: ReportSection, y: Floats, predicted: Floats) -> None
     error, base = float(np.mean(np.abs(residual))), float(np.mean(np.abs(y - np.median(y))))
     section.add(f"<p>Mean absolute error: <strong>{number(error)}</strong>; ")
     section.add(f"R squared: {explained:.4f}; baseline (the median): {number(base)}.</p>")
-    some = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_DOTS)).astype(np.int64))
+    some = evenly_spaced(len(y), MOST_DOTS)
     x = charts.axis("predicted")
     section.chart(
         "True against predicted values. Points on the diagonal are predicted without error.",

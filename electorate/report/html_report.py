@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.cleaning import clean_beforehand
-from electorate.data.row_subset import take_rows
+from electorate.data.row_subset import some_rows
 from electorate.inspection.importances import check_explainable, column_importances
 from electorate.model.text import column_names
 from electorate.registry import MODULES
@@ -87,9 +87,9 @@ def html_report(
 
 def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None = None) -> list[ReportSection]:
     """Return the sections about a model on some rows. profiled: the rows of the profile, if they differ."""
-    some_X, some_y = _some(X, y, MOST_ROWS)
+    some_X, some_y = some_rows(X, y, MOST_ROWS)
     n_voters = max(1, len(getattr(model, "steps_", ())))
-    few_X, few_y = _some(X, y, int(np.clip(MOST_VOTES // n_voters, FEWEST_SHUFFLED, MOST_SHUFFLED)))
+    few_X, few_y = some_rows(X, y, int(np.clip(MOST_VOTES // n_voters, FEWEST_SHUFFLED, MOST_SHUFFLED)))
     importances = column_importances(model, few_X, few_y, repeats=2)
     return [
         errors_section(model, X, y),
@@ -107,14 +107,6 @@ def _check_labels(model: Any, y: Any) -> None:
         unknown = sorted(set(y.tolist()) - set(model.classes_.tolist()), key=str)
         if unknown:
             raise ValueError(f"y contains the label {unknown[0]!r}, which is not one of the classes of the model")
-
-
-def _some(X: Any, y: Any, most: int) -> tuple[Any, Any]:
-    """Return every k-th row, so that there are at most so many."""
-    if len(y) <= most:
-        return X, y
-    rows = np.linspace(0, len(y) - 1, most).astype(np.int64)
-    return take_rows(X, rows), y[rows]
 
 
 def _profile(model: Any, X: Any, y: Any) -> DataProfile | None:
@@ -154,10 +146,15 @@ def how_section(model: Any, n_rows: int, command: str) -> ReportSection:
         ("versions", f"electorate {version('electorate')}, Python {platform.python_version()}, NumPy {np.__version__}"),
     ]
     section.add(pairs(entries))
+    add_code(section, command, _python_code(model))
+    return section
+
+
+def add_code(section: ReportSection, command: str, python: str) -> None:
+    """Add the command, if there is one, and the Python code that repeat the work."""
     if command:
         section.add("<p>The command that repeats it:</p>" + code(command))
-    section.add("<p>In Python:</p>" + code(_python_code(model)))
-    return section
+    section.add("<p>In Python:</p>" + code(python))
 
 
 def _python_code(model: Any) -> str:

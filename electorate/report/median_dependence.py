@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from electorate.data.row_subset import take_rows
+from electorate.data.row_subset import evenly_spaced, take_rows
 from electorate.inspection.importances import ShuffledRows
 from electorate.report.data_profile import level_codes
 
@@ -15,7 +15,7 @@ MOST_ROWS, MOST_POINTS = 200, 15  # a prediction for every pair
 def median_dependence(model: Any, X: Any, column: int) -> Bunch:
     """Return the mean prediction against the values of a column, as `partial_dependence` does for sums."""
     table = model._check_rows(X, reset=False)
-    some = _spread(table.n_rows, MOST_ROWS)
+    some = evenly_spaced(table.n_rows, MOST_ROWS)
     levels: list[str] = []
     if column in model.bins_.categories:
         levels, codes = level_codes(table, column)
@@ -24,13 +24,8 @@ def median_dependence(model: Any, X: Any, column: int) -> Bunch:
         values = table.numbers(0, table.n_rows, [column])[0][some]
     distinct, first = np.unique(values, return_index=True)
     known = first[~np.isnan(distinct)]
-    kept = known[_spread(len(known), MOST_POINTS)].tolist()
+    kept = known[evenly_spaced(len(known), MOST_POINTS)].tolist()
     rows = ShuffledRows(take_rows(X, some))
     means = [np.mean(model.predict(rows.shuffled(column, np.full(rows.n_rows, one)))) for one in kept]
     grid = np.array([levels[int(code)] for code in values[kept]], dtype=object) if levels else values[kept]
     return Bunch(grid_values=[grid], average=np.array([means]))
-
-
-def _spread(count: int, most: int) -> Any:
-    """Return at most so many places, equally spaced, of 0 to count - 1."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))

@@ -60,7 +60,7 @@ def depth(node: Branch | int) -> int:
 def shape_bits(root: Branch, max_depth: int) -> float:
     """The root has one branch below it (1/4 for each side) or two (1/2); a branch further down has none with 1/2.
 
-    At the largest depth a branch has two leaves, and nothing is to be said.
+    At the largest depth a branch has two leaves, which takes no bits.
     """
     if depth(root) > max_depth:
         raise ValueError(f"a tree of depth {depth(root)} has no code of trees up to depth {max_depth}")

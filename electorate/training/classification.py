@@ -1,4 +1,4 @@
-"""Benches of classifiers: voters over bins, wherever the rows are, and voters fitted to whole rows of this process.
+"""Benches of classifiers: for voters over bins, in any place, and for voters fitted to whole rows in this process.
 
 The model is only asked for its booster, family and options.
 """
@@ -64,7 +64,7 @@ def fit_classifier(model: Any, place: Any, outline: Outline, context: Any, data:
 
 
 class LabelBench(Bench):
-    """What all algorithms share whose vote is a sum. reader: of the outputs of voters that use whole rows."""
+    """Base class for algorithms whose vote is a sum. reader: reads the outputs of voters that use whole rows."""
 
     bins = NO_BINS
     reader: Any = None
@@ -92,7 +92,7 @@ class LabelBench(Bench):
 
 
 class ClassifierBench(LabelBench):
-    """What voters over bins and voters over rows share. engine, judge: over the training and the validation rows."""
+    """Base class for voters over bins and over rows. engine, judge: over the training and the validation rows."""
 
     family: Any
     engine: Any
@@ -157,7 +157,7 @@ class BinBench(ClassifierBench):
 
 
 class RowBench(ClassifierBench):
-    """Voters that are fitted to, or search, whole rows: third-party classifiers, and families of ours by rows."""
+    """Voters over whole rows: third-party classifiers, and electorate's own families by rows."""
 
     def __init__(self, model: Any, outline: Outline, data: ClassWorkerData) -> None:
         super().__init__(model, outline)
@@ -206,7 +206,7 @@ class RowBench(ClassifierBench):
 
 
 def row_reader(model: Any, classes: AnyArray, leaves: str, smoothing: float = 0.0) -> Any:
-    """How the outputs of voters that use whole rows are read: of all classes, or of one against the rest as 0 and 1."""
+    """Return the reader of the outputs of voters that use whole rows, for all classes or for one against the rest."""
     if model._one_vs_rest and len(classes) > 2:
         classes = np.arange(2)
     if model._by_rows:
@@ -229,7 +229,7 @@ def find_bins(
 
 
 def build_engines(model: Any, place: Any, bins: Bins, n_labels: int) -> tuple[Any, Any]:
-    """Over the training rows, and over the validation rows if there are any."""
+    """Return the engines over the training rows and, if there are any, over the validation rows."""
     sizes = place.all_reduce("build", bins, model.max_bins)
     engines = {name: place.engine(name, numbers, n_labels) for name, numbers in sizes.items()}
     return engines["train"], engines.get("validation")

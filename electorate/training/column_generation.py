@@ -1,4 +1,4 @@
-"""Column generation: the best voter under the dual weights enters, all weights are solved for, and again.
+"""Column generation: repeatedly adds the best voter under the dual weights and solves for all weights.
 
 LPBoost's method: its `advance` is its solver. Every round has a duality gap, which proves how far the weights are from
 the best ones over all voters that the search could have found.

@@ -1,6 +1,6 @@
-"""Dask collections at the door of an estimator: how fit gets its place, how predictions stay lazy.
+"""Dask collections as inputs of an estimator: opens the workers for fit, and keeps predictions lazy.
 
-Nothing here imports Dask before a Dask collection was handed in.
+Dask is imported only when a Dask collection is passed.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def is_dask(X: Any) -> bool:
 
 
 def open_cluster(model: Any, rows: tuple[Any, Any, Any], validation: tuple[Any, Any, Any] | None, reset: bool) -> Any:
-    """Seats on the workers that hold the rows; refuses what cannot be fitted there."""
+    """Open the workers that hold the rows; raises for what cannot be fitted there."""
     from electorate.engines.dask import Cluster, collect
 
     lists = [rows] if validation is None else [rows, validation]
@@ -40,7 +40,7 @@ def open_cluster(model: Any, rows: tuple[Any, Any, Any], validation: tuple[Any, 
 
 
 def check_columns(model: Any, X: Any, *, reset: bool) -> None:
-    """Remember, or compare, the columns of a collection."""
+    """Store the columns of a collection in the model (reset), or compare them."""
     if not is_dask(X):
         raise TypeError(f"X is a Dask collection and X_val is {type(X).__name__}: make it one too")
     if not hasattr(X, "columns") and (X.ndim != 2 or np.isnan(X.shape[1])):
@@ -52,7 +52,7 @@ def check_columns(model: Any, X: Any, *, reset: bool) -> None:
 
 
 def _like(X: Any) -> Any:
-    """An empty table with the columns of a collection."""
+    """Return an empty table with the columns of a collection."""
     if hasattr(X, "columns"):
         return X._meta
     return np.empty((0, X.shape[1]), dtype=X.dtype if X.dtype.kind in "fiub" else np.float64)
@@ -70,7 +70,7 @@ def open_worker_data(
     n_jobs: int | None,
     on_device: bool,
 ) -> WorkerData:
-    """The data of a worker, from the partitions that it holds; there may be none of one list.
+    """Return the data of a worker from its partitions; a list of partitions may be empty.
 
     on_device: whether the shards are on the GPU of the worker.
     """
@@ -119,7 +119,7 @@ def _table(X: Any, like: Any) -> Table:
 
 
 def _some(columns: Any) -> str:
-    """The names of columns, the first ones of many."""
+    """Return the names of columns, or the first ones if they are many."""
     names = [str(name) for name in columns]
     return str(names) if len(names) <= MOST_NAMED else f"{names[:MOST_NAMED]} and {len(names) - MOST_NAMED} more"
 
@@ -154,7 +154,7 @@ def mapped(model: Any, name: str, X: Any) -> Any:
 
 
 def _answer_like(model: Any, name: str) -> AnyArray:
-    """An empty answer: of one number per row, or of one per class."""
+    """Return an empty result: one number per row, or one per class."""
     if not hasattr(model, "classes_"):
         return np.empty(0)
     n_classes = len(model.classes_)

@@ -128,7 +128,7 @@ class DescriptionSearch:
         return Described(voters, bits, errors, self.bound(errors, bits))
 
     def inserted(self, rest: tuple[AnyVoter, ...], place: int, voter: AnyVoter, votes: Floats) -> Described:
-        """One voter more. votes: of the others; sums are exact, so their order does not matter."""
+        """Add one voter. votes: of the others; sums are exact, so their order does not matter."""
         more = votes.copy()
         self.add(more, voter)
         return self.described((*rest[:place], voter, *rest[place:]), more)
@@ -201,7 +201,7 @@ class DescriptionSearch:
         return np.asarray(votes[each, labels] - others.max(axis=1)), others
 
     def changes(self, votes: Floats, loss: Loss) -> Floats:
-        """[row, class and weight]: how the loss of a row changes if a class gets a weight more."""
+        """Return [row, class and weight]: the change of a row's loss if the weight is added to the class."""
         labels, n_classes = self.rows.labels, votes.shape[1]
         margin, others = self.margins(votes)
         own, rival, now = votes[np.arange(len(labels)), labels], others.max(axis=1), loss(margin)
@@ -300,7 +300,7 @@ class DescriptionSearch:
         return found
 
     def prices(self, voters: tuple[AnyVoter, ...], errors: int, thrift: float, n_weights: int) -> "DescriptionPrices":
-        """What the next voter costs, in errors."""
+        """Return the price of the next voter, in errors."""
         rate = thrift * self.rate(errors, self.code.bits(voters))
         used = [int(self.code.column[test]) for voter in voters for test in voter.tests]
         place = self.code.pair_places

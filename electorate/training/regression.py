@@ -32,7 +32,7 @@ from electorate.voters.wrapped import WrappedRegressor, finite_predictions
 
 @dataclass(frozen=True)
 class Try:
-    """A booster to run. earning: of trees grown by the edge, from the values of the bins of the target.
+    """A booster to run. earning: for trees grown by the edge, made from the values of the bins of the target.
 
     attributes: those that the fitted model then has.
     """
@@ -98,7 +98,7 @@ class MedianBench(Bench):
         return past_run(trace, history, slice(None), casts)
 
     def _predicted_again(self, fitted: Any, row: dict[str, float]) -> TargetCast:
-        """A voter that was fitted to rows, with its predictions for them."""
+        """Return a voter that was fitted to rows, with its predictions for them."""
         size = row["step"] if math.isfinite(row["step"]) else 0.0
         voter = Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, predictions_of(fitted, self.rows[0]))
         return TargetCast(voter, np.zeros((0, 2)), Step(size, row["edge"], row["error"]))
@@ -142,7 +142,7 @@ class MedianBench(Bench):
         return finer
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        """Of several candidates, those of the one with the least error on validation rows; of equals the first."""
+        """Of several candidates, the first with the least error on validation rows counts."""
         scores = [trace.history.get("validation", np.empty(0)).min(initial=math.inf) for trace in traces]
         chosen = int(np.argmin(scores))
         trace, method = traces[chosen], runs[chosen]
@@ -165,5 +165,5 @@ class MedianBench(Bench):
 
 
 def predictions_of(fitted: Any, X: Any) -> Floats:
-    """The predictions of a voter that is no tree of ours; NaN where a column abstains."""
+    """Return the predictions of a voter that was fitted to rows; NaN where a column abstains."""
     return fitted.predict(X) if isinstance(fitted, ColumnPredictor) else finite_predictions(fitted, X)

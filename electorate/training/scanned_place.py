@@ -1,4 +1,4 @@
-"""This process as the place of a scanned table: vectors over the rows in memory, the rows themselves batch by batch.
+"""Training on a scanned table in this process: labels and weights are in memory, the rows are read batch by batch.
 
 Labels and weights are prepared part by part, as on the workers of a cluster. The pass over the labels finds the edges
 of the bins too, where every row counts once; otherwise another one does. The last pass writes the bins into shards.
@@ -186,7 +186,7 @@ class ScannedPlace:
         return TargetShardBuilder(Targets(part.examples[name], part.y[name]), bins, self.n_columns, kind, codes, state)
 
     def _allocators(self, bins: Bins) -> tuple[Allocate, Allocate]:
-        """Where bins and state go: to memory as far as they fit, else to temporary files."""
+        """Return the allocators of bins and state: memory if they fit, else temporary files."""
         storage, n_rows = self.rows[0].X.storage, sum(rows.starts[-1] for rows in self.rows)
         has_targets, n_labels = isinstance(self.parts[0], TargetWorkerData), self.parts[0].examples["train"].n_labels
         state = state_bytes(has_targets, n_labels)
@@ -244,7 +244,7 @@ def open_scan(
 
 @dataclass(frozen=True)
 class Needed:
-    """About what bins and state take, in bytes, and where they go."""
+    """The approximate bytes of bins and state, and whether they are on disk."""
 
     bins: int
     state: int
@@ -274,10 +274,10 @@ class Needed:
 
 
 def state_bytes(has_targets: bool, n_labels: int) -> int:
-    """About how many bytes an example takes beside its bins. n_labels: of classes, if it has no target."""
+    """Return the approximate bytes of an example besides its bins. n_labels: number of classes, for labels."""
     return STATE_BYTES + (VOTE_BYTES * n_labels if n_labels > 2 and not has_targets else 0)
 
 
 def rows_per_shard(n_rows: int, jobs: int) -> int:
-    """How many rows a shard has: a few million, and at least one shard for each thread."""
+    """Return the rows per shard: a few million, but at least one shard per thread."""
     return max(-(-n_rows // MOST_SHARDS), min(ROWS_PER_SHARD, -(-n_rows // jobs)), 1)

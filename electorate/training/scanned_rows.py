@@ -1,4 +1,4 @@
-"""What a fit reads of a scanned table: in a first pass the vectors over its rows, and then the rows, batch by batch.
+"""Reads a scanned table for a fit: targets, weights and hashes in a first pass, then the rows batch by batch.
 
 Every later pass reads targets and weights again. A table that has changed, or does not return its rows in the same
 order, is an error.
@@ -115,7 +115,7 @@ class ScannedRows:
         return self.read_y(self.y.values(batch), n_rows), weight
 
     def split(self, vectors: tuple[AnyArray, Any, Any], size: int) -> None:
-        """Make parts of so many rows."""
+        """Split the vectors into parts of `size` rows."""
         y, weight, hashes = vectors
         ends = [*range(0, len(y), size), len(y)] if len(y) else [0, 0]
         for low, high in pairwise(ends):
@@ -129,14 +129,14 @@ class ScannedRows:
         self.starts = list(accumulate((len(part.labels) for part in self.parts), initial=0))
 
     def nothing(self) -> GivenRows:
-        """A part of no rows."""
+        """Return a part without rows."""
         table = HashedRows(np.empty(0, dtype=np.uint64), self.like.names, self.like.n_columns)
         return GivenRows(table, self.parts[0].labels[:0], np.empty(0))
 
     # ------------------------------------------------------------ later passes
 
     def pieces(self, what: str) -> Iterator[tuple[Batch, list[Piece]]]:
-        """A pass over all columns: batches, and the parts that their rows belong to. what: it is for."""
+        """Yield the batches of all columns, and the parts that their rows belong to. what: the purpose of the pass."""
         start, end = 0, self.starts[-1]
         for batch in self._batches(range(self.like.n_columns), what):
             stop = start + batch.rows.shape[0]
@@ -220,7 +220,7 @@ def require_columns(X: ScannedTable, y: Any, weight: Any) -> None:
 
 
 def joined(parts: list[Any]) -> Any:
-    """One array of the vectors of all batches."""
+    """Join the vectors of all batches into one array."""
     if parts[0] is None:
         return None
     are_texts = {part.dtype.kind in "OU" for part in parts}

@@ -1,4 +1,4 @@
-"""Given voters, weighed again: the programs of RLPBoost and RQPBoost, and the Lasso, over a matrix of their outputs.
+"""New weights for given voters: the programs of RLPBoost and RQPBoost, and the Lasso, on a matrix of their outputs.
 
 Rows with the same outputs of all voters and the same label are one example: the weights do not depend on the order of
 the rows, and a weight of k equals k rows.

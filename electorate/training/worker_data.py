@@ -1,4 +1,4 @@
-"""The rows of one worker, and what becomes of them: labels and weights, bins, shards.
+"""The rows of one worker: their labels and weights, bins and shards.
 
 In this process there is one set of worker data; on a cluster every worker has one. What all workers must compute
 together is written as generators of all-reduce requests (data/all_reduce.py), so that classes, weights, bins and
@@ -37,19 +37,19 @@ NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"
 
 @dataclass(frozen=True)
 class GivenRows:
-    """Rows as they were given, checked one by one. labels: or targets."""
+    """Checked rows of the user. labels: labels or targets."""
 
     table: Any  # for third-party voters: what they are fitted on
     labels: AnyArray
     weight: Floats
 
     def as_seen(self, sample_weight: Any) -> tuple[Any, AnyArray, Floats | None]:
-        """What a model stores hashes of. sample_weight: as it was given, None if it was not."""
+        """Return the rows that a model stores hashes of. sample_weight: as given, or None."""
         return self.table, self.labels, None if sample_weight is None else self.weight
 
 
 class WorkerData:
-    """What classification and regression share.
+    """Base class for classification and regression.
 
     number: of this worker. examples, engines: by name, "train" and, if there are validation rows, "validation".
     X: as it was given, for functions of the user's; empty on a cluster. device: a GPU that holds the shards, or None.
@@ -114,7 +114,7 @@ class WorkerData:
 def set_aside_steps(
     given: GivenRows, part: float, seed: int, number: int, classes: tuple[Ints, int] | None = None
 ) -> ReduceSteps[tuple[Floats, int, int]]:
-    """The weight of every row that goes to validation, and how many rows do and do not.
+    """Return the validation weight of every row, and the numbers of validation and training rows.
 
     Rows are drawn by what they hold, so that their order does not matter; nothing is copied. classes: labels as 0..K-1
     and K, to draw from each class; without them, the targets are part of what a row holds.
@@ -135,7 +135,7 @@ def set_aside_steps(
 
 @dataclass(frozen=True)
 class ClassPlan:
-    """What to make of the rows. classes: of the model that is resumed; part, seed: of the rows to set aside."""
+    """Options of `prepare`. classes: of the model that is resumed; part, seed: of the rows to set aside."""
 
     class_weight: Any = None
     classes: AnyArray | None = None
@@ -145,7 +145,7 @@ class ClassPlan:
 
 @dataclass(frozen=True)
 class Outline:
-    """What the driver gets of a classification problem."""
+    """The facts about a classification problem that the driver uses."""
 
     classes: AnyArray
     has_validation: bool
@@ -263,7 +263,7 @@ def problem_steps(given: GivenRows, plan: ClassPlan) -> ReduceSteps[CodedRows]:
 
 @dataclass(frozen=True)
 class TargetPlan:
-    """What to make of the rows. by_edge: whether targets are binned. part, seed: of the rows to set aside."""
+    """Options of `prepare`. by_edge: whether targets are binned. part, seed: of the rows to set aside."""
 
     by_edge: bool
     n_estimators: int
@@ -275,7 +275,7 @@ class TargetPlan:
 
 @dataclass(frozen=True)
 class TargetOutline:
-    """What the driver gets of the targets: weighted median, spread, range.
+    """The facts about the targets that the driver uses: weighted median, spread, range.
 
     values: of the bins of the target, or what voters of a pool may predict.
     """
@@ -292,7 +292,7 @@ class TargetWorkerData(WorkerData):
     """Rows with targets. y: by name, as examples."""
 
     def prepare(self, plan: TargetPlan) -> ReduceSteps[TargetOutline]:
-        """Weights, the validation rows, and what is to be known of the targets."""
+        """Read weights, the validation rows, and the facts about the targets."""
         self.plan = plan
         self.y: dict[str, Floats] = {}
         given, validation = self.given, self.validation
@@ -378,7 +378,7 @@ def no_column(j: int) -> Floats:
 
 
 def values_of(confidences: list[Any], X: Any, table: Any, n_rows: int) -> Kappas:
-    """[candidate, row] of rows low..high. Functions of X are asked once, for all rows."""
+    """Return a function of low, high: [candidate, row]. Functions of X are called once, for all rows."""
     whole = {k: one.of(X, no_column, n_rows) for k, one in enumerate(confidences) if isinstance(one, Function)}
 
     def values(low: int, high: int) -> Floats:
