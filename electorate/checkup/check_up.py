@@ -7,16 +7,11 @@ from typing import Any
 import numpy as np
 
 from electorate.arrays import AnyArray, Floats, Ints
+from electorate.checkup.column_findings import find_constant, find_dates, find_identifiers, find_numbers, find_spellings
 from electorate.checkup.columns import CheckedColumn, read_columns
-from electorate.checkup.constants import find_constant
-from electorate.checkup.dates import find_dates
+from electorate.checkup.duplicates import find_near_duplicates, find_repeated_rows
 from electorate.checkup.findings import Finding, FoundStep, quote
-from electorate.checkup.identifiers import find_identifiers
 from electorate.checkup.leaks import find_leaks
-from electorate.checkup.near_duplicates import find_near_duplicates
-from electorate.checkup.numbers import find_numbers
-from electorate.checkup.repeated_rows import find_repeated_rows
-from electorate.checkup.spellings import find_spellings
 from electorate.checkup.target import find_class_sizes, find_target_step
 from electorate.data.cleaning import Cleaning, Drop, ReadDates, ReadNumbers, Step
 from electorate.data.inputs import to_array

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from electorate.arrays import AnyArray, Ints
+from electorate.checkup.column_findings import describe_spellings
 from electorate.checkup.findings import Finding, FoundStep, quote
-from electorate.checkup.spellings import describe_spellings
 from electorate.data.cleaning import MergeSpellings, ReadNumbers
 from electorate.data.number_text import guess_number_format
 from electorate.data.spelling import common_spellings

@@ -37,7 +37,7 @@ from electorate.training.fit import resume_lost, validation_seed
 from electorate.training.lazy_inputs import NotInMemoryError, is_scanned, trained_on_cpus
 from electorate.training.rollback import Undoing
 from electorate.training.scanned_place import open_scan
-from electorate.training.scanned_scores import staged_scores
+from electorate.training.scanned_rows import staged_scores
 from electorate.training.worker_data import GivenRows
 from electorate.voters.instances import TakesInstances
 

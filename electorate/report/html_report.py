@@ -14,13 +14,16 @@ from electorate.data.row_subset import some_rows
 from electorate.inspection.importances import check_explainable, column_importances
 from electorate.model.text import column_names
 from electorate.registry import MODULES
-from electorate.report.columns_section import columns_section
 from electorate.report.data_profile import DataProfile, profile
-from electorate.report.errors_section import errors_section
 from electorate.report.page import ReportSection, code, pairs, render, table, text
-from electorate.report.probabilities_section import probabilities_section
-from electorate.report.rounds_sections import margins_section, rounds_section
-from electorate.report.rules_section import rules_section
+from electorate.report.sections import (
+    columns_section,
+    errors_section,
+    margins_section,
+    probabilities_section,
+    rounds_section,
+    rules_section,
+)
 from electorate.safe_write import write_text
 from electorate.training.lazy_inputs import refuse_lazy_for
 

@@ -1,4 +1,4 @@
-"""Reads a scanned table for a fit: targets, weights and hashes in a first pass, then the rows batch by batch.
+"""Reads a scanned table: for a fit, targets, weights and hashes in a first pass, then the rows batch by batch.
 
 Every later pass reads targets and weights again. A table that has changed, or does not return its rows in the same
 order, is an error.
@@ -11,22 +11,28 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import validate_data
 
 from electorate.arrays import AnyArray, Floats, Hashes, Ints
 from electorate.data import inputs
 from electorate.data.column_views import parts_of
+from electorate.data.inputs import NO_ROWS
 from electorate.data.seen_rows import SEED, with_labels
 from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
 from electorate.data.streamed_bins import EdgePass
 from electorate.data.table import Table, read_table
-from electorate.scans.batches import Batch
+from electorate.scans.batches import Batch, rows_at_once
 from electorate.scans.scan import ScannedColumn, ScannedTable
 from electorate.threads import ThreadPool
 from electorate.training.worker_data import GivenRows
 
 CHANGED = "the table changed while it was read, or does not return its rows in the same order each time"
 ReadY = Callable[[Any, int], AnyArray]
+MOST_ROWS = 2**14  # of a batch: the outputs of all voters of a median are held in memory
+
+
+# ---------------------------------------------------------------- scanned rows
 
 
 @dataclass(frozen=True)
@@ -227,3 +233,33 @@ def joined(parts: list[Any]) -> Any:
     if len(are_texts) > 1:
         raise ValueError("y holds texts in one batch and numbers in another: make it one type")
     return np.concatenate(parts)
+
+
+# ---------------------------------------------------------------- scanned scores
+
+
+def staged_scores(model: Any, X: ScannedTable, y: Any, weight: Any) -> Iterator[float]:
+    """Yield the accuracy of a classifier, R squared of a regressor, after every round."""
+    require_columns(X, y, weight)
+    small = replace(X, batch_rows=min(MOST_ROWS, rows_at_once(len(X.columns), X.batch_rows)))
+    sums: dict[int, float] = {}  # by round: the weight of the rows that are right, or the squared error
+    targets, weights = [], []
+    for batch in small.batches([*y.read, *([] if weight is None else weight.read)], what="scores"):
+        with batch.named():
+            target = y.values(batch)
+            mine = np.ones(len(target)) if weight is None else weight.values(batch).astype(np.float64)
+            for number, predicted in enumerate(model.staged_predict(X.table(batch))):
+                each = predicted == target if is_classifier(model) else (target - predicted) ** 2
+                sums[number] = sums.get(number, 0.0) + float(np.sum(mine * each))
+        targets.append(np.empty(0) if is_classifier(model) else target.astype(np.float64))
+        weights.append(mine)
+    if not weights:
+        raise ValueError(NO_ROWS)
+    every = np.concatenate(weights)
+    if is_classifier(model):
+        yield from (found / float(every.sum()) for found in sums.values())
+        return
+    numbers = np.concatenate(targets)
+    spread = float(np.sum(every * (numbers - np.average(numbers, weights=every)) ** 2))
+    for found in sums.values():
+        yield 1 - found / spread if spread > 0 else float(found == 0)
