@@ -44,7 +44,7 @@ class PriorPart(NamedTuple):
 
 @dataclass(frozen=True)
 class Opening:
-    """A start of the search: so many voters of the prior, or a default class."""
+    """A start of the search: some voters of the prior, or a default class."""
 
     start: Start
     prior_voters: int

@@ -42,7 +42,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class ReadNumbers:
-    """Reads texts as numbers; what is none is missing."""
+    """Reads texts as numbers; other texts are missing values."""
 
     format: NumberFormat
     does = "number"

@@ -63,7 +63,7 @@ def parse_date(text: str, order: str) -> float | None:
 
 
 def _month(parts: dict[str, Any]) -> int:
-    """The number of a month, 0 for a word that is none."""
+    """Return the number of a month, 0 for another word."""
     if parts.get("name") is None:
         return int(parts["m"])
     start = parts["name"][:3].casefold()

@@ -87,7 +87,7 @@ def hold_numbers(values: list[Any]) -> bool:
 
 
 def as_numbers(values: list[Any]) -> Floats:
-    """Return the values as numbers; NaN for what is no number, or none that float64 can hold."""
+    """Return the values as numbers; NaN for others, and for numbers that float64 cannot hold."""
     return np.array(list(map(as_number, values)), dtype=np.float64)
 
 

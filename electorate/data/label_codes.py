@@ -17,7 +17,7 @@ def distinct(labels: AnyArray) -> AnyArray:
 
 
 def codes_of(labels: AnyArray, classes: AnyArray) -> tuple[Ints, Bools | None]:
-    """Return the places of labels in sorted classes, and which of them are no class; None where all are one."""
+    """Return the places of labels in sorted classes, and a mask of labels that are not among them, or None."""
     if classes.dtype == labels.dtype and len(classes) and (low := _lowest(labels)) is not None:
         places, known = np.full(MOST_VALUES, -1), _offsets(classes, low)
         inside = (known >= 0) & (known < MOST_VALUES)

@@ -50,7 +50,7 @@ class NumberFormat:
     unit: str = ""
 
     def parse(self, text: str) -> float | None:
-        """Return the number, None for a text that is none. Codes such as "007" are none."""
+        """Return the number; None for other texts, also for codes such as "007"."""
         if len(text) > LONGEST_NUMBER:
             return None
         text, negative = " ".join(text.split()), False  # split() takes no-break spaces too

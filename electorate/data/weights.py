@@ -1,4 +1,4 @@
-"""Sample weights as the exact sums need them: multiplicities where they are whole, reals in (0, 1] otherwise.
+"""Sample weights for exact sums: multiplicities if they are whole, else reals in (0, 1].
 
 Weights are only divided by a power of two, or by their smallest value where that is exact, never by a float sum.
 So scaling them by a power of two changes no bit, and a row of weight k equals k rows. Class weights are separate

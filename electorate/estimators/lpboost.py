@@ -74,7 +74,7 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         raise NotImplementedError
 
     def _warn(self) -> None:
-        """Warn where the program was not solved."""
+        """Warn if the program was not solved."""
 
     @property
     def estimator_errors_(self) -> Floats:

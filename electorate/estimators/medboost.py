@@ -219,7 +219,7 @@ class MedBoostRegressor(BoostedRegressor):
         return self._try(before.eps_, one.attributes["rho_"]) if self.eps == "auto" else one
 
     def _finer(self, one: Try) -> Iterator[Try]:
-        """An "auto" eps at which the first voter is right on every row is too large: half of it."""
+        """Halve an "auto" eps at which the first voter is right on every row: it is too large."""
         for halvings in range(1, HALVINGS + 1) if self.eps == "auto" else ():
             eps = one.attributes["eps_"] / 2**halvings
             if eps < self._smallest_eps:

@@ -49,7 +49,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         return super()._family() if self.ensemble is None else self.ensemble._family()
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """A file holds the voters, not the ensemble they came from: their family takes its place."""
+        """Store the family of the voters in place of the ensemble, which a file does not hold."""
         parameters = super()._stored_parameters()
         return parameters if self.ensemble is None else {**parameters, "ensemble": None, "estimator": self._family()}
 

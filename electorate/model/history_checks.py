@@ -61,7 +61,7 @@ def _check_median_steps(steps: Floats, vote: Any) -> None:
 
 
 def _check_runs(model: Any, kind: str, rows: int) -> None:
-    """Of a sum: each run has rounds for its voters."""
+    """Check that each run of a summed vote has rounds for its voters."""
     history, n_classes = model.history_, getattr(model, "n_classes_", 2)
     n_runs = n_classes if n_classes > 2 and model._one_vs_rest else 1
     expect(("label" in history) == (n_runs > 1), "the labels of the history do not fit the classes")

@@ -1,4 +1,4 @@
-"""Trees laid out for prediction without going down them: every split crosses out the leaves it rules out.
+"""Trees laid out for prediction without a descent: every split removes the leaves that it rules out from a bit mask.
 
 A tree's leaves are bits, numbered from left to right; a split leaves those of the side a row goes to, and the one bit
 left after all splits is the row's leaf. On bytes this runs over many rows at once, and depth costs little.

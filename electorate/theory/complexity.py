@@ -1,4 +1,4 @@
-"""Complexities of the families, for n rows: the papers' to reproduce, and counts that can be proved for certificates.
+"""Complexities of the families for n rows: published formulas, and counts that are proved, for certificates.
 
 Equation numbers are those of Cortes, Mohri and Syed, "Deep Boosting". A provable complexity is Massart's
 sqrt(2 log N / n) for the number N of ways in which a family can label n rows.
@@ -34,7 +34,7 @@ class Shape:
         return self.numeric + self.with_missing + len(self.levels)
 
     def labelings(self, n: int) -> int:
-        """Of n rows by stumps: 2n for a column of numbers, 4n with missing values, 2^k for sets of k categories."""
+        """Labelings of n rows by stumps: 2n for a column of numbers, 4n with missing values, 2^k for k categories."""
         return 2 * n * self.numeric + 4 * n * self.with_missing + sum(2**k for k in self.levels)
 
     def terms(self, n: int) -> int:

@@ -1,4 +1,4 @@
-"""The risk of a routed predictor: each part of the inputs is answered by a model that was trained without it.
+"""The risk of a routed predictor: each part of the inputs is predicted by a model that was trained without it.
 
 Part k has n_k rows, of which its model gets E_k wrong. Given which rows are in which part, E_k is binomial with rate
 R_k = P(error | part k), since the model of part k did not see its rows. The risk is sum p_k R_k, with p_k = P(part k).

@@ -38,7 +38,7 @@ class Proof:
     logistic: bool
 
     def bound(self, theta: Any) -> Any:
-        """Of the margin error at theta, at most 1."""
+        """Return the bound on the margin error at theta, at most 1."""
         at = np.asarray(theta, dtype=np.float64)
         bounds = np.minimum(1.0, np.exp(np.minimum(self.score(at) + self.log_mean, 0.0)))
         return float(bounds) if at.ndim == 0 else bounds
@@ -51,7 +51,7 @@ class Proof:
         return theta, np.asarray(self.bound(theta))
 
     def score(self, theta: Floats) -> Floats:
-        """Which score has this margin."""
+        """Return the score that has this margin."""
         if not self.logistic:
             return np.asarray(theta * self.reach)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -17,7 +17,7 @@ class Branch(NamedTuple):
 
 
 class CodedTree(NamedTuple):
-    """A tree of depth 2 or more: each leaf votes for a class, or for nobody. weight: a place on the grid."""
+    """A tree of depth 2 or more: each leaf votes for a class, or abstains. weight: a place on the grid."""
 
     root: Branch
     weight: int
@@ -37,7 +37,7 @@ class CodedTree(NamedTuple):
 
     @property
     def single_leaves(self) -> tuple[int, ...]:
-        """The votes of leaves beside a branch."""
+        """The votes of leaves next to a branch."""
         found = []
         for branch in branches(self.root):
             leaves = [child for child in branch[1:] if isinstance(child, int)]
