@@ -97,7 +97,7 @@ def median_steps(y: Floats, weights: Ints, centre: float | None = None) -> Reduc
     few: list[tuple[Hashes, Ints]] | None = None  # what may be it, as soon as that is little
     for shift in range(64 - DIGIT_BITS, -1, -DIGIT_BITS):
         here, rows = np.zeros((2, 2**DIGIT_BITS), dtype=np.int64)
-        kept = []
+        remaining = []
         for keys, counts in _keys(y, weights, centre) if few is None else few:
             if shift < 64 - DIGIT_BITS:
                 same = keys >> np.uint64(shift + DIGIT_BITS) == np.uint64(found >> (shift + DIGIT_BITS))
@@ -106,8 +106,8 @@ def median_steps(y: Floats, weights: Ints, centre: float | None = None) -> Reduc
             np.add.at(here, digits, counts)
             rows += np.bincount(digits, minlength=len(rows))
             if n_left <= len(y) // 8:
-                kept.append((keys, counts))
-        few = kept or few
+                remaining.append((keys, counts))
+        few = remaining or few
         (sums,) = yield Reduce((here,))
         so_far = np.cumsum(sums)
         digit = int(np.searchsorted(so_far, need))

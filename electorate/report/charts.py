@@ -20,8 +20,8 @@ def line(name: str, x: Any, y: Any, *, dash: bool = False, step: bool = False, p
     """A series; long ones are thinned to equally spaced places, with both ends."""
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(xs) > MOST_POINTS:
-        kept = np.unique(np.linspace(0, len(xs) - 1, MOST_POINTS).round().astype(np.int64))
-        xs, ys = xs[kept], ys[kept]
+        places = np.unique(np.linspace(0, len(xs) - 1, MOST_POINTS).round().astype(np.int64))
+        xs, ys = xs[places], ys[places]
     found: dict[str, Any] = {"name": name, "x": rounded(xs), "y": rounded(ys)}
     return found | {key: True for key, wanted in (("dash", dash), ("step", step), ("points", points)) if wanted}
 

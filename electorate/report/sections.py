@@ -250,11 +250,11 @@ def _shape(shape: ShapeFunction, labels: list[str]) -> Chart:
         ]
         return charts.choice(shape.name, "Class", options)
     edges = shape.edges[np.isfinite(shape.edges)]
-    kept = evenly_spaced(len(edges), CELLS)
-    pad = 0.05 * float(np.ptp(edges[kept])) or 1.0 if len(kept) else 1.0
-    ends = edges[kept] if len(kept) else np.zeros(1)
+    places = evenly_spaced(len(edges), CELLS)
+    pad = 0.05 * float(np.ptp(edges[places])) or 1.0 if len(places) else 1.0
+    ends = edges[places] if len(places) else np.zeros(1)
     x = np.concatenate([ends[:1] - pad, ends, ends[-1:] + pad])
-    cells = [*kept.tolist(), len(edges)] if len(kept) else [0, 0]
+    cells = [*places.tolist(), len(edges)] if len(places) else [0, 0]
     options = []
     for name, one in zip(named, values, strict=True):
         series = charts.line("added", x, one[[*cells, cells[-1]]], step=True)
@@ -327,8 +327,8 @@ def median_dependence(model: Any, X: Any, column: int) -> Bunch:
         values = table.numbers(0, table.n_rows, [column])[0][some]
     distinct, first = np.unique(values, return_index=True)
     known = first[~np.isnan(distinct)]
-    kept = known[evenly_spaced(len(known), MOST_POINTS)].tolist()
+    places = known[evenly_spaced(len(known), MOST_POINTS)].tolist()
     rows = ShuffledRows(take_rows(X, some))
-    means = [np.mean(model.predict(rows.shuffled(column, np.full(rows.n_rows, one)))) for one in kept]
-    grid = np.array([levels[int(code)] for code in values[kept]], dtype=object) if levels else values[kept]
+    means = [np.mean(model.predict(rows.shuffled(column, np.full(rows.n_rows, one)))) for one in places]
+    grid = np.array([levels[int(code)] for code in values[places]], dtype=object) if levels else values[places]
     return Bunch(grid_values=[grid], average=np.array([means]))

@@ -108,8 +108,8 @@ class Hooks:
             if usable:
                 self._settle(self.make(self.so_far))
                 self.model._rescued = True
-            kept = "; the model holds the rounds before it" if usable else ""
-            error.add_note(f"in round {self.n_whole + 1}{kept}")
+            held = "; the model holds the rounds before it" if usable else ""
+            error.add_note(f"in round {self.n_whole + 1}{held}")
 
     def _settle(self, fitted: dict[str, Any]) -> None:
         self.model.__dict__.pop("best_round_", None)

@@ -24,9 +24,9 @@ class Undoing:
     def _restore(self, before: dict[str, Any]) -> None:
         if self.__dict__.pop("_rescued", False):
             return
-        kept = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
+        needed = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
         self.__dict__.clear()
-        self.__dict__.update(before | kept)
+        self.__dict__.update(before | needed)
 
     def _snapshot(self, **fitted: Any) -> Self:
         """Return a copy with these attributes, as if fit had ended now."""
