@@ -293,6 +293,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """The weight of each voter."""
         return self.steps_
 
+    def _add_seen(self, X: Any, y: AnyArray) -> None:
+        """Add the rows of a calibration to those that do not count as held out."""
+        if getattr(self, "seen_", None) is not None:
+            self.seen_ = self.seen_.and_also(seen_of([(self._check_rows(X, reset=False), y, np.ones(len(y)))]))
+
     def _more_arrays(self) -> dict[str, AnyArray]:
         """Return further arrays of a model file, besides ensemble, bins and history."""
         return {}

@@ -5,7 +5,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -15,7 +15,6 @@ from electorate.algorithms.protocol import Booster
 from electorate.arrays import AnyArray, Floats
 from electorate.data import inputs
 from electorate.data.row_subset import take_rows
-from electorate.data.seen_rows import seen_of
 from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
@@ -138,9 +137,8 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         weight = None if sample_weight is None else inputs.check_weight(sample_weight, len(labels))
         decision = self.decision_function(X) if cv is None else cross_fitted(self, X, labels, weight, cv)
         self.temperature_ = fit_temperature(decision, np.searchsorted(self.classes_, labels), weight)
-        if cv is None and getattr(self, "seen_", None) is not None:
-            here = seen_of([(self._check_rows(X, reset=False), labels, np.ones(len(labels)))])
-            self.seen_ = self.seen_.and_also(here)
+        if cv is None:
+            self._add_seen(X, labels)
         return self
 
     def _validate_family(self) -> None:
@@ -219,6 +217,16 @@ def calibrated_probabilities(decision: Floats, temperature: float, n_classes: in
         return np.ones((len(decision), 1))
     proba = np.exp(log_probabilities(decision, temperature))
     return _two_probabilities(proba[:, 1], decision) if n_classes == 2 else _keep_winner(proba, decision)
+
+
+def samme_probabilities(decision: Floats, n_classes: int) -> Floats:
+    """Return the probabilities of SAMME: the softmax of the decisions over K - 1."""
+    return np.asarray(softmax(decision / (n_classes - 1), axis=1))
+
+
+def samme_link(n_classes: int) -> Link:
+    """Return the link of `samme_probabilities`."""
+    return Link("softmax", 1 / max(n_classes - 1, 1))
 
 
 def _two_probabilities(second: Floats, decision: Floats) -> Floats:

@@ -18,7 +18,6 @@ from electorate.algorithms.medboost import AdaptiveRho, ConstantRho, LowestEdge,
 from electorate.arrays import Floats
 from electorate.data import inputs
 from electorate.data.bins import Bins
-from electorate.data.seen_rows import seen_of
 from electorate.data.targets import check_targets
 from electorate.data.weights import read_weights
 from electorate.engines.running_median import Stage
@@ -311,9 +310,7 @@ class MedBoostRegressor(BoostedRegressor):
         predicted, scale = self._predict_with_scale(X)
         targets = check_targets(self, y, len(predicted))
         self.calibration_ = np.sort(np.abs(targets - predicted) / scale)
-        if getattr(self, "seen_", None) is not None:
-            here = seen_of([(self._check_rows(X, reset=False), targets, np.ones(len(targets)))])
-            self.seen_ = self.seen_.and_also(here)
+        self._add_seen(X, targets)
         return self
 
     def _predict_with_scale(self, X: Any) -> tuple[Floats, Floats]:

@@ -265,7 +265,7 @@ def rebuild(contents: Contents, families: dict[str, type]) -> Any:
         model.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
     model.history_ = _read_history(contents)
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
-    expect(len(model.stop_reason_) <= LONGEST_REASON and model.stop_reason_.isprintable(), "stop_reason is no text")
+    expect(len(model.stop_reason_) <= LONGEST_REASON and model.stop_reason_.isprintable(), "stop_reason is not a text")
     for key, attribute in (("best_round", "best_round_"), ("validation_seed", "_validation_seed")):
         value = contents.meta.get(key)
         expect(value is None or (type(value) is int and 0 <= value < 2**31), f"{key} is not a number in range")

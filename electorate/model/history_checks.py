@@ -66,7 +66,7 @@ def _check_runs(model: Any, kind: str, rows: int) -> None:
     n_runs = n_classes if n_classes > 2 and model._one_vs_rest else 1
     expect(("label" in history) == (n_runs > 1), "the labels of the history do not fit the classes")
     label = history["label"] if n_runs > 1 else np.zeros(rows)
-    expect(np.all(label < n_runs), "the history has a label that is no class")
+    expect(np.all(label < n_runs), "the history has a label that is not a class")
     counted = np.bincount(label.astype(np.int64), minlength=n_runs)
     _check_voters(model, n_runs)
     about = np.maximum(model.ensemble_.about, 0)

@@ -89,7 +89,7 @@ def read_training(source: Source, request: TableRequest) -> TrainingTable:
     weight = None if request.weights is None else _weights(table.column(request.weights), request.weights, where)
     rest = table.drop_columns(request.extra)
     if rest.num_columns == 0:
-        raise source.error("there is no column beside the target" + ("" if weight is None else " and the weights"))
+        raise source.error("there is no column besides the target" + ("" if weight is None else " and the weights"))
     return TrainingTable(rest, labels, weight, where, n_rows - table.num_rows)
 
 
