@@ -16,7 +16,7 @@ MOST_COLUMNS = 1000
 MOST_COMPARED = 5000  # rows
 SAME = 0.9999  # of the rank correlation
 FEWEST_OTHERS = 20  # rows whose value is not the commonest: fewer may agree by chance
-LEAST = 0.5  # share of different rows: where fewer are, columns have few values, and equal rows are no surprise
+LEAST = 0.5  # share of distinct rows: below it, columns have few values, and equal rows are to be expected
 
 
 # ---------------------------------------------------------------- near duplicates

@@ -99,5 +99,5 @@ def as_number(value: Any) -> float | None:
 
 
 def _text(value: Any) -> str:
-    hash(value)  # a list or a dict is no category
+    hash(value)  # lists and dicts raise: they are not categories
     return str(value)

@@ -94,7 +94,7 @@ def median_steps(y: Floats, weights: Ints, centre: float | None = None) -> Reduc
     """
     (total,) = yield Reduce((int(weights.sum()),))
     need, found, n_left = total // 2 + 1, 0, len(y)
-    few: list[tuple[Hashes, Ints]] | None = None  # what may be it, as soon as that is little
+    few: list[tuple[Hashes, Ints]] | None = None  # the candidates, once they are few
     for shift in range(64 - DIGIT_BITS, -1, -DIGIT_BITS):
         here, rows = np.zeros((2, 2**DIGIT_BITS), dtype=np.int64)
         remaining = []

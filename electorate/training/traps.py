@@ -8,7 +8,7 @@ import numpy as np
 from electorate.model.ensemble import Ensemble
 
 STUMP = 3  # nodes
-LOST = 0.5  # of the error of guessing, from which stumps are said not to tell the classes apart
+LOST = 0.5  # of the error of guessing: from here on, stumps do not separate the classes
 
 
 def warn_of_traps(model: Any) -> None:
