@@ -28,7 +28,7 @@ Stored = dict[str, Any]
 class Drop:
     """Leaves a column out."""
 
-    does = "drop"
+    does, words = "drop", "left out"  # in a file, and in a description
 
     def names(self, column: str) -> list[str]:
         return []
@@ -45,7 +45,7 @@ class ReadNumbers:
     """Reads texts as numbers; other texts are missing values."""
 
     format: NumberFormat
-    does = "number"
+    does, words = "number", "read as a number"
 
     def names(self, column: str) -> list[str]:
         return [column]
@@ -65,7 +65,7 @@ class ReadDates:
 
     order: str
     parts: tuple[str, ...]
-    does = "date"
+    does, words = "date", "read as a date"
 
     def names(self, column: str) -> list[str]:
         return [f"{column} ({part})" for part in self.parts]
@@ -83,7 +83,7 @@ class MergeSpellings:
     """Gives all spellings of a text the commonest one. common: by the plain spelling."""
 
     common: dict[str, str]
-    does = "spelling"
+    does, words = "spelling", "spellings merged"
 
     def names(self, column: str) -> list[str]:
         return [column]
@@ -165,14 +165,8 @@ class Cleaning:
     def describe(self) -> list[str]:
         """Return a description of the step of each column."""
         names = range(self.columns) if isinstance(self.columns, int) else self.columns
-        words = {
-            "drop": "left out",
-            "number": "read as a number",
-            "date": "read as a date",
-            "spelling": "spellings merged",
-        }
-        found = [f"{names[j]}: {words[step.does]}" for j, step in sorted(self.steps.items())]
-        return found + ([] if self.target is None else [f"target: {words[self.target.does]}"])
+        found = [f"{names[j]}: {step.words}" for j, step in sorted(self.steps.items())]
+        return found + ([] if self.target is None else [f"target: {self.target.words}"])
 
     def kinds(self, model_kinds: dict[str, str]) -> dict[str, str]:
         """Return how a file's raw columns are read, "number" or "text". model_kinds: those of the cleaned columns."""
