@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -172,6 +172,15 @@ class BestThresholds:
     cut: Ints
     missing_left: Ints
     left: Ints  # [node, label]
+
+
+class NodeSplits(NamedTuple):
+    """The best thresholds of some nodes; column -1: none gains."""
+
+    column: list[int]
+    cut: list[int]
+    on_left: Bools  # [node, bin]
+    sides: Ints  # [node, side, label]
 
 
 def histogram_here(histogram: Any) -> Ints:

@@ -14,7 +14,8 @@ from electorate.engines.formulas import formulas_of
 from electorate.engines.shard import Examples, as_sums, build_shard, count_searched
 from electorate.engines.team import Team
 from electorate.engines.verbs import Engine, Histogram, LocalShards, Sides
-from electorate.messages import ROOT, Change, Split, SplitArrays, Sums
+from electorate.kernels.layouts import ColumnLayout
+from electorate.messages import ROOT, Change, NodeSplits, Split, SplitArrays, Sums
 from electorate.threads import ThreadPool
 
 
@@ -34,6 +35,11 @@ class Threads(LocalShards, Engine):
     @property
     def sums_in_team(self) -> bool:
         return self.team is not None
+
+    def search_nodes(
+        self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
+    ) -> NodeSplits | None:
+        return None if self.team is None else self.team.search_nodes(histograms, totals, columns, criterion)
 
     def call_together(self, verb: str, *arguments: Any) -> Any:
         return self._advance(*arguments) if verb == "advance" and self.team is not None else None

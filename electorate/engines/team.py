@@ -17,9 +17,18 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, Growth, Shard
-from electorate.kernels.layouts import AddedStump, AddedTree, Formulas, LevelArrays, ShardArrays, ShardTable, Tiles
+from electorate.kernels.layouts import (
+    AddedStump,
+    AddedTree,
+    ColumnLayout,
+    Formulas,
+    LevelArrays,
+    ShardArrays,
+    ShardTable,
+    Tiles,
+)
 from electorate.kernels.team_board import new_board
-from electorate.messages import Change, SplitArrays
+from electorate.messages import Change, NodeSplits, SplitArrays
 from electorate.threads import ThreadPool
 
 Histogram = NDArray[np.int64]  # [label, column, bin]
@@ -37,6 +46,7 @@ NO_TREE = AddedTree(
 # Nanoseconds, for the choice of tiles only.
 ADD, PICK, CLEAR_AND_REDUCE = 0.4, 1.0, 0.8
 PER_TASK = 300.0
+COLUMNS_PER_SEARCH = 8  # at least, of one task
 
 
 class Helpers:
@@ -191,6 +201,22 @@ class Team:
             shard.nodes.reserve(tree.highest)
         self.shards[0].note_level(tree)
         return fresh
+
+    def search_nodes(
+        self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
+    ) -> NodeSplits:
+        """The best thresholds of some nodes; a task is a node and some of the columns."""
+        n_nodes, n_columns, width = len(totals), len(columns.n_bins), histograms[0].shape[2]
+        n_parts = max(1, min(n_columns // COLUMNS_PER_SEARCH, self.n_threads // n_nodes))
+        part = np.arange(n_columns) * n_parts // n_columns
+        masks = (part == np.arange(n_parts)[:, None]) & columns.ordered
+        splits, on_left = np.empty((n_nodes, 2), dtype=np.int64), np.empty((n_nodes, width), dtype=np.bool_)
+        sides = np.empty((n_nodes, 2, totals.shape[1]), dtype=np.int64)
+        arrays = (addresses(histograms), histograms[0], totals, columns, masks)
+        self.helpers.wake()
+        require(kernels.search_nodes(self.helpers.board, *arrays, criterion, splits, on_left, sides))
+        column, cut = splits.T.tolist()
+        return NodeSplits(column, cut, on_left, sides)
 
     # ------------------------------------------------------------ arrays
 

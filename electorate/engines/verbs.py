@@ -21,8 +21,8 @@ from electorate.engines.buffers import Buffers
 from electorate.engines.formulas import formulas_of
 from electorate.engines.packing import Packed
 from electorate.engines.shard import Answer
-from electorate.kernels.layouts import NodeRows
-from electorate.messages import ROOT, Change, LeftSides, Split, SplitArrays, Sums
+from electorate.kernels.layouts import ColumnLayout, NodeRows
+from electorate.messages import ROOT, Change, LeftSides, NodeSplits, Split, SplitArrays, Sums
 from electorate.threads import PER_CELL, ThreadPool, work
 
 Merge = Callable[[list[Any]], Any]
@@ -90,6 +90,12 @@ class Grower:
     def sums_in_team(self) -> bool:
         """Whether the histograms of nodes are summed by many threads in one compiled call."""
         return False
+
+    def search_nodes(
+        self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
+    ) -> NodeSplits | None:
+        """The best thresholds of some nodes by many threads; None where there are not many."""
+        return None
 
     def both_sides(self, splits: Sequence[Split], wholes: list[Histogram]) -> tuple[list[Sides], NDArray[np.int64]]:
         """Part the rows of some nodes; the histograms of their children, and [split, side]: how many rows.

@@ -24,6 +24,7 @@ FILES = {
     "leaves": "collect_rows find_leaves add_leaf_gains add_tree",
     "team": "run_tasks serve close",
     "rounds": "note_shard advance_all split_all",
+    "node_search": "search_nodes",
     "votes": "walk walk_ordered cross_out vote tree_outputs",
     "median": "vote_quantiles place_quantiles insert_votes sorted_quantiles",
     "products": "correlate_signs count_differences correlate_reals inner_products squared_distances",

@@ -283,9 +283,9 @@ def _best_splits(
     if limits.draw is not None:
         for place in places:
             some = finder.among(limits.draw.columns(batch[place].key, len(search.bins.n_bins)))
-            found[place] = some.best_of_all([nodes[place]])[0]
+            found[place] = some.best_of_all([nodes[place]], search.engine)[0]
     rest = [place for place in places if found[place] is None]  # where no drawn column gains, all are searched
-    found.update(zip(rest, finder.best_of_all([nodes[place] for place in rest]), strict=True))
+    found.update(zip(rest, finder.best_of_all([nodes[place] for place in rest], search.engine), strict=True))
     stuck = {}
     for place in rest:
         node, levels = batch[place], limits.levels(batch[place].depth)

@@ -16,6 +16,7 @@ from electorate.kernels.formulas import EXPONENTIAL
 from electorate.kernels.layouts import (
     AddedStump,
     AddedTree,
+    ColumnLayout,
     Formulas,
     LevelArrays,
     NodeArrays,
@@ -31,7 +32,7 @@ few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 WIDTH, N_LABELS, N_NODES = 256, 3, 16
 FILE_OF = dict.fromkeys(["note_shard", "advance_all", "split_all"], "rounds")
-FILE_OF |= dict.fromkeys(["run_tasks", "serve", "close"], "team")
+FILE_OF |= dict.fromkeys(["run_tasks", "serve", "close"], "team") | {"search_nodes": "node_search"}
 TWINS = [
     SimpleNamespace(**{name: getattr(import_module(f"{package}.{file}"), name) for name, file in FILE_OF.items()})
     for package in ("electorate.kernels", "electorate.kernels.reference")
@@ -230,3 +231,32 @@ def test_tiles_divide_shards_and_words(rng: np.random.Generator) -> None:
     tiles = best_tiles(n_threads, n_shards, n_words, n_rows, cells, float(rng.integers(2)))
     assert 1 <= tiles.by_rows <= n_shards
     assert 1 <= tiles.by_columns <= n_words
+
+
+@few_cases
+@given(rng=generators, criterion=st.integers(0, 2), n_labels=st.integers(2, 4))
+def test_search_nodes(rng: np.random.Generator, criterion: int, n_labels: int) -> None:
+    """The same split whatever columns a task searches; small sums, so that many splits tie."""
+    n_nodes, n_columns = int(rng.integers(1, 4)), int(rng.integers(1, 7))
+    histograms = rng.integers(0, 4, (n_nodes, n_labels, n_columns, WIDTH)) * (rng.random(n_columns) < 0.8)[:, None]
+    n_bins = rng.integers(1, 12, n_columns)
+    has_missing, ordered = rng.random((2, n_columns)) < 0.7
+    bins = np.arange(WIDTH)
+    histograms *= (bins < n_bins[:, None]) | ((bins == WIDTH - 1) & has_missing[:, None])
+    totals = histograms.sum(axis=3).max(axis=2)
+    histograms[:, :, :, 0] += totals[:, :, None] - histograms.sum(axis=3)  # every column has the same rows
+    columns = ColumnLayout(n_bins, has_missing, ordered, np.empty(0, dtype=np.int64), histograms[0].sum(axis=0))
+    found = []
+    for twin, n_parts in ((TWINS[0], int(rng.integers(1, n_columns + 1))), (TWINS[0], 1), (TWINS[1], 1)):
+        masks = (np.arange(n_columns) * n_parts // n_columns == np.arange(n_parts)[:, None]) & ordered
+        splits, on_left = np.full((n_nodes, 2), 7), np.zeros((n_nodes, WIDTH), dtype=np.bool_)
+        sides = np.zeros((n_nodes, 2, n_labels), dtype=np.int64)
+        nodes = (addresses(list(histograms)), histograms[0], totals, columns, masks)
+        assert twin.search_nodes(new_board(), *nodes, criterion, splits, on_left, sides)
+        splits[splits[:, 0] < 0] = -1
+        found.append((splits, on_left, sides))
+    for one in found[1:]:
+        assert all(np.array_equal(*pair) for pair in zip(found[0], one, strict=True))
+    splits, on_left, sides = found[0]
+    for m in np.flatnonzero(splits[:, 0] >= 0):
+        assert np.array_equal(histograms[m][:, splits[m, 0], on_left[m]].sum(axis=1), sides[m, 0])

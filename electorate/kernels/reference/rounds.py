@@ -45,10 +45,10 @@ def split_all(board, shards, fresh, level, tiles, stack, wholes, rests, less, ro
     for shard in noted:
         sum_nodes(shard.packed, shard.grids[:1], shard.order, shard.nodes, numbers, shard.rows.group, less, False)
     for m, (whole, rest) in enumerate(zip(wholes.tolist(), rests.tolist(), strict=True)):
-        _array_at(rest, less[m])[:] = _array_at(whole, less[m]) - less[m]
+        array_at(rest, less[m])[:] = array_at(whole, less[m]) - less[m]
     return True
 
 
-def _array_at(address, like):
+def array_at(address, like):
     cells = (ctypes.c_int64 * like.size).from_address(address)
     return np.frombuffer(cells, dtype=np.int64).reshape(like.shape)
