@@ -208,8 +208,7 @@ class Team:
         """The best thresholds of some nodes; a task is a node and some of the columns."""
         n_nodes, n_columns, width = len(totals), len(columns.n_bins), histograms[0].shape[2]
         n_parts = max(1, min(n_columns // COLUMNS_PER_SEARCH, self.n_threads // n_nodes))
-        part = np.arange(n_columns) * n_parts // n_columns
-        masks = (part == np.arange(n_parts)[:, None]) & columns.ordered
+        masks = column_parts(n_columns, n_parts) & columns.ordered
         splits, on_left = np.empty((n_nodes, 2), dtype=np.int64), np.empty((n_nodes, width), dtype=np.bool_)
         sides = np.empty((n_nodes, 2, totals.shape[1]), dtype=np.int64)
         arrays = (addresses(histograms), histograms[0], totals, columns, masks)
@@ -240,6 +239,12 @@ class Team:
         words = len(first.packed)
         cells = first.codes.shape[2] * first.width * n_histograms
         return best_tiles(self.n_threads, len(self.shards), words, n_rows, cells, pick)
+
+
+@cache
+def column_parts(n_columns: int, n_parts: int) -> NDArray[np.bool_]:
+    """[part, column]: columns in parts of about the same size, in their order."""
+    return np.asarray(np.arange(n_columns) * n_parts // n_columns == np.arange(n_parts)[:, None])
 
 
 @cache

@@ -431,8 +431,7 @@ class Stumps(BinFamily):
 
     def best(self, search: Search) -> Voter:
         finder, sums = Finder(search.bins, search.counts), search.sums
-        stored = finder.best_of_stored([sums.root], [sums.totals])
-        found = finder.best(sums.histogram, sums.totals) if stored is None else stored[0]
+        found = finder.best_of_all([(sums.root, sums.totals, ANY_ROWS)], search.engine)[0]
         return constant(search) if found is None else stump(found)
 
     def log_count(self, n: int, shape: Shape) -> float:
