@@ -234,6 +234,10 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """After every round, as a model of so many rounds would."""
         check_is_fitted(self, "ensemble_")
+        if not self.centres_.any():
+            for votes in self._votes_by_round(X):
+                yield self.start_ + self.scale_ * (votes[0] / UNITS)
+            return
         weight: dict[int, float] = {}
         for votes, turn in zip(self._votes_by_round(X), self.moves_.changes(), strict=True):
             weight |= {place: new for place, _, new in turn}
