@@ -112,7 +112,7 @@ class Page:
         splits = sorted({len(found) for found in self.results.values()})
         counted = f"{len(self.sets)} data sets, {' or '.join(map(str, splits))} split{'s' * (splits != [1])} of each."
         head = " | ".join(["method", "mean rank", self.loss, *more])
-        table = [counted, "", *markdown_table(head, lines, "lrrrrr")]
+        table = [counted, "", *markdown_table(head, lines, "lrr" + "r" * len(more))]
         if len(self.sets) < 2:
             return table
         over = compare_over({"data": self.sets} | {name: means[:, k].tolist() for k, name in enumerate(self.names)})
