@@ -127,6 +127,7 @@ DRAWN = LEAVES + " estimator__max_features"  # random columns at every split
 QUAD_L1 = _grid("n_estimators penalty lam reweight", (300, "l1", 0.003, "cyclic"))
 QUAD_L2 = _grid("n_estimators penalty lam", (200, "l2", 1.0))
 QUAD_LINF = "n_estimators penalty alpha_max"
+ABSOLUTE: Setting = {"loss": "absolute"}
 
 
 def _adaboost_trees(size: Size) -> tuple[Setting, ...]:
@@ -180,9 +181,14 @@ def _median_trees(size: Size) -> tuple[Setting, ...]:
 def _squares_trees(size: Size) -> tuple[Setting, ...]:
     if size.n_rows >= MANY_ROWS:
         settings = [(max(6, size.deepest - 4), 300, 0.1, 5), (6, 300, 0.1, 20), (size.deepest - 2, 300, 0.1, 10)]
-    else:
-        settings = [(4, 300, 0.1, 1), (6, 300, 0.1, 5), (3, 300, 0.1, 5), (6, 400, 0.05, 10)]
-    return _grid(LEAVES, *dict.fromkeys(settings))
+        return _grid(LEAVES, *dict.fromkeys(settings))
+    return _grid(DRAWN, (4, 300, 0.1, 1, 0.5), (5, 400, 0.1, 1, 0.5), (6, 300, 0.1, 5, None), (6, 400, 0.05, 5, 0.5))
+
+
+def _absolute_trees(size: Size) -> tuple[Setting, ...]:
+    if size.n_rows >= MANY_ROWS:
+        return _grid(DRAWN, (max(6, size.deepest - 4), 300, 0.1, 5, 0.5))
+    return _grid(DRAWN, (6, 300, 0.1, 5, None), (6, 300, 0.1, 1, 0.5))
 
 
 def _r2_trees(size: Size) -> tuple[Setting, ...]:
@@ -225,6 +231,7 @@ OURS = (
     _ours("RLPBoost, stumps", "RLPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 10_000, quick=False),
     _ours("LPBoost, stumps", "LPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 5_000, quick=False),
     _ours("QuadBoost, trees", "QuadBoostRegressor", "RegressionTrees", _squares_trees),
+    _ours("QuadBoost, absolute error", "QuadBoostRegressor", "RegressionTrees", _absolute_trees, fixed=ABSOLUTE),
     _ours("MedBoost, trees", "MedBoostRegressor", "RegressionTrees", _median_trees),
     _ours("AdaBoost.R2, trees", "AdaBoostRegressor", "RegressionTrees", _r2_trees),
     _ours("QuadBoost, regression", "QuadBoostRegressor", None, _grid("n_estimators", (100,), (300,))),

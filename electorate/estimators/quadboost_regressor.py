@@ -1,4 +1,4 @@
-"""QuadBoost for real targets: L2Boosting with the same penalties."""
+"""QuadBoost for real targets: boosting of least squares with the same penalties, and of absolute errors on trees."""
 
 import math
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.quadboost import Rules
@@ -32,7 +32,8 @@ Floats = NDArray[np.float64]
 class QuadBoostRegressor(QuadBoosted, TargetModel):
     """Boosting of the squared error, with an L1, L2 or Linf penalty on the weights, or none.
 
-    Equations 6 to 9 of [1]_ for real targets. The penalties are in the units of y.
+    Equations 6 to 9 of [1]_ for real targets. The penalties are in the units of y. On trees also boosting of the
+    absolute error and of the quantile loss.
 
     Parameters
     ----------
@@ -56,6 +57,13 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         The part of its best weight that a voter enters with, at most 1. Below 1 it needs voters that are searched each
         round (`RegressionTrees`, `KernelSections` or a regressor) and `reweight="never"`: boosting of least squares
         with shrinkage [2]_, for which 0.1 and a few hundred trees of depth 4 to 6 are usual.
+    loss : {"squared", "absolute", "quantile"}, default="squared"
+        What is minimised: the mean of (y - f)^2, of abs(y - f), or of q (y - f) above f and (1 - q) (f - y) below it,
+        which predicts the q-quantile. The last two need `RegressionTrees`, no penalty and `reweight="never"`: a tree
+        is grown by least squares for the derivatives of the loss, its leaves output a quantile of their residuals, and
+        it enters with `learning_rate` as its weight (algorithms 1 and 3 of [2]_).
+    quantile : float, default=0.5
+        q of the quantile loss, between 0 and 1.
     max_voters : int or None, default=None
         The largest number of distinct voters. Without re-weighting, training then ends; with it, no other voter is
         added.
@@ -65,7 +73,8 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         improvement that counts for `early_stopping`.
     fit_intercept : bool, default=True
         Whether to fit a constant that is not penalised. On `Pool` and `Columns` it is the best one after every
-        change, as in scikit-learn's Lasso and Ridge; where voters are searched every round it is the mean of y.
+        change, as in scikit-learn's Lasso and Ridge; where voters are searched every round it is the constant with
+        the least loss: the mean, the median or the quantile of y.
     max_bins : int or "exact", default=255
         The largest number of bins per column, besides one for missing values. A column with no more distinct
         values is searched exactly. "exact" uses 16-bit bins: exact up to 65,534 distinct values.
@@ -73,7 +82,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
     early_stopping : bool, default=False
-        Stop when the mean of (y - f)^2 of validation rows has not improved by more than `tol` for
+        Stop when the mean loss of validation rows has not improved by more than `tol` for
         `n_iter_no_change` rounds, and keep the rounds up to the best one.
     validation_fraction : float, default=0.1
         The fraction of the rows that is set aside for validation, unless `fit` gets `X_val` and `y_val`. Rows
@@ -101,7 +110,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     steps_ : ndarray
         The weight of each distinct voter; 0 if it was set back to 0.
     intercept_ : float
-        `start_`, the mean of y, less the steps times `centres_`: the mean output of each voter where the
+        `start_`, the best constant, less the steps times `centres_`: the mean output of each voter where the
         intercept is free, else 0.
     gap_ : float
         A bound on how far the objective is above its minimum over the pool. Infinite without a penalty.
@@ -111,7 +120,8 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         Per round: step and edge (mu - M of the paper) of the voter that entered, or moved first; objective;
         n_voters (with a weight that is not 0); seconds; validation; train_error for the last round kept on
         pools (`staged_score` gives all), for every round where voters are searched. Without re-weighting,
-        copies count separately in the penalty.
+        copies count separately in the penalty. For the absolute and quantile losses the edge is minus the derivative
+        of the mean loss by the weight of the voter.
     stop_reason_ : str
         Why training ended: `n_estimators`, `converged` (within tol), `no_edge` (no move lowers the objective),
         `max_voters`, `validation`, `time_limit` or `callback`.
@@ -148,6 +158,8 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
 
     fit_intercept: bool = True
     learning_rate: float = 1.0
+    loss: str = "squared"
+    quantile: float = 0.5
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StopsEarly._parameter_constraints,
@@ -155,6 +167,8 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         **QuadBoosted._parameter_constraints,
         "fit_intercept": ["boolean"],
         "learning_rate": [Interval(Real, 2.0**-20, 1.0, closed="both")],
+        "loss": [StrOptions({"squared", "absolute", "quantile"})],
+        "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
     }
 
     @property
@@ -174,6 +188,12 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
             raise ValueError(
                 f"learning_rate is {self.learning_rate}, and {type(family).__name__} with reweight={self.reweight!r} "
                 "gives voters their best weights: use RegressionTrees with reweight='never', or learning_rate=1"
+            )
+        plain = self.penalty is None and self.reweight == "never"
+        if self.loss != "squared" and not (isinstance(family, RegressionTrees) and plain):
+            raise ValueError(
+                f"loss is {self.loss!r}, and other voters, penalties and re-weighting are for the squared error: use "
+                "RegressionTrees, penalty=None and reweight='never', or loss='squared'"
             )
         if getattr(family, "criterion", "") == "edge" and isinstance(family, RegressionTrees):
             raise ValueError("QuadBoostRegressor grows trees by least squares: use RegressionTrees(criterion='auto')")
@@ -214,6 +234,10 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """After every round, as a model of so many rounds would."""
         check_is_fitted(self, "ensemble_")
+        if not self.centres_.any():
+            for votes in self._votes_by_round(X):
+                yield self.start_ + self.scale_ * (votes[0] / UNITS)
+            return
         weight: dict[int, float] = {}
         for votes, turn in zip(self._votes_by_round(X), self.moves_.changes(), strict=True):
             weight |= {place: new for place, _, new in turn}

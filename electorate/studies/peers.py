@@ -53,14 +53,20 @@ NEEDS_DATA = tuple(OFFERS)
 FEWEST_ROWS = 200
 BUDGET = 8  # settings that every method chooses among
 CLEAN_ONLY = {"EBM"}  # a fit takes minutes
-PARTS = {  # settings of the portfolio, of each algorithm the first so many of its grid
+PARTS = {  # settings of the portfolio, of each algorithm the first so many of its grid; 0: it is only compared
     "classification": {
         "Logistic AdaBoost, trees": 4,
         "SAMME.R, trees": 2,
         "AdaBoost, trees": 1,
         "Real AdaBoost, trees": 1,
     },
-    "regression": {"QuadBoost, trees": 3, "MedBoost, trees": 2, "AdaBoost.R2, trees": 2, "LocMedBoost, trees": 1},
+    "regression": {
+        "QuadBoost, trees": 2,
+        "QuadBoost, absolute error": 1,
+        "MedBoost, trees": 1,
+        "AdaBoost.R2, trees": 1,
+        "LocMedBoost, trees": 0,
+    },
 }
 RATES = (0.1, 0.05)
 GRADIENT = [(rounds, rate, early) for rate in RATES for rounds, early in ((100, False), (300, False), (500, True))]
@@ -106,10 +112,10 @@ def methods(is_classifier: bool, size: Size, budget: int = BUDGET) -> dict[str, 
     kind = "classification" if is_classifier else "regression"
     listed = {one.name: one.of_size(size) for one in OURS}
     parts = {name: listed[name] for name in PARTS[kind]}
-    counts = {name: max(1, n * budget // BUDGET) for name, n in PARTS[kind].items()}
+    counts = {name: max(1, n * budget // BUDGET) for name, n in PARTS[kind].items() if n}
     while sum(counts.values()) > budget:
         counts[max(counts, key=lambda name: counts[name])] -= 1
-    found = {PORTFOLIO: [replace(one, grid=one.grid[: counts[name]]) for name, one in parts.items()]}
+    found = {PORTFOLIO: [replace(parts[name], grid=parts[name].grid[:n]) for name, n in counts.items()]}
     found |= {name: [replace(one, grid=one.grid[:budget])] for name, one in parts.items()}
     for name in LIBRARIES:
         if importlib.util.find_spec(LIBRARIES[name][0].split(".")[0]) is not None:

@@ -80,9 +80,9 @@ class Page:
         return [k for k, name in enumerate(self.names) if name not in {PORTFOLIO, STACK, *self.own}]
 
     def means(self, value: str) -> Floats:
-        """[data set, method]: over the splits."""
+        """[data set, method]: over the splits; rounded, so that as many wrong rows in all are the same mean."""
         rows = [[self.results[data, name] for name in self.names] for data in self.sets]
-        return np.array([[np.mean([one[value] for one in cell]) for cell in row] for row in rows])
+        return np.array([[np.mean([one[value] for one in cell]) for cell in row] for row in rows]).round(9)
 
     @cached_property
     def ranks(self) -> Floats:
@@ -112,7 +112,7 @@ class Page:
         splits = sorted({len(found) for found in self.results.values()})
         counted = f"{len(self.sets)} data sets, {' or '.join(map(str, splits))} split{'s' * (splits != [1])} of each."
         head = " | ".join(["method", "mean rank", self.loss, *more])
-        table = [counted, "", *markdown_table(head, lines, "lrrrrr")]
+        table = [counted, "", *markdown_table(head, lines, "lrr" + "r" * len(more))]
         if len(self.sets) < 2:
             return table
         over = compare_over({"data": self.sets} | {name: means[:, k].tolist() for k, name in enumerate(self.names)})
@@ -196,7 +196,7 @@ def write_csv(path: Path, found: dict[float, Results]) -> None:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def draw_ranks(path: Path, pages: dict[str, Page]) -> None:

@@ -21,6 +21,7 @@ from electorate.model.moves import in_units
 from electorate.model.trace import Trace
 from electorate.training.classification import NO_BINS
 from electorate.training.pool_rounds import QuadRounds
+from electorate.training.quad_losses import SQUARED, Loss
 from electorate.voters.means import Means
 
 Floats = NDArray[np.float64]
@@ -91,9 +92,13 @@ class RowTargets:
 
 
 class RowVotes:
-    """The votes of rows in one run, in units of the grid. column: given a voter's number, its output for each row."""
+    """The votes of rows in one run, in units of the grid. column: given a voter's number, its output for each row.
 
-    def __init__(self, rows: RowTargets, group: Group, column: Callable[[int], Floats]) -> None:
+    loss: of numbers.
+    """
+
+    def __init__(self, rows: RowTargets, group: Group, column: Callable[[int], Floats], loss: Loss = SQUARED) -> None:
+        self.loss = loss
         self.labelled, self.means = rows.labelled, rows.means
         self.target = rows.target(group)
         self.column = column
@@ -109,9 +114,9 @@ class RowVotes:
 
     @property
     def error(self) -> float:
-        """The weighted share of wrong labels, where a tie is the first label; of numbers, the mean of (y - f)^2."""
+        """The weighted share of wrong labels, where a tie is the first label; of numbers, the mean loss."""
         if not self.labelled:
-            return self.means.mean_square(self.residual)
+            return self.loss.mean(self.residual, self.means)
         return self.means.mean((np.where(self.votes > 0, 1.0, -1.0) != self.target).astype(np.float64))
 
 
@@ -146,7 +151,7 @@ class Intercept:
 
 
 class RowScore:
-    """After every round the mean of (y - f)^2 of validation rows, or their error; exact, for any order of the rows."""
+    """After every round the mean loss of validation rows, or their error; exact, for any order of the rows."""
 
     def __init__(self, rows: RowVotes, scoring: str, intercept: Intercept | None = None) -> None:
         self.rows, self.scoring, self.intercept = rows, scoring, intercept
@@ -159,7 +164,7 @@ class RowScore:
         if self.scoring == "error":
             return self.rows.error
         constant = 0.0 if self.intercept is None else self.intercept.value(self.weights)
-        return self.rows.means.mean_square(self.rows.target - constant - self.rows.votes / UNITS)
+        return self.rows.loss.mean(self.rows.target - constant - self.rows.votes / UNITS, self.rows.means)
 
 
 class EngineScore:
@@ -206,6 +211,7 @@ class QuadSource:
     validation: RowTargets | None = None  # or these rows themselves
     stores_outputs = False  # of all voters, for validation rows
     intercept: Intercept | None = None
+    loss: Loss = SQUARED
 
     def __init__(self, model: Any, unit: float) -> None:
         self.model, self.unit, self.family = model, unit, model._family()
@@ -247,7 +253,7 @@ class QuadSource:
         def column(number: int) -> Floats:
             return self.validation_outputs(rounds.voter(number))
 
-        rows = RowVotes(self.validation, rounds.group, ColumnCache(column, self.stores_outputs))
+        rows = RowVotes(self.validation, rounds.group, ColumnCache(column, self.stores_outputs), self.loss)
         return RowScore(rows, self.scoring, self.intercept)
 
     def finish(self, rounds: Any) -> float:

@@ -15,7 +15,9 @@ from electorate.model.trace import Trace
 from electorate.training.classification import find_bins
 from electorate.training.fit import resumed_model, train
 from electorate.training.quad_data import QuadSource, case_of
+from electorate.training.quad_losses import Loss, SlopedLoss, make_loss
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
+from electorate.training.quad_quantile import QuantileTreeFamily
 from electorate.training.quad_searches import EstimatorFamily, TreeFamily
 from electorate.training.quadratic import TWO, History, QuadBench
 from electorate.training.run import OTHER_DATA
@@ -27,7 +29,7 @@ from electorate.voters.regression_trees import RegressionTrees
 
 Floats = NDArray[np.float64]
 SMALLEST, LARGEST = 1e-150, 1e150  # sizes of targets whose squares are normal floats
-SCALED = {"step": 1, "edge": 1, "objective": 2, "train_error": 2, "validation": 2}  # powers of the scale of y
+LOSSES = ("objective", "train_error", "validation")  # columns of history in units of the loss
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ class Frame:
         return self.shift + self.scale * self.first
 
 
-def frame_of(y: Floats, weights: Weights, fit_intercept: bool, around_mean: bool) -> Frame:
-    """Targets that count come to lie from -1 to 1; around their mean, if so wanted."""
+def frame_of(y: Floats, weights: Weights, fit_intercept: bool, around: Loss | None) -> Frame:
+    """Targets that count come to lie from -1 to 1. around: a loss, to have its best constant at 0."""
     counted = weights.times > 0
     low, high = float(y[counted].min()), float(y[counted].max())
     shift = low + (high - low) / 2 if fit_intercept else 0.0
@@ -66,10 +68,10 @@ def frame_of(y: Floats, weights: Weights, fit_intercept: bool, around_mean: bool
             f"{SMALLEST:.0e} and {LARGEST:.0e}"
         )
     frame = Frame(shift, 2.0 ** math.ceil(math.log2(reach)) if reach > 0 else 1.0)
-    if not (around_mean and fit_intercept):
+    if around is None or not fit_intercept:
         return frame
     inside = np.where(counted, frame.inside(y), 0.0)
-    return Frame(frame.shift, frame.scale, Means(weights).mean(inside), 2.0)
+    return Frame(frame.shift, frame.scale, around.constant(inside, Means(weights)), 2.0)
 
 
 class QuadRegressionBench(QuadBench):
@@ -78,7 +80,8 @@ class QuadRegressionBench(QuadBench):
     def __init__(self, frame: Frame, model: Any, source: QuadSource, outline: Any, before: Any) -> None:
         if before is not None and before.scale_ != frame.unit:
             raise ValueError(OTHER_DATA.format(f"the targets were in units of {before.scale_:g}, now {frame.unit:g}"))
-        history = None if before is None else scaled(before.history_, 1 / frame.unit)
+        power = source.loss.power
+        history = None if before is None else scaled(before.history_, 1 / frame.unit, power)
         super().__init__(model, source, Outline(TWO, outline.has_validation, 0), before, history)
         self.frame = frame
 
@@ -90,24 +93,27 @@ class QuadRegressionBench(QuadBench):
         intercept = self.source.intercept if isinstance(self.source, FinitePool) else None
         voters = list(dict.fromkeys(made["moves_"].number.tolist()))  # in the order in which they first came
         return made | {
-            "history_": scaled(made["history_"], frame.unit),
-            "gap_": made["gap_"] * frame.unit**2,
+            "history_": scaled(made["history_"], frame.unit, self.source.loss.power),
+            "gap_": made["gap_"] * frame.unit**self.source.loss.power,
             "scale_": frame.unit,
             "start_": frame.middle if intercept is None else frame.middle + frame.unit * intercept.target,
             "centres_": np.zeros(len(voters)) if intercept is None else intercept.outputs[voters],
         }
 
 
-def scaled(history: History, unit: float) -> History:
-    """A history in other units of the target."""
-    return {name: column * unit ** SCALED[name] if name in SCALED else column for name, column in history.items()}
+def scaled(history: History, unit: float, power: int) -> History:
+    """A history in other units of the target. power: of the unit in the loss; steps and edges have one less, or 1."""
+    powers = {"step": 1, "edge": power - 1, **dict.fromkeys(LOSSES, power)}
+    return {name: column * unit ** powers[name] if name in powers else column for name, column in history.items()}
 
 
 def fit_quad_regressor(model: Any, place: Any, outline: TargetOutline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit a regressor by a pool or by a searched family, in this process."""
     before, family, rows = resumed_model(model), model._family(), place.data
     y, weights = rows.y["train"], rows.examples["train"].weights
-    frame = frame_of(y, weights, model.fit_intercept, around_mean=not isinstance(family, Pool | Columns))
+    loss = make_loss(model.loss, float(model.quantile))
+    around = None if isinstance(family, Pool | Columns) else loss
+    frame = frame_of(y, weights, model.fit_intercept, around)
     case = case_of(rows, TWO[:1], frame.inside)
     bins = find_bins(model, place, before, unbinned=no_bins(model.n_features_in_))
     cases = [case] if case.validation is None else [case, case.validation]
@@ -116,12 +122,11 @@ def fit_quad_regressor(model: Any, place: Any, outline: TargetOutline, context: 
         engines = (Threads(one.examples, bins, rows.pool, rows.n_shards) for one in cases)
         source = StumpPool(model, frame.unit, case, bins, *engines)
     elif isinstance(family, RegressionTrees):
-        source = TreeFamily(
-            model,
-            frame.unit,
-            bins,
-            *(Residuals(one.examples, np.asarray(one.target), bins, rows.pool, rows.n_shards) for one in cases),
-        )
+        shards = [Residuals(one.examples, np.asarray(one.target), bins, rows.pool, rows.n_shards) for one in cases]
+        if isinstance(loss, SlopedLoss):
+            source = QuantileTreeFamily(loss, model, frame.unit, bins, *shards)
+        else:
+            source = TreeFamily(model, frame.unit, bins, *shards)
     else:
         source = (ColumnPool if isinstance(family, Columns) else EstimatorFamily)(model, frame.unit, case)
     train(QuadRegressionBench(frame, model, source, outline, before), [(None, None)], context, data)

@@ -32,6 +32,7 @@ from electorate.training.quad_data import (
     RowVotes,
     margin_change,
 )
+from electorate.training.quad_losses import SQUARED, Loss
 from electorate.training.quad_pools import NO_SUMS
 from electorate.training.residual_rounds import ResidualRounds, ResidualSearch, SearchedVoter, WeightChange
 from electorate.training.stagewise import ALMOST_NOTHING
@@ -148,11 +149,13 @@ def stored_casts(model: Any, bins: Bins, label: int | None) -> list[Cast]:
 class RowResiduals(ResidualSearch):
     """Rows, their residuals, and the voters so far. One run. find: the best voter, given X, residuals and means."""
 
-    def __init__(self, find: Any, X: Any, rows: RowTargets, group: Group, reweights: bool) -> None:
+    def __init__(
+        self, find: Any, X: Any, rows: RowTargets, group: Group, reweights: bool, loss: Loss = SQUARED
+    ) -> None:
         super().__init__()
         self.find, self.X = find, X
         self.column = ColumnCache(self._outputs, reweights)
-        self.rows = RowVotes(rows, group, self.column)
+        self.rows = RowVotes(rows, group, self.column, loss)
         self.means = rows.means
         self.power = self.means.mean(self.rows.target, self.rows.target)
 
@@ -175,15 +178,19 @@ class RowResiduals(ResidualSearch):
         return None if voter is None else self.measured(voter)
 
     def measured(self, voter: Any) -> SearchedVoter:
+        outputs = self._checked_outputs(voter)
+        key = getattr(voter, "key", voter if isinstance(voter, Section | Always) else id(voter))
+        c, eta = self.means.mean(self.rows.residual, outputs), self.means.mean(outputs, outputs)
+        return SearchedVoter(key, voter, c, eta)
+
+    def _checked_outputs(self, voter: Any) -> Floats:
         outputs = np.asarray(voter.outputs(self.X), dtype=np.float64)
         if not np.all(np.abs(outputs) <= 1):
             row = int(np.flatnonzero(~(np.abs(outputs) <= 1))[0])
             raise ValueError(
                 f"{type(voter).__name__} outputs {outputs[row]} for row {row}: outputs must be from -1 to 1"
             )
-        key = getattr(voter, "key", voter if isinstance(voter, Section | Always) else id(voter))
-        c, eta = self.means.mean(self.rows.residual, outputs), self.means.mean(outputs, outputs)
-        return SearchedVoter(key, voter, c, eta)
+        return outputs
 
     def correlations(self) -> Floats:
         return self._means_with(self.rows.residual)
@@ -294,9 +301,13 @@ class EstimatorFamily(RowFamily):
 
 @dataclass(frozen=True)
 class GrownTree:
-    """A tree over bins with real outputs. Its rows are those of an engine, shard by shard."""
+    """A tree over bins with real outputs. Its rows are those of an engine, shard by shard.
+
+    largest: what the outputs of a new tree were divided by.
+    """
 
     cast: Cast
+    largest: float = 1.0
 
     @cached_property
     def key(self) -> Hashable:
@@ -318,18 +329,26 @@ class TreeFamily(RowFamily):
             self.X_validation, self.validation = judge, RowTargets.in_shards(judge.shards, judge.target)
 
     def _find(self, X: Any, residual: Floats, means: Means) -> GrownTree | None:
-        """None where the tree outputs 0 everywhere."""
-        low, high = float(residual.min()), float(residual.max())
-        search = Search(X.sums(residual, low, high), self.bins, self.counts, X)
+        return grown_tree(*self._grow(X, residual))
+
+    def _grow(self, X: Any, target: Floats) -> tuple[Voter, Floats]:
+        """The tree of least squares, and the mean target of every leaf."""
+        low, high = float(target.min()), float(target.max())
+        search = Search(X.sums(target, low, high), self.bins, self.counts, X)
         voter, outputs = SquaresTrees(self.family, low, high).best(search, 0)
-        largest = float(np.abs(outputs[:, 0]).max(initial=0.0))
-        if largest == 0:
-            return None
-        scaled = np.asarray(on_grid(outputs[:, :1] / largest))  # with a step of 1 too the votes are exact
-        return GrownTree(Cast(voter, scaled, Step(0.0, 0.0, 0.0)))
+        return voter, outputs[:, 0]
 
     def stored_voters(self, model: Any, label: int | None) -> list[GrownTree]:
         return [GrownTree(cast) for cast in stored_casts(model, self.bins, None)]
 
     def cast(self, voter: GrownTree, weight: float) -> Cast:
         return replace(voter.cast, step=Step(weight, 0.0, 0.0))
+
+
+def grown_tree(voter: Voter, values: Floats) -> GrownTree | None:
+    """A tree with these values in its leaves, divided by the largest; None where all are 0."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0:
+        return None
+    scaled = np.asarray(on_grid(values[:, None] / largest))  # with a step of 1 too the votes are exact
+    return GrownTree(Cast(voter, scaled, Step(0.0, 0.0, 0.0)), largest)

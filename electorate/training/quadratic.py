@@ -79,7 +79,7 @@ class QuadBench(LabelBench):
 
     def watchers(self, task: Any, method: Any) -> list[Watcher]:
         score = self.source.score(method)
-        tol = self.model.tol / self.source.unit**2
+        tol = self.model.tol / self.source.unit**self.source.loss.power
         return [] if score is None else [Patience(score, tol, self.model.n_iter_no_change)]
 
     def finish(self, method: Any) -> None:

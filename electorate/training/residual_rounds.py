@@ -200,11 +200,15 @@ class ResidualRounds(QuadRounds):
 
     def _move(self, k: int, voter: SearchedVoter, c: float, old: float, new: float) -> None:
         """old: 0 for a copy that enters, whatever weight the voter has."""
-        drop, before = self.rules.penalty.drop(c, voter.eta, old, new), self.weights[k]
-        self.weights[k] = before + (new - old)
+        drop = self.rules.penalty.drop(c, voter.eta, old, new)
+        self._change(k, new - old, (new, c + old * voter.eta, drop))
+
+    def _change(self, k: int, more: float, details: tuple[float, float, float]) -> None:
+        """Add to the weight of a voter. details: step, edge, and by how much the objective falls."""
+        before = self.weights[k]
+        self.weights[k] = before + more
         self.changes.append((k, before, self.weights[k]))
-        held = float(np.count_nonzero(self.weights))
-        self.details.append((self.weights[k], new, c + old * voter.eta, drop, held))
+        self.details.append((self.weights[k], *details, float(np.count_nonzero(self.weights))))
 
     # ------------------------------------------------------------ resuming
 

@@ -11,7 +11,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 import electorate
 from electorate import Columns, KernelSections, Pool, QuadBoostRegressor, RegressionTrees
+from electorate.data.weights import Weights
 from electorate.modelfile import ModelFormatError
+from electorate.training.quad_losses import group_quantiles
+from electorate.voters.means import Means
 
 FAMILIES = {"pool": Pool(5), "columns": Columns(), "trees": RegressionTrees(2), "kernels": KernelSections()}
 WAYS = {
@@ -20,13 +23,15 @@ WAYS = {
     "l2-cyclic": {"penalty": "l2", "lam": 0.3, "reweight": "cyclic"},
     "l2-shrunken": {"penalty": "l2", "lam": 0.3, "learning_rate": 0.25},
     "linf-greedy": {"penalty": "linf", "alpha_max": 20.0, "reweight": "greedy"},
+    "absolute": {"loss": "absolute", "learning_rate": 0.5},
+    "quantile": {"loss": "quantile", "quantile": 0.2},
 }
 SEARCHED = {"trees", "kernels"}
 EVERY = [
     pytest.param(family, way, id=f"{family}-{way}")
     for family in FAMILIES
     for way in WAYS
-    if family in SEARCHED or "learning_rate" not in WAYS[way]
+    if (family in SEARCHED or "learning_rate" not in WAYS[way]) and (family == "trees" or "loss" not in WAYS[way])
 ]
 
 
@@ -38,6 +43,16 @@ def numbers(n: int = 120, columns: int = 6, seed: int = 3) -> tuple[np.ndarray, 
 
 def model(family: str, way: str, **more: Any) -> QuadBoostRegressor:
     return QuadBoostRegressor(FAMILIES[family], **{"n_estimators": 12, "tol": 0.0, **WAYS[way], **more})
+
+
+def losses(fitted: QuadBoostRegressor, y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """The loss of each row."""
+    r = y - predicted
+    return {
+        "squared": r**2,
+        "absolute": np.abs(r),
+        "quantile": np.maximum(fitted.quantile * r, (fitted.quantile - 1) * r),
+    }[fitted.loss]
 
 
 def paid(fitted: QuadBoostRegressor) -> float:
@@ -99,6 +114,114 @@ def test_shrinkage_needs_searched_voters_that_keep_their_weights(wrong: dict[str
         QuadBoostRegressor(RegressionTrees(2), learning_rate=0.1).set_params(**wrong).fit(X, y)
 
 
+# ---------------------------------------------------------------- absolute and quantile losses
+
+
+def plain_quantile(values: np.ndarray, weight: np.ndarray, level: float) -> float:
+    """The middle of all numbers that minimise the weighted loss; one of the values is at either end."""
+    ends = [
+        one
+        for one in values.tolist()
+        if weight[values <= one].sum() >= level * weight.sum() * (1 - 1e-12)
+        and weight[values >= one].sum() >= (1 - level) * weight.sum() * (1 - 1e-12)
+    ]
+    return (min(ends) + max(ends)) / 2
+
+
+@pytest.mark.parametrize("level", [0.05, 0.25, 0.5, 0.9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_quantiles_of_groups_minimise_the_loss(level: float, weighted: bool) -> None:
+    rng = np.random.default_rng(4)
+    values, group = rng.normal(size=90).round(1), rng.integers(0, 5, 90).astype(np.int32)
+    group[group == 3] = 4  # a group without rows
+    times = rng.integers(0, 4, 90)
+    real = rng.random(90) if weighted else None
+    means = Means(Weights(times, real, 30, float(times.sum())))
+    found = group_quantiles(values, group, 5, means, level)
+    weight = times * (1.0 if real is None else real)
+    for k in range(5):
+        mine = (group == k) & (times > 0)
+        expected = plain_quantile(values[mine], weight[mine], level) if mine.any() else 0.0
+        assert found[k] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+@pytest.mark.parametrize(("level", "rate"), [(0.5, 1.0), (0.5, 0.3), (0.8, 0.3)])
+def test_sloped_losses_are_gradient_boosting_by_scikit_learns_trees(depth: int, level: float, rate: float) -> None:
+    """A tree by least squares for the signs (Friedman 2001), then a weighted quantile of the residuals per leaf."""
+    X, y = numbers()
+    weight = np.random.default_rng(0).random(len(y))  # so that no two cuts are equally good
+    given = {"loss": "absolute"} if level == 0.5 else {"loss": "quantile", "quantile": level}
+    model = QuadBoostRegressor(RegressionTrees(depth), n_estimators=5, learning_rate=rate, **given)
+    fitted = model.fit(X, y, weight)
+    f = np.full(len(y), plain_quantile(y, weight, level))
+    for staged, error in zip(fitted.staged_predict(X), fitted.history_["train_error"], strict=True):
+        slopes = np.where(y > f + 1e-8, level, 0.0) - np.where(y < f - 1e-8, 1 - level, 0.0)
+        tree = DecisionTreeRegressor(max_depth=depth, min_impurity_decrease=1e-9)  # no cuts by rounding
+        leaf = tree.fit(X, slopes, weight).apply(X)
+        for one in np.unique(leaf):
+            rows = leaf == one
+            f[rows] += rate * plain_quantile((y - f)[rows], weight[rows], level)
+        np.testing.assert_allclose(staged, f, rtol=1e-8)
+        assert error == pytest.approx(np.average(losses(fitted, y, f), weights=weight), rel=1e-8)
+
+
+@pytest.mark.parametrize("way", ["absolute", "quantile"])
+def test_sloped_losses_are_equivariant(way: str) -> None:
+    """In the scale and the place of y; for the absolute loss in its sign too."""
+    X, y = numbers()
+    y = np.rint(y * 8) / 8
+    plain = model("trees", way).fit(X, y).predict(X)
+    np.testing.assert_array_equal(model("trees", way).fit(X, y * 2.0**30).predict(X), plain * 2.0**30)
+    np.testing.assert_allclose(model("trees", way).fit(X, y + 4096.0).predict(X), plain + 4096.0, rtol=1e-9)
+    if way == "absolute":
+        np.testing.assert_allclose(model("trees", way).fit(X, -y).predict(X), -plain, rtol=1e-9)
+
+
+def test_the_absolute_loss_is_the_quantile_loss_of_one_half() -> None:
+    X, y = numbers()
+    one = model("trees", "absolute").fit(X, y)
+    other = model("trees", "absolute", loss="quantile", quantile=0.5).fit(X, y)
+    assert one.digest_ == other.digest_
+    np.testing.assert_allclose(one.history_["objective"], 2 * other.history_["objective"], rtol=1e-9)
+
+
+def test_far_targets_do_not_move_the_absolute_loss() -> None:
+    """Whatever lies above the rest may lie anywhere above it."""
+    X, y = numbers()
+    far = np.where(y == y.max(), y + 900.0, y)
+    one = QuadBoostRegressor(RegressionTrees(2, min_samples_leaf=10), loss="absolute", n_estimators=1)
+    rest = y < y.max()
+    near, moved = one.fit(X, y).predict(X[rest]), one.fit(X, far).predict(X[rest])
+    np.testing.assert_allclose(moved, near, rtol=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.9])
+def test_quantiles_have_their_share_of_rows_below(level: float) -> None:
+    X, y = numbers(400)
+    fitted = QuadBoostRegressor(
+        RegressionTrees(2, min_samples_leaf=20), loss="quantile", quantile=level, learning_rate=0.2, n_estimators=60
+    ).fit(X, y)
+    assert np.mean(y <= fitted.predict(X)) == pytest.approx(level, abs=0.05)
+
+
+@pytest.mark.parametrize("way", ["absolute", "quantile"])
+def test_a_sloped_loss_of_equal_targets(way: str) -> None:
+    X, _ = numbers(30)
+    fitted = model("trees", way).fit(X, np.full(30, 7.5))
+    assert fitted.stop_reason_ == "no_edge"
+    np.testing.assert_array_equal(fitted.predict(X), np.full(30, 7.5))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"reweight": "cyclic"}, {"estimator": Pool()}, {"penalty": "l2"}, {"estimator": KernelSections()}]
+)
+def test_sloped_losses_need_trees_that_keep_their_weights(wrong: dict[str, Any]) -> None:
+    X, y = numbers()
+    with pytest.raises(ValueError, match="loss='squared'"):
+        QuadBoostRegressor(RegressionTrees(2), loss="absolute").set_params(**wrong).fit(X, y)
+
+
 # ---------------------------------------------------------------- stages, files, going on
 
 
@@ -107,7 +230,7 @@ def test_objective_stages_files_and_going_on(family: str, way: str, tmp_path: An
     X, y = numbers()
     weight = np.random.default_rng(1).integers(0, 3, len(y))
     whole = model(family, way).fit(X, y, weight)
-    risk = np.average((y - whole.predict(X)) ** 2, weights=weight)
+    risk = np.average(losses(whole, y, whole.predict(X)), weights=weight)
     assert whole.history_["objective"][-1] == pytest.approx(risk + paid(whole), rel=1e-9)
     assert np.all(np.diff(whole.history_["objective"]) <= 0)
     stages = [staged.copy() for staged in whole.staged_predict(X)]
@@ -210,8 +333,11 @@ def test_a_regressor_that_fails_leaves_the_rounds_before() -> None:
 # ---------------------------------------------------------------- stopping
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("way", ["vanilla", "l2-cyclic"])
+@pytest.mark.parametrize(
+    ("family", "way"),
+    [(family, way) for family in FAMILIES for way in ("vanilla", "l2-cyclic")]
+    + [("trees", "absolute"), ("trees", "quantile")],
+)
 def test_early_stopping(family: str, way: str) -> None:
     X, y = numbers(200)
     make = lambda **more: model(  # noqa: E731

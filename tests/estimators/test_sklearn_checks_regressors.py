@@ -6,7 +6,15 @@ from typing import Any
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from electorate import AdaBoostRegressor, Columns, LocMedBoostRegressor, MedBoostRegressor, Pool, RegressionTrees
+from electorate import (
+    AdaBoostRegressor,
+    Columns,
+    LocMedBoostRegressor,
+    MedBoostRegressor,
+    Pool,
+    QuadBoostRegressor,
+    RegressionTrees,
+)
 
 FEW = {"n_estimators": 5}
 WRAPPED = DecisionTreeRegressor(max_depth=2)
@@ -19,6 +27,8 @@ MODELS = [
     MedBoostRegressor(WRAPPED, **FEW),
     MedBoostRegressor(early_stopping=True, **FEW),
     MedBoostRegressor(Columns(), **FEW),
+    QuadBoostRegressor(RegressionTrees(2), loss="absolute", learning_rate=0.5, **FEW),
+    QuadBoostRegressor(RegressionTrees(2), loss="quantile", quantile=0.3, **FEW),
     LocMedBoostRegressor(**FEW),
     LocMedBoostRegressor(Pool(), **FEW),
     LocMedBoostRegressor(confidence_by="bumps", n_bumps=2, **FEW),

@@ -22,7 +22,11 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "VadaBoostClassifier": [{"lam": "auto", "random_state": 0}],
     "DeepBoostClassifier": [{"estimator": KernelSections()}, {"estimator": Union([Stumps(), Rules(2)])}],
     "QuadBoostClassifier": [{"estimator": Columns(), "penalty": "l1", "lam": 0.01}, {"estimator": Stumps()}],
-    "QuadBoostRegressor": [{"estimator": Columns()}, {"estimator": RegressionTrees(2), "early_stopping": True}],
+    "QuadBoostRegressor": [
+        {"estimator": Columns()},
+        {"estimator": RegressionTrees(2), "early_stopping": True},
+        {"estimator": RegressionTrees(2), "loss": "quantile", "quantile": 0.8},
+    ],
     "LPBoostClassifier": [{"estimator": Columns()}],
     "MedBoostRegressor": [{"estimator": Columns(), "eps": 0.5}, {"estimator": Pool(3)}, {"early_stopping": True}],
     "LocMedBoostRegressor": [{"confidence_by": "bumps"}],

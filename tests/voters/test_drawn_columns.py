@@ -32,6 +32,9 @@ MODELS = {
     "L2 boosting": QuadBoostRegressor(
         RegressionTrees(3, max_features=2), learning_rate=0.1, reweight="never", n_estimators=6
     ),
+    "absolute loss": QuadBoostRegressor(
+        RegressionTrees(3, max_features=2), loss="absolute", learning_rate=0.1, n_estimators=6
+    ),
 }
 
 

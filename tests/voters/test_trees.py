@@ -513,6 +513,7 @@ HIDDEN = {
     "MedBoost": MedBoostRegressor(RegressionTrees(2), n_estimators=3),
     "least squares": AdaBoostRegressor(RegressionTrees(2), n_estimators=3),
     "QuadBoost, least squares": QuadBoostRegressor(RegressionTrees(2), n_estimators=3),
+    "QuadBoost, absolute loss": QuadBoostRegressor(RegressionTrees(2), loss="absolute", n_estimators=3),
 }
 
 
