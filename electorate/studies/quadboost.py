@@ -217,10 +217,15 @@ def units(request: Request) -> list[Unit]:
     ]
 
 
-def page(request: Request, rows: list[Row]) -> str:
-    doubts = {name: doubt(source, request.data, "QuadBoost") for name, source in SETS.items()}
+def tables(folder: Path) -> list[StudyTable]:
+    """Table 1 as published."""
+    doubts = {name: doubt(source, folder, "QuadBoost") for name, source in SETS.items()}
     published = {name: once(*(100 * risk for risk in risks)) for name, risks in PUBLISHED.items()}
-    table = StudyTable("Table 1: six algorithms on 25 data sets", "1", ALGORITHMS, published, doubts)
+    return [StudyTable("Table 1: six algorithms on 25 data sets", "1", ALGORITHMS, published, doubts)]
+
+
+def page(request: Request, rows: list[Row]) -> str:
+    (table,) = tables(request.data)
     pairs = [("QuadBoost", "AdaBoost"), ("QuadBoost-L1", "LPBoost")]
     lines = introduction("QuadBoost", __doc__, rows, request.quick)
     lines += [*table_lines(table, rows), *order_lines(table, rows, pairs, 0.05), *claims(rows), ""]
