@@ -72,7 +72,7 @@ def lines(
             result += [*markdown_table(head, body), ""]
     text = (
         "Error in percent: chosen in every fold / chosen once for all folds / published; then the mean size of the "
-        "trees and their number: chosen once for all folds / published. DeepBoost has three values of beta and of lam here."
+        "trees and their number: chosen once for all folds / published. DeepBoost has three values of beta and of lam."
     )
     return ["## Tables 2 and 3 with one choice for all folds", "", text, "", *result] if result else []
 
