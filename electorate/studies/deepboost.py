@@ -156,13 +156,9 @@ def run_fold(unit: Unit, folder: Path, grids: Grids) -> list[Outcome]:
 def run_choice(data: BinarySet, unit: Unit, grids: Grids) -> list[Outcome]:
     """The errors of all candidates of every column of a table."""
     fewer = replace(grids, prices=tuple(price for price in grids.prices if price in choice.PRICES))
+    parts = split(len(data.y), unit.split)
     return [
-        choice.all_errors(
-            algorithm,
-            candidates(unit.table, algorithm, fewer if algorithm == "DeepBoost" else grids),
-            data,
-            split(len(data.y), unit.split),
-        )
+        choice.all_errors(algorithm, candidates(unit.table, algorithm, fewer), data, parts)
         for algorithm in ALGORITHMS[unit.table]
     ]
 

@@ -59,4 +59,4 @@ def test_a_folds_own_choice_is_that_of_the_table() -> None:
     usual = study.run_algorithm(data, unit, "AdaBoost", grids)
     assert (first.error, first.size, first.voters) == (usual.error, pytest.approx(usual.size, abs=0.01), usual.voters)
     counts = [len(one.chosen["candidates"]) for one in (first, second, third)]
-    assert counts == [3, 6, 3]  # DeepBoost has the values of beta and lam in PRICES only
+    assert counts == [3, 3, 3]  # of beta and lam the values in PRICES only
