@@ -8,6 +8,7 @@ import pytest
 
 from electorate.cli import main
 from electorate.studies.overview import PAPERS, overview_lines
+from electorate.studies.runs import read_results
 
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 STORED = Path(__file__).parents[2] / "docs" / "studies"
@@ -33,6 +34,5 @@ def test_the_index_has_the_numbers_of_all_tables() -> None:
 
 def test_no_row_is_stored_twice() -> None:
     for name in NAMES:
-        lines = (STORED / f"{name}.csv").read_text(encoding="utf-8").splitlines()
-        keys = [tuple(line.split(",")[:4]) for line in lines if ")," not in line]
-        assert len(keys) == len(set(keys)), name
+        keys = [(row.unit, row.outcome.algorithm) for row in read_results(STORED / f"{name}.csv")]
+        assert len(keys) == len(set(keys)) > 0, name
