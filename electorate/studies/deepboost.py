@@ -1,5 +1,6 @@
-"""The DeepBoost paper (Cortes, Mohri and Syed, "Deep Boosting", ICML 2014), reproduced: Tables 1, 2 and 3, and table 1
-with 1,000 rounds (here "table 4").
+"""The DeepBoost paper (Cortes, Mohri and Syed, "Deep Boosting", ICML 2014), reproduced: Tables 1, 2 and 3, table 1 with
+1,000 rounds (here "table 4") and with other readings of the penalty ("table 5"), and tables 2 and 3 with one choice of
+hyperparameters for all folds ("tables 6 and 7").
 
 Protocol (section 4): ten folds; fold i is for testing, fold i + 1 for validation, the others for training; 100 rounds;
 the hyperparameters with the lowest validation error. Table 1: stumps and paired stumps, exponential loss. Table 2:
@@ -24,7 +25,9 @@ import numpy as np
 
 from electorate import AdaBoostClassifier, DeepBoostClassifier, PairedStumps, Stumps, Trees, Union
 from electorate.inspection.shapes import tree_sizes
+from electorate.studies import deepboost_choice as choice
 from electorate.studies import deepboost_figures as figures
+from electorate.studies import deepboost_readings as readings
 from electorate.studies.binary_sets import BinarySet, Source, doubt, read_set
 from electorate.studies.pages import Published, StudyTable, doubt_lines, introduction, order_lines, table_lines
 from electorate.studies.request import Request, markdown_table
@@ -38,6 +41,8 @@ TABLES = {
 OFFERS = {f"table {number}": f"errors, sizes and numbers of voters: {what}" for number, what in TABLES.items()}
 LONGER, TIMES = "4", 10  # not a table of the paper: section 4 says that 1,000 rounds change nothing
 OFFERS[f"table {LONGER}"] = "a check of section 4: the errors of table 1 after 1,000 rounds instead of 100"
+OFFERS[f"table {readings.TABLE}"] = "table 1 with other readings of the penalty: errors and numbers of voters"
+OFFERS |= {f"table {key}": f"table {table} with one choice for all folds" for key, table in choice.TABLES.items()}
 OFFERS |= figures.OFFERS
 NEEDS_DATA = tuple(OFFERS)
 WHOLE = ("all", *figures.OFFERS)
@@ -136,12 +141,31 @@ def candidates(table: str, algorithm: str, grids: Grids) -> Iterator[tuple[dict[
 def run_fold(unit: Unit, folder: Path, grids: Grids) -> list[Outcome]:
     """Fold i tests, fold i + 1 validates, the others train."""
     data = read_set(SETS[unit.data], folder).first_rows(grids.rows)
+    if unit.table in choice.TABLES:
+        return run_choice(data, unit._replace(table=choice.TABLES[unit.table]), grids)
+    if unit.table == readings.TABLE:
+        both = product(readings.READINGS.items(), readings.ALGORITHMS)
+        unit = unit._replace(table="1")
+        found = [(name, run_algorithm(data, unit, algorithm, grids, reading)) for (name, reading), algorithm in both]
+        return [replace(one, algorithm=readings.named(one.algorithm, name)) for name, one in found]
     if unit.table == LONGER:
         unit, grids = unit._replace(table="1"), replace(grids, rounds=TIMES * grids.rounds)
     return [run_algorithm(data, unit, algorithm, grids) for algorithm in ALGORITHMS[unit.table]]
 
 
-def run_algorithm(data: BinarySet, unit: Unit, algorithm: str, grids: Grids) -> Outcome:
+def run_choice(data: BinarySet, unit: Unit, grids: Grids) -> list[Outcome]:
+    """The errors of all candidates of every column of a table."""
+    fewer = replace(grids, prices=tuple(price for price in grids.prices if price in choice.PRICES))
+    parts = split(len(data.y), unit.split)
+    return [
+        choice.all_errors(algorithm, candidates(unit.table, algorithm, fewer), data, parts)
+        for algorithm in ALGORITHMS[unit.table]
+    ]
+
+
+def run_algorithm(
+    data: BinarySet, unit: Unit, algorithm: str, grids: Grids, reading: readings.Reading | None = None
+) -> Outcome:
     """The candidate with the least validation error, of equals the first, and its test error.
 
     Beside its hyperparameters, `chosen` has its validation error, the number of candidates with the same one (ties),
@@ -150,7 +174,8 @@ def run_algorithm(data: BinarySet, unit: Unit, algorithm: str, grids: Grids) -> 
     train, validation, test = split(len(data.y), unit.split)
     began = time.process_time()
     judged, best = [], None
-    for chosen, model in candidates(unit.table, algorithm, grids):
+    for chosen, offered in candidates(unit.table, algorithm, grids):
+        model = reading.changed(offered, len(train)) if reading else offered
         model.fit(data.X[train], data.y[train])
         error, on_test = (float(np.mean(model.predict(data.X[rows]) != data.y[rows])) for rows in (validation, test))
         if best is None or error < min(judged)[0]:
@@ -195,7 +220,11 @@ def reproduce(request: Request) -> str:
 def units(request: Request) -> list[Unit]:
     """Every fold of every set, fold by fold."""
     repeats = request.repeats or (1 if request.quick else FOLDS)
-    chosen = [request.what.split()[-1]] if request.what.startswith("table") else [*TABLES, LONGER]
+    chosen = (
+        [request.what.split()[-1]]
+        if request.what.startswith("table")
+        else [*TABLES, LONGER, readings.TABLE, *choice.TABLES]
+    )
     names = request.choose(list(SETS)[1:2] if request.quick else SETS, SETS)
     return [Unit(table, name, fold) for fold, name, table in product(range(repeats), names, chosen)]
 
@@ -227,7 +256,9 @@ def page(request: Request, rows: list[Row]) -> str:
     for table in every:
         pairs = [("DeepBoost", other) for other in table.algorithms[:-1]]
         lines += [*table_lines(table, rows), *order_lines(table, rows, pairs, LEVEL), *size_lines(table, rows)]
-    return "\n".join([*lines, *longer_lines(rows), *doubt_lines(every)])
+    other = readings.lines(rows, {name: text.split(", ") for name, text in PUBLISHED["1"].items()})
+    other += choice.lines(rows, ALGORITHMS, PUBLISHED)
+    return "\n".join([*lines, *longer_lines(rows), *other, *doubt_lines(every)])
 
 
 def longer_lines(rows: list[Row]) -> list[str]:

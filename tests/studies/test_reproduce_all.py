@@ -1,6 +1,7 @@
 """`electorate reproduce all --quick`: every page and result of the five papers, in small; and a second run."""
 
 import os
+from itertools import product
 from pathlib import Path
 
 import matplotlib as mpl
@@ -9,15 +10,22 @@ import pytest
 from electorate.cli import main
 from electorate.commands.reproduce import PAPERS
 from electorate.studies import adaboost_r, deepboost, quadboost, vadaboost
+from electorate.studies import deepboost_choice as choice
+from electorate.studies import deepboost_readings as readings
 from electorate.studies.runs import FIELDS, read_results
 
 mpl.use("Agg")
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
+OTHER_READINGS = tuple(readings.named(name, one) for name, one in product(readings.ALGORITHMS, readings.READINGS))
 TABLES = {  # the algorithms of every table
-    "quadboost": {"1": quadboost.ALGORITHMS},
+    "quadboost": {"1": quadboost.ALGORITHMS, quadboost.LONGER: ("AdaBoost",)},
     "vadaboost": vadaboost.ALGORITHMS,
-    "deepboost": deepboost.ALGORITHMS,
+    "deepboost": {
+        **deepboost.ALGORITHMS,
+        readings.TABLE: OTHER_READINGS,
+        **{key: deepboost.ALGORITHMS[table] for key, table in choice.TABLES.items()},
+    },
     "adaboost_r": {"4": adaboost_r.ALGORITHMS, "4.1": adaboost_r.LARGER_ALGORITHMS},
 }
 PICTURES = ("adaboost_r-figure-5", "adaboost_r-figure-6", "deepboost-figure-3", "deepboost-figure-4")
@@ -82,7 +90,7 @@ def test_pages_are_rendered_from_stored_results(out: Path, tmp_path: Path, capsy
 def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--data", str(DATA), "--out", str(tmp_path / "out")]
     assert main(["reproduce", "all", "--list"]) == 0
-    assert capsys.readouterr().out.count("deepboost --table") == 4
+    assert capsys.readouterr().out.count("deepboost --table") == 7
     for wrong in (["--table", "7"], ["--figure", "1"], ["--table", "1", "--sets", "nowhere"]):
         assert main(["reproduce", "quadboost", *wrong, *where]) == 1
     assert "it has australian, balance" in capsys.readouterr().err
