@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import AnyArray, Bools, Floats, Ints
 
 ROOT = 0
 
@@ -20,7 +21,7 @@ class Split:
     right: int
     column: int
     cut: int  # the last bin on the left; -1 for a split by category
-    on_left: NDArray[np.bool_]  # by bin
+    on_left: Bools  # by bin
 
     def same_as(self, other: "Split") -> bool:
         """Whether it sends the same rows to the same nodes."""
@@ -34,12 +35,12 @@ class Split:
 class SplitArrays(Sequence[Split]):
     """The splits of a voter, parents first, as arrays: a deep tree has thousands, and few callers need each of them."""
 
-    node: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    column: NDArray[np.int64]
-    cut: NDArray[np.int64]
-    on_left: NDArray[np.bool_]  # [split, bin]
+    node: Ints
+    left: Ints
+    right: Ints
+    column: Ints
+    cut: Ints
+    on_left: Bools  # [split, bin]
 
     @classmethod
     def of(cls, splits: Sequence[Split], width: int = 0) -> "SplitArrays":
@@ -66,7 +67,7 @@ class SplitArrays(Sequence[Split]):
         """The highest number of a node."""
         return int(self.right.max())
 
-    def walk(self, leaves: list[int], levels: list["SplitArrays"]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def walk(self, leaves: list[int], levels: list["SplitArrays"]) -> tuple[Ints, Ints]:
         """How rows find their leaves, from the nodes of a growing tree with these levels of splits.
 
         [(node, its next split here), ...] of the growing tree, as far as both trees have the same splits, and
@@ -82,7 +83,7 @@ class SplitArrays(Sequence[Split]):
             last = _last_walk = self, leaves, list(levels), self._find_known(levels, goes_to), children
         return last[3], last[4]
 
-    def _find_known(self, levels: list["SplitArrays"], goes_to: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _find_known(self, levels: list["SplitArrays"], goes_to: Ints) -> Ints:
         """Where the rows of the nodes of the growing tree go next here."""
         grown = [np.concatenate(parts) for parts in zip(*(level._ways() for level in levels), strict=True)]
         if levels and all(
@@ -124,10 +125,10 @@ class SplitArrays(Sequence[Split]):
         for (node, left, right, column, cut), on_left in zip(numbers, self.on_left, strict=True):
             yield Split(node, left, right, column, cut, on_left)
 
-    def _numbers(self) -> tuple[NDArray[np.int64], ...]:
+    def _numbers(self) -> tuple[Ints, ...]:
         return self.node, self.left, self.right, self.column, self.cut
 
-    def _ways(self) -> tuple[NDArray[Any], ...]:
+    def _ways(self) -> tuple[AnyArray, ...]:
         """What decides where rows go."""
         return self.node, self.left, self.right, self.column, self.on_left
 
@@ -148,12 +149,12 @@ class StoredHistogram:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def here(self) -> NDArray[np.int64]:
+    def here(self) -> Ints:
         """The numbers, in this process."""
         raise NotImplementedError
 
     def best_thresholds(
-        self, histograms: Sequence["StoredHistogram"], criterion: int, layout: tuple[NDArray[Any], ...]
+        self, histograms: Sequence["StoredHistogram"], criterion: int, layout: tuple[AnyArray, ...]
     ) -> "BestThresholds | None":
         """The best threshold of some histograms of the same engine; None where it cannot search them.
 
@@ -166,14 +167,23 @@ class StoredHistogram:
 class BestThresholds:
     """Of some nodes: the best threshold x <= cut, the first of equals. scores: weights that are right, or purities."""
 
-    scores: NDArray[Any]
-    column: NDArray[np.int64]
-    cut: NDArray[np.int64]
-    missing_left: NDArray[np.int64]
-    left: NDArray[np.int64]  # [node, label]
+    scores: AnyArray
+    column: Ints
+    cut: Ints
+    missing_left: Ints
+    left: Ints  # [node, label]
 
 
-def histogram_here(histogram: Any) -> NDArray[np.int64]:
+class NodeSplits(NamedTuple):
+    """The best thresholds of some nodes; column -1: none gains."""
+
+    column: list[int]
+    cut: list[int]
+    on_left: Bools  # [node, bin]
+    sides: Ints  # [node, side, label]
+
+
+def histogram_here(histogram: Any) -> Ints:
     """The numbers of a histogram, wherever it is."""
     return histogram.here() if isinstance(histogram, StoredHistogram) else histogram
 
@@ -183,7 +193,7 @@ class LeftSides:
     """Of several splits, the histograms of the left children, and [split, side]: how many rows."""
 
     histograms: Any  # [split, label, column, bin], perhaps packed
-    rows: NDArray[np.int64]
+    rows: Ints
 
     def __add__(self, other: "LeftSides") -> "LeftSides":
         return LeftSides(self.histograms + other.histograms, self.rows + other.rows)
@@ -195,7 +205,7 @@ class Change:
 
     splits: Sequence[Split]
     leaves: list[int]
-    gains: NDArray[np.float64]  # [state, label, leaf]
+    gains: Floats  # [state, label, leaf]
     outside: Any = None  # a voter that was fitted elsewhere, with its step: evaluated row by row
     stored: "StoredVoter | None" = None  # where the shards store the outputs of voters
 
@@ -206,7 +216,7 @@ class StoredVoter:
 
     number: int
     size: float
-    awards: NDArray[np.float64]
+    awards: Floats
 
     @property
     def signs(self) -> bool:
@@ -217,8 +227,8 @@ class StoredVoter:
 class Sums:
     """Exact sums over examples, all that the driver ever sees of them."""
 
-    histogram: NDArray[np.int64]  # [label, column, bin] of the channel on the grid
-    totals: NDArray[np.int64]  # [label] of the same
+    histogram: Ints  # [label, column, bin] of the channel on the grid
+    totals: Ints  # [label] of the same
     wrong: int  # counts of the examples that the ensemble gets wrong
     more: "Sums | None" = None  # of a second channel, where the booster has one
 
@@ -268,8 +278,8 @@ class AppliedVoter:
 
     splits: Sequence[Split]
     leaves: list[int]
-    outputs: NDArray[np.float64]
-    predictions: NDArray[np.float64] | None = None  # of all rows, by a voter that was fitted to them
+    outputs: Floats
+    predictions: Floats | None = None  # of all rows, by a voter that was fitted to them
     kappa: int = 0
 
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from electorate.arrays import AnyArray
 from electorate.safe_write import replacing
 
 FORMAT = (1, 0)
@@ -72,7 +73,7 @@ class Contents:
     kind: str
     version: tuple[int, int]
     meta: dict[str, Any]
-    arrays: dict[str, NDArray[Any]] = field(repr=False)
+    arrays: dict[str, AnyArray] = field(repr=False)
     source: str = ""
 
 
@@ -85,7 +86,7 @@ def expect(holds: Any, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def write(path: str | os.PathLike[str], kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write(path: str | os.PathLike[str], kind: str, meta: dict[str, Any], arrays: Mapping[str, AnyArray]) -> None:
     """Save so that `path` holds the old file or the whole new one, whatever happens on the way.
 
     An OSError (disk full, read-only folder) goes through and leaves no temporary file. A symbolic
@@ -120,7 +121,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
 # ---------------------------------------------------------------- writing
 
 
-def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, AnyArray]) -> bytes:
     """The bytes of a model file: the same for the same contents, whatever the order of the keys.
 
     `meta` is JSON: dict with str keys, list or tuple (read back as a list), str, int of 64 bits,
@@ -153,7 +154,7 @@ def write_bytes(kind: str, meta: dict[str, Any], arrays: Mapping[str, NDArray[An
     return b"".join([*parts, digest.digest()])
 
 
-def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
+def _storable(name: str, array: AnyArray) -> AnyArray:
     """The array in the byte order and layout of the file, checked by the reader's own rules."""
     expect(isinstance(array, np.ndarray), f"{_quoted(name)} is a {type(array).__name__}, not an array")
     dtype = array.dtype.newbyteorder("<")
@@ -277,9 +278,9 @@ def _short(text: str) -> str:
     return text
 
 
-def _views(data: bytes, table: list[Any], header_end: int) -> dict[str, NDArray[Any]]:
+def _views(data: bytes, table: list[Any], header_end: int) -> dict[str, AnyArray]:
     """All arrays, which must fill the file from the header to the hash, in the table's order."""
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, AnyArray] = {}
     start = _aligned(header_end)
     _check_padding(data, header_end, start)
     end = start
@@ -293,7 +294,7 @@ def _views(data: bytes, table: list[Any], header_end: int) -> dict[str, NDArray[
     return arrays
 
 
-def _view(data: bytes, entry: dict[str, Any], start: int, end: int) -> NDArray[Any]:
+def _view(data: bytes, entry: dict[str, Any], start: int, end: int) -> AnyArray:
     """One array as a read-only view; it must begin right after the one that ended at `end`.
 
     One place is allowed, so no array can be unaligned, out of order, before the header or inside
@@ -312,7 +313,7 @@ def _view(data: bytes, entry: dict[str, Any], start: int, end: int) -> NDArray[A
     begin = start + offset
     expect(begin + length <= limit, f"{where} of shape {shape} does not fit into the file")
     _check_padding(data, end, begin)
-    array: NDArray[Any] = np.ndarray(shape, np.dtype(code), data, begin)
+    array: AnyArray = np.ndarray(shape, np.dtype(code), data, begin)
     boolean = code != "|b1" or array.view(np.uint8).max(initial=0) <= 1
     expect(boolean, f"{where} is boolean and holds other bytes than 0 and 1")
     return array
@@ -405,7 +406,7 @@ def _quoted(text: str) -> str:
 # ---------------------------------------------------------------- for the layer above
 
 
-def require(contents: Contents, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
+def require(contents: Contents, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> AnyArray:
     """The array of this name if it has this dtype and shape (None: any size), or an error."""
     with blaming(contents.source):
         expect(name in contents.arrays, f"array {_quoted(name)} is missing")

@@ -11,14 +11,12 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import ncx2
 
+from electorate.arrays import AnyArray, Bools, Floats, Ints
 from electorate.theory.margins import BayesMargins, Margins, bayes_margins
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 SEGMENTS = (119, 18, 93, 91, 58, 107, 111, 82, 127, 123)  # of the ten digits, the first segment the highest bit
 MOST_POINTS = 2**20
 DRAWN = 200_000  # points, where the Bayes rule has no closed form
@@ -37,7 +35,7 @@ class Problem:
         if not 0 <= self.noise <= 0.5:
             raise ValueError(f"noise={self.noise!r}: a rate from 0 to 0.5")
 
-    def sample(self, n: int, random_state: Any = None) -> tuple[NDArray[Any], Ints]:
+    def sample(self, n: int, random_state: Any = None) -> tuple[AnyArray, Ints]:
         """Draw n rows and their labels. random_state: a seed, a NumPy generator, or None."""
         if n < 1:
             raise ValueError(f"n={n!r}: draw at least one row")
@@ -45,11 +43,11 @@ class Problem:
         X, y = self._draw(int(n), random)
         return X, (y ^ (random.random(n) < self.noise) if self.inverts_labels else y).astype(np.int64)
 
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[AnyArray, AnyArray]:
         """Rows, and their labels before any are inverted."""
         raise NotImplementedError
 
-    def _likely(self, X: NDArray[Any]) -> Floats:
+    def _likely(self, X: AnyArray) -> Floats:
         """The probability of the label 1 before any are inverted."""
         raise NotImplementedError
 
@@ -72,7 +70,7 @@ class Problem:
         return bayes_margins(self.probability(self.sample(DRAWN, 0)[0]))
 
 
-def _rows(X: Any, columns: int) -> NDArray[Any]:
+def _rows(X: Any, columns: int) -> AnyArray:
     rows = np.asarray(X)
     if rows.ndim != 2 or rows.shape[1] != columns:
         raise ValueError(f"X has the shape {rows.shape}: this problem has {columns} columns")
@@ -95,11 +93,11 @@ class Bits(Problem):
     def columns(self) -> int:  # type: ignore[override]
         return self._relevant + self.irrelevant
 
-    def _formula(self, bits: Ints) -> NDArray[np.bool_]:
+    def _formula(self, bits: Ints) -> Bools:
         """The label by the bits that matter."""
         raise NotImplementedError
 
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Ints, NDArray[Any]]:
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Ints, AnyArray]:
         bits = random.integers(0, 2, (n, self.columns))
         return bits, self._formula(bits[:, : self._relevant])
 
@@ -184,7 +182,7 @@ class XD6(Bits):
     irrelevant: int = 1
     _relevant: ClassVar[int] = 9  # type: ignore[misc]
 
-    def _formula(self, bits: Ints) -> NDArray[np.bool_]:
+    def _formula(self, bits: Ints) -> Bools:
         return np.asarray(np.any(np.all(bits.reshape(-1, 3, 3) == 1, axis=2), axis=1))
 
 
@@ -205,7 +203,7 @@ class Parity(Bits):
     def _relevant(self) -> int:  # type: ignore[override]
         return self.relevant
 
-    def _formula(self, bits: Ints) -> NDArray[np.bool_]:
+    def _formula(self, bits: Ints) -> Bools:
         return np.asarray(bits.sum(axis=1) % 2 == 1)
 
 
@@ -321,7 +319,7 @@ class Waveform(Problem):
         first, second = _pairs()
         return part * first[kind] + (1 - part) * second[kind] + random.normal(size=(n, self.columns)), kind
 
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Bools]:
         X, kind = self.sample_classes(n, random)
         return X, kind == 1
 

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import Floats
 
-Array = NDArray[np.float64]
-Value = TypeVar("Value", float, Array)
+Value = TypeVar("Value", float, Floats)
 LOG2 = float.fromhex("0x1.62e42fefa39efp-1")
 LARGE = 1000  # bits of an integer
 
@@ -33,7 +32,7 @@ def log(x: Value) -> Value:
     return kernels.log(float(x))
 
 
-def _of_each(kernel: Any, x: Array) -> Array:
+def _of_each(kernel: Any, x: Floats) -> Floats:
     x = np.ascontiguousarray(x, dtype=np.float64)
     x = x if x.flags.writeable else x.copy()  # Numba would compile the kernel once more
     out = np.empty_like(x)
@@ -52,7 +51,7 @@ def log1p(x: Value) -> Value:
     return log(whole) + (x - (whole - 1.0)) / most
 
 
-def softplus(x: Array) -> Array:
+def softplus(x: Floats) -> Floats:
     """log(1 + exp(x)), without overflow."""
     return np.maximum(x, 0.0) + log1p(exp(-np.abs(x)))
 
@@ -82,7 +81,7 @@ def atanh(x: float) -> float:
     return math.copysign(0.5 * log1p(2.0 * size / (1.0 - size)), x)
 
 
-def ordered_sum(values: Array, axis: int | None = None) -> Any:
+def ordered_sum(values: Floats, axis: int | None = None) -> Any:
     """The sum of all numbers, or along an axis, from the first to the last: np.sum promises no order."""
     if axis is None:
         values, axis = values.reshape(-1), 0

@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from electorate import kernels
 from electorate.algorithms.lpboost import in_nu
+from electorate.arrays import Bools, Floats, Ints
 from electorate.data import inputs
 from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
@@ -49,7 +49,6 @@ from electorate.training.totally_corrective import (
 )
 from electorate.voters.instances import TakesInstances
 
-Floats = NDArray[np.float64]
 Strengths = Sequence[float]  # of regularisation, in (0, 1]
 
 
@@ -174,14 +173,14 @@ class _Search:
     """The choice of the strength of regularisation, by accuracy on held-out rows. Runs: see `VoterOutputs`."""
 
     outputs: list[Floats]  # [run][voter, row]
-    labels: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    labels: Ints
+    counts: Ints
     given: float
     program: Program
     max_voters: int | None
     tried: list[Choice] = field(default_factory=list)
 
-    def choose(self, judge: NDArray[np.bool_]) -> Choice:
+    def choose(self, judge: Bools) -> Choice:
         """judge[row]: whether a row is held out. Where none is, all rows both weigh and judge."""
         held, learn = np.flatnonzero(judge), np.flatnonzero(~judge)
         if not len(held):
@@ -225,7 +224,7 @@ class _Search:
         return alphas
 
 
-def _set_aside(rows: Any, labels: NDArray[np.int64], part: float, seed: int) -> NDArray[np.bool_]:
+def _set_aside(rows: Any, labels: Ints, part: float, seed: int) -> Bools:
     """Whether each row is drawn: a part of the distinct rows of each class, at least one, never all.
 
     The draw depends on what rows hold. Equal rows are on the same side, so neither the order of the rows nor weights

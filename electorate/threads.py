@@ -38,9 +38,9 @@ def count_jobs(n_jobs: int | None, cells: int) -> int:
     return min(n_jobs, MOST_JOBS)
 
 
-def count_shards(n_jobs: int, n_rows: int, n_columns: int) -> int:
+def count_shards(n_jobs: int, n_rows: int) -> int:
     """One shard per thread, but of several rows each: every shard has histograms of its own."""
-    return max(1, min(n_jobs, n_rows // ROWS_PER_SHARD, worthwhile(work(n_rows, n_columns))))
+    return max(1, min(n_jobs, n_rows // ROWS_PER_SHARD))
 
 
 def cpus() -> int:
@@ -66,6 +66,7 @@ class ThreadPool:
         self.n_jobs = n_jobs
         self._threads: list[threading.Thread] = []
         self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
+        self.closing: list[Callable[[bool], None]] = []  # called when the pool is closed, with whether to wait
 
     @cached_property
     def _most(self) -> int:
@@ -102,6 +103,9 @@ class ThreadPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        closing, self.closing = self.closing, []
+        for close in closing:
+            close(True)
         threads, self._threads = self._threads, []
         for _ in threads:
             self._batches.put(None)
@@ -109,6 +113,8 @@ class ThreadPool:
             thread.join()
 
     def __del__(self) -> None:
+        for close in self.closing:
+            close(False)
         for _ in self._threads:
             self._batches.put(None)
 

@@ -27,6 +27,9 @@ from samples import messy
 X, y = messy(rows=300, labels=3)
 for model in [{models}]:
     model.set_params(n_estimators=2).fit(X, y % 2 if "Quad" in repr(model) else y).predict(X)
+    if type(model) is AdaBoostClassifier:  # by several threads
+        model._n_shards = 2
+        model.set_params(n_jobs=2).fit(X, y)
 """
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.adaboost import awards
-from electorate.algorithms.protocol import Array, Booster, Step
+from electorate.algorithms.protocol import Booster, Step
+from electorate.arrays import Floats, Ints
 from electorate.grid import on_grid
 from electorate.special import atanh, log1p, ordered_sum, tanh
 
@@ -32,7 +32,7 @@ class AdaBoostR(Booster):
     def margin_row(self) -> int:
         return 1
 
-    def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
+    def step(self, sums: Ints, outputs: Floats) -> Step:
         """From mu, eq. 8. A voter with infinite outputs has the step 0 and still moves the weights."""
         share = relative_awards(outputs)
         weight = sums / int(sums.sum())
@@ -47,13 +47,13 @@ class AdaBoostR(Booster):
         moves = size != 0 or (math.isinf(largest) and mu != 0)
         return Step(size, mu, error, None if moves else "no_edge")
 
-    def stored(self, outputs: Array) -> Array:
+    def stored(self, outputs: Floats) -> Floats:
         return coded(outputs)
 
     def perfect(self, step: Step) -> bool:
         return abs(step.edge) >= ALL
 
-    def gains(self, step: Step, outputs: Array) -> Array:
+    def gains(self, step: Step, outputs: Floats) -> Floats:
         share = relative_awards(outputs)
         gains = np.zeros((2, *share.shape))
         if not self.perfect(step):  # there 0/0 = 1 leaves the weights as they are
@@ -64,13 +64,13 @@ class AdaBoostR(Booster):
         return gains
 
 
-def coded(outputs: Array) -> Array:
+def coded(outputs: Floats) -> Floats:
     """Where some outputs are infinite, they count as +-1 and the others as 0."""
     infinite = np.isinf(outputs)
     return np.where(infinite, np.sign(outputs), 0.0) if np.any(infinite) else outputs
 
 
-def relative_awards(outputs: Array) -> Array:
+def relative_awards(outputs: Floats) -> Floats:
     """[label, leaf]: y h / h*, in [-1, 1]."""
     h = coded(outputs)[:, 0]
     largest = np.abs(h).max(initial=0.0)

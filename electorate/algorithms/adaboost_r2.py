@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.medboost import MedStep
+from electorate.arrays import Floats
 from electorate.grid import on_grid
 from electorate.special import exp, log
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class Award:
     loss: str
     largest: float
 
-    def __call__(self, outputs: Array, y: Array) -> Array:
+    def __call__(self, outputs: Floats, y: Floats) -> Floats:
         share = np.abs(outputs - y) / self.largest
         if self.loss == "linear":
             return 1.0 - share

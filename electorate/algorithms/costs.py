@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from electorate.arrays import Floats
 
 
 @dataclass(frozen=True)
-class ZeroOne:
+class ZeroOneCost:
     """C = 1 where the target is farther than eps, else 0."""
 
     eps: float
     unit: ClassVar[bool] = True  # whether awards are -1 or 1
 
-    def award(self, predicted: Array, y: Array) -> Array:
+    def award(self, predicted: Floats, y: Floats) -> Floats:
         award = np.subtract(predicted, y)  # in place: one array of all rows instead of three
         np.abs(award, out=award)
         np.subtract(self.eps, award, out=award)
@@ -28,13 +27,13 @@ class ZeroOne:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearCost:
     """C = |h - y| / eps: without a bound, so it can chase outliers."""
 
     eps: float
     unit: ClassVar[bool] = False  # whether awards are -1 or 1
 
-    def award(self, predicted: Array, y: Array) -> Array:
+    def award(self, predicted: Floats, y: Floats) -> Floats:
         with np.errstate(over="ignore"):  # the booster refuses an infinite award
             return 1.0 - (2.0 / self.eps) * np.abs(predicted - y)
 
@@ -45,9 +44,9 @@ class GivenCost:
 
     eps: float
     unit: ClassVar[bool] = False  # whether awards are -1 or 1
-    function: Callable[[Array, Array, float], Array]
+    function: Callable[[Floats, Floats, float], Floats]
 
-    def award(self, predicted: Array, y: Array) -> Array:
+    def award(self, predicted: Floats, y: Floats) -> Floats:
         cost = np.asarray(self.function(predicted, y, self.eps), dtype=np.float64)
         if cost.shape != y.shape:
             raise ValueError(f"cost gave an array of shape {cost.shape} for {len(y)} rows: give one number per row")

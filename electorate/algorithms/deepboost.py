@@ -15,7 +15,8 @@ import numpy as np
 from electorate.algorithms.adaboost import awards
 from electorate.algorithms.loss_channels import LossSlope, LossValue, value_at_one
 from electorate.algorithms.losses import Exponential, slope_at
-from electorate.algorithms.protocol import EXPONENTIAL, Array, Booster, Channel, Mean, Step
+from electorate.algorithms.protocol import EXPONENTIAL, Booster, Channel, Mean, Step
+from electorate.arrays import Floats
 from electorate.grid import on_grid
 from electorate.special import exp, log
 
@@ -36,7 +37,7 @@ class DeepBoost(Booster):
             return EXPONENTIAL
         return (LossSlope(loss=self.loss), LossValue(loss=self.loss))
 
-    def stored(self, outputs: Array) -> Array:
+    def stored(self, outputs: Floats) -> Floats:
         """From -1 to 1."""
         largest = float(np.abs(outputs).max(initial=0.0))
         return outputs / largest if largest > 1 else outputs
@@ -44,7 +45,7 @@ class DeepBoost(Booster):
     def perfect(self, step: Step) -> bool:
         return self.free and step.error in (0, 1)
 
-    def gains(self, step: Step, outputs: Array) -> Array:
+    def gains(self, step: Step, outputs: Floats) -> Floats:
         return np.asarray(on_grid(step.size * awards(outputs, 2)))[None]
 
     def log_slope(self, means: Sequence[Mean]) -> float:

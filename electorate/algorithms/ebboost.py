@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.adaboost import AdaBoost
-from electorate.algorithms.protocol import Array, Channel, ExponentialWeight, Floors, Formula, Mean, Step
+from electorate.algorithms.protocol import Channel, ExponentialWeight, Floors, Formula, Mean, Step
+from electorate.arrays import Floats, Ints
 from electorate.grid import on_grid
 from electorate.kernels import formulas
 from electorate.special import exp, log
@@ -44,7 +44,7 @@ class EBBoost(AdaBoost):
 
     channels = CHANNELS
 
-    def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
+    def step(self, sums: Ints, outputs: Floats) -> Step:
         raise TypeError("the steps of EBBoost come with the search")
 
     def spread(self, means: Sequence[Mean]) -> float:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from electorate.algorithms.losses import Logistic, log_slope, slope_at
-from electorate.algorithms.protocol import Array, Channel, Floors, Formula
+from electorate.algorithms.protocol import Channel, Floors, Formula
+from electorate.arrays import Floats
 from electorate.kernels import formulas
 from electorate.special import LOG2, exp, log
 
@@ -28,7 +29,7 @@ class LossSlope(Channel):
             return None
         return Formula(formulas.SIGMOID, floors.each[0] - slope_at(self.loss, 1.0) - log(LOG2), 1.0)
 
-    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+    def values(self, state: Floats, floors: Floors, first: Floats | None) -> Floats:
         if self.formula(floors) is not None:
             return super().values(state, floors, first)
         weight = log_slope(self.loss, 1.0 - state[0])
@@ -58,7 +59,7 @@ class LossValue(Channel):
             return None
         return Formula(formulas.SOFTPLUS, exp(floors.each[1]) / value_at_one(self.loss) / LOG2, 1.0)
 
-    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+    def values(self, state: Floats, floors: Floors, first: Floats | None) -> Floats:
         if self.formula(floors) is not None:
             return super().values(state, floors, first)
         return np.asarray(self.loss.value(1.0 - state[0]) * (exp(floors.each[1]) / value_at_one(self.loss)))

@@ -8,24 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats
 from electorate.special import LOG2, exp, log, softplus
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Exponential:
     """exp(v): AdaBoost's."""
 
-    def value(self, v: Array) -> Array:
+    def value(self, v: Floats) -> Floats:
         return exp(v)
 
-    def slope(self, v: Array) -> Array:
+    def slope(self, v: Floats) -> Floats:
         return exp(v)
 
-    def log_slope(self, v: Array) -> Array:
+    def log_slope(self, v: Floats) -> Floats:
         return v
 
 
@@ -33,13 +31,13 @@ class Exponential:
 class Logistic:
     """log2(1 + exp(v)). Because v is 1 - y f, this is not plain logistic regression."""
 
-    def value(self, v: Array) -> Array:
+    def value(self, v: Floats) -> Floats:
         return softplus(v) / LOG2
 
-    def slope(self, v: Array) -> Array:
+    def slope(self, v: Floats) -> Floats:
         return exp(self.log_slope(v))
 
-    def log_slope(self, v: Array) -> Array:
+    def log_slope(self, v: Floats) -> Floats:
         return -softplus(-v) - log(LOG2)
 
 
@@ -47,17 +45,17 @@ class Logistic:
 class SquaredHinge:
     """max(0, 1 + v)^2, as an example of a loss whose slope vanishes: its steps come from a line search."""
 
-    def value(self, v: Array) -> Array:
+    def value(self, v: Floats) -> Floats:
         return np.maximum(0.0, 1.0 + v) ** 2
 
-    def slope(self, v: Array) -> Array:
+    def slope(self, v: Floats) -> Floats:
         return 2.0 * np.maximum(0.0, 1.0 + v)
 
 
 NAMED: dict[str, Any] = {"exponential": Exponential(), "logistic": Logistic()}
 
 
-def log_slope(loss: Any, v: Array) -> Array:
+def log_slope(loss: Any, v: Floats) -> Floats:
     """The logarithm of the slope; -inf where it is 0."""
     if hasattr(loss, "log_slope"):
         return np.asarray(loss.log_slope(v))

@@ -8,20 +8,14 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from electorate.algorithms.solvers.line_search import Passes, line_search
 from electorate.grid import on_grid
-
-Array = NDArray[np.float64]
-
 
 # ---------------------------------------------------------------- rho, section 3
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantRho:
     """The same rho in every round."""
 
     rho: float
@@ -31,7 +25,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class AdaptiveRho:
     """rho_t = gamma_t - nu (Corollary 2)."""
 
     nu: float
@@ -41,7 +35,7 @@ class Adaptive:
 
 
 @dataclass(frozen=True)
-class LowestEdge(Adaptive):
+class LowestEdge(AdaptiveRho):
     """rho_t = min over the rounds so far of gamma_j, minus nu: the rule of Raetsch and Warmuth."""
 
     def __call__(self, edge: float, least: float, lowest: float) -> float:

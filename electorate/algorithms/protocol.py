@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import Floats, Ints
 from electorate.kernels import formulas
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Channel:
         """The numbers, times exp(floor), as a formula of the state; None where `values` computes them."""
         return None
 
-    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+    def values(self, state: Floats, floors: Floors, first: Floats | None) -> Floats:
         """The numbers of some examples, times exp(floor). first: those of the first channel, for the second."""
         formula, found = self.formula(floors), np.empty(state.shape[1])
         assert formula is not None
@@ -144,11 +142,11 @@ class Booster:
         """Whether every step is the learning rate."""
         return False
 
-    def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
+    def step(self, sums: Ints, outputs: Floats) -> Step:
         """The step for a voter with these outputs[leaf, output], from the weights sums[leaf, label]."""
         raise TypeError(f"the steps of {type(self).__name__} come with the search")
 
-    def stored(self, outputs: Array) -> Array:
+    def stored(self, outputs: Floats) -> Floats:
         """The outputs as the ensemble stores them: finite."""
         return outputs
 
@@ -156,7 +154,7 @@ class Booster:
         """Whether the voter was never wrong, so that no other can follow."""
         return step.error == 0
 
-    def gains(self, step: Step, outputs: Array) -> Array:
+    def gains(self, step: Step, outputs: Floats) -> Floats:
         """[state, label, leaf]: what the voter adds to an example's state."""
         raise NotImplementedError
 
@@ -192,5 +190,5 @@ class LossOfVotes(Booster):
     def n_states(self) -> int:
         return self.of.n_states
 
-    def gains(self, step: Step, outputs: Array) -> Array:
+    def gains(self, step: Step, outputs: Floats) -> Floats:
         return self.of.gains(step, outputs)

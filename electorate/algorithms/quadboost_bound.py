@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.quadboost import Penalty
+from electorate.arrays import Floats
 
-Floats = NDArray[np.float64]
 HALVINGS = 60
 
 

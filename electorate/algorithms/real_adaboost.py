@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from electorate.algorithms.adaboost import Exponential, awards
-from electorate.algorithms.protocol import Array, Step
+from electorate.algorithms.adaboost import ExponentialBooster, awards
+from electorate.algorithms.protocol import Step
+from electorate.arrays import Floats, Ints
 from electorate.grid import on_grid
 from electorate.special import exp, ordered_sum
 
@@ -16,7 +16,7 @@ FARTHEST = 64.0  # nats that one searched step may move an example: a factor of 
 
 
 @dataclass(frozen=True)
-class RealAdaBoost(Exponential):
+class RealAdaBoost(ExponentialBooster):
     """The step minimises the exponential loss along the voter, eq. 5 of Nock and Nielsen.
 
     With `search` off every step is the learning rate: with log-odds leaves that is SAMME.R. The award of an
@@ -30,7 +30,7 @@ class RealAdaBoost(Exponential):
     def fixed_steps(self) -> bool:
         return not self.search
 
-    def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
+    def step(self, sums: Ints, outputs: Floats) -> Step:
         if not np.all(np.isfinite(outputs)):
             raise ValueError("a leaf has an infinite output, and no step is best: give the family a smoothing above 0")
         award = awards(outputs, self.n_labels).T
@@ -55,11 +55,11 @@ class RealAdaBoost(Exponential):
     def perfect(self, step: Step) -> bool:
         return self.search and step.error in (0, 1)
 
-    def gains(self, step: Step, outputs: Array) -> Array:
+    def gains(self, step: Step, outputs: Floats) -> Floats:
         return self._with_votes(on_grid(step.size * awards(outputs, self.n_labels)), step.size, outputs)
 
 
-def least_exponential(weight: Array, award: Array) -> float:
+def least_exponential(weight: Floats, award: Floats) -> float:
     """The alpha that minimises sum weight exp(-alpha award), where some awards are positive and some negative.
 
     Newton steps inside a bracket of the root of the derivative, by bisection where a step would leave it.

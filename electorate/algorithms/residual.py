@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from electorate.algorithms.protocol import Array, Booster, Channel, Floors, Formula
+from electorate.algorithms.protocol import Booster, Channel, Floors, Formula
+from electorate.arrays import Floats
 from electorate.kernels import formulas
 
 PART = 0.25  # of the grid: sums of |1 - y f| are at most those of 1, and the search adds as much again
@@ -28,14 +29,14 @@ class StateChannel(Channel):
 class SquaredLossChannel(Channel):
     """(y - f)^2, divided by the floor, a power of two."""
 
-    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+    def values(self, state: Floats, floors: Floors, first: Floats | None) -> Floats:
         return np.asarray((1.0 - state[0]) ** 2 / floors.each[0])
 
 
 class ErrorChannel(Channel):
     """1 where f is wrong; a tie is the first label. state[2] is y."""
 
-    def values(self, state: Array, floors: Floors, first: Array | None) -> Array:
+    def values(self, state: Floats, floors: Floors, first: Floats | None) -> Floats:
         return np.asarray((state[0] < 0) | ((state[0] == 0) & (state[2] > 0)), dtype=np.float64)
 
 

@@ -6,15 +6,14 @@ Raetsch, Onoda and Mueller 2001, as the VadaBoost paper compares with them. awar
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.lpboost import Normalised, refuse_scale
+from electorate.arrays import Floats
 
-Array = NDArray[np.float64]
 LEAST_SCALE = 1e-6  # of C times the total weight: alpha is at most half of it, and votes are multiples of 2^-40
 
 
-def rlp(mass: Array, c: float) -> Normalised:
+def rlp(mass: Floats, c: float) -> Normalised:
     """RLPBoost: max rho - C sum(xi); bounded for C >= 1 / n, n being the sum of the weights as given."""
     n = float(mass.sum())
     if c * n < 1:
@@ -32,15 +31,15 @@ class Quadratic:
     Dual: max sum(w) - |max(0, awards w)|^2 / 4, 0 <= w <= cap; alpha = max(0, awards w) / 2.
     """
 
-    cap: Array
+    cap: Floats
 
-    def primal(self, alpha: Array, margins: Array) -> float:
+    def primal(self, alpha: Floats, margins: Floats) -> float:
         return float(alpha @ alpha + np.sum(self.cap * np.maximum(0.0, 1.0 - margins)))
 
-    def dual(self, weights: Array, edges: Array) -> float:
+    def dual(self, weights: Floats, edges: Floats) -> float:
         return float(weights.sum() - 0.25 * np.sum(np.maximum(0.0, edges) ** 2))
 
 
-def rqp(mass: Array, c: float) -> Quadratic:
+def rqp(mass: Floats, c: float) -> Quadratic:
     refuse_scale("RQPBoost", c, float(mass.sum()), LEAST_SCALE)
     return Quadratic(c * mass)

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from electorate.algorithms.adaboost import AdaBoost
-from electorate.algorithms.protocol import Array, Channel, Floors, Formula, Mean, Step
+from electorate.algorithms.protocol import Channel, Floors, Formula, Mean, Step
+from electorate.arrays import Floats, Ints
 from electorate.grid import on_grid
 from electorate.kernels import formulas
 from electorate.special import exp
@@ -46,7 +44,7 @@ class VadaBoost(AdaBoost):
     def channels(self) -> Sequence[Channel]:
         return (PenalisedWeight(lam=self.lam),)
 
-    def step(self, sums: NDArray[np.int64], outputs: Array) -> Step:
+    def step(self, sums: Ints, outputs: Floats) -> Step:
         """Lemma 2: half of AdaBoost's step, from the sums of u. A perfect voter gets half of what AdaBoost gives it."""
         whole = super().step(sums, outputs)
         size = float(on_grid(0.5 * whole.size))

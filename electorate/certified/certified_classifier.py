@@ -10,15 +10,15 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.certified.description_prior import Part, PriorOptions, search_prior
+from electorate.arrays import AnyArray, Floats, Ints
+from electorate.certified.description_prior import PriorOptions, PriorPart, search_prior
 from electorate.data import inputs
-from electorate.data.bins import Bins
+from electorate.data.bins import no_bins
 from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.data.table import Table
@@ -41,14 +41,12 @@ from electorate.voters.instances import TakesInstances
 from electorate.voters.trees import Stumps
 
 MOST_PRIOR_ROWS = 2**14  # more teach the prior little, and would count for the bound
-SHOWN = 40  # voters that `print` shows
+PRINTED = 40  # voters that `print` shows
 WIDTH = 100
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Description(NamedTuple):
-    """What the bound rests on.
+    """The numbers that the bound is computed from.
 
     bits: of the description. rows, errors: that count, and how many are wrong. prior_rows: rows that only shaped the
     prior. prior_voters: how many voters come from it; the others were chosen by the rows that count.
@@ -216,7 +214,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
             parts = []
             for rows in (np.sort(order[:size]), np.sort(order[size:])):
                 some = take_rows(X, rows)
-                parts.append(Part(some, inputs.check_table(self, some, reset=False), codes[rows]))
+                parts.append(PriorPart(some, inputs.check_table(self, some, reset=False), codes[rows]))
             found.append(search_prior(parts[0], parts[1], options, self.delta / len(fractions)))
         best = min(found, key=lambda one: one.described.bound)
         self.ensemble_, self.bins_ = best.ensemble, best.bins
@@ -227,7 +225,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
     def _set_constant(self, table: Table, fractions: list[float]) -> None:
         """A model of the only class, with the price that its description has if two labels can occur."""
         self.ensemble_ = empty_ensemble(table.n_columns, 1)
-        self.bins_ = Bins([np.empty(0)] * table.n_columns, {}, *_no_bins(table.n_columns))
+        self.bins_ = no_bins(table.n_columns)
         prior_rows = self._prior_size(fractions[0], table.n_rows)
         bits = math.log2(len(fractions)) - math.log2(Code.none) + math.log2(2)
         self.description_ = Description(bits, max(table.n_rows - prior_rows, 1), 0, prior_rows, 0, 0)
@@ -237,7 +235,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         return min(math.ceil(fraction * n_rows), MOST_PRIOR_ROWS, n_rows - 1)
 
     def _bound(self) -> float:
-        """What the description proves."""
+        """Return the bound that the description proves."""
         bits, rows, errors = self.description_[:3]
         return priced_bound(errors, rows, bits * math.log(2) + math.log(1 / self.delta))
 
@@ -307,11 +305,11 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         about, n_voters = self.description_, self.ensemble_.n_voters
         plural = "" if n_voters == 1 else "s"
         lines = [f"CertifiedClassifier: {n_voters} voter{plural}, {about.prior_voters} from the prior"]
-        for view in self.estimators_[:SHOWN]:
+        for view in self.estimators_[:PRINTED]:
             weight = f"  {view.step:.4g} x "
             lines.append(weight + view.to_text().replace("\n", "\n" + " " * len(weight)))
-        if n_voters > SHOWN:
-            lines.append(f"  and {n_voters - SHOWN} more")
+        if n_voters > PRINTED:
+            lines.append(f"  and {n_voters - PRINTED} more")
         lines.append(
             f"{about.errors} errors on {about.rows} rows, a description of {about.bits:.1f} bits "
             f"({about.prior_rows} other rows shaped the prior)"
@@ -320,7 +318,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
 
     # ------------------------------------------------------------ files
 
-    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+    def _more_arrays(self) -> dict[str, AnyArray]:
         return {"description": np.array(self.description_, dtype=np.float64)}
 
     def _read_more(self, contents: Contents) -> None:
@@ -332,7 +330,3 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
             0 <= self.description_.errors <= self.description_.rows and self.description_.rows, "its rows do not fit"
         )
         self.bound_ = self._bound()
-
-
-def _no_bins(n_columns: int) -> tuple[NDArray[np.bool_], Ints]:
-    return np.zeros(n_columns, dtype=np.bool_), np.zeros(n_columns, dtype=np.int64)

@@ -8,13 +8,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.data import inputs
 from electorate.data.routing import input_hashes, parts_of, text_columns
 from electorate.data.row_subset import take_rows
@@ -38,10 +38,10 @@ class OnlyClass:
     def __init__(self, label: Any) -> None:
         self.classes_ = np.array([label])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         return np.repeat(self.classes_, X.shape[0])
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         return np.ones((X.shape[0], 1))
 
 
@@ -164,7 +164,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
     def _estimator(self) -> Any:
         return AdaBoostClassifier(n_estimators=100) if self.estimator is None else self.estimator
 
-    def _trained(self, X: Any, y: NDArray[Any], of: tuple[int, int]) -> Any:
+    def _trained(self, X: Any, y: AnyArray, of: tuple[int, int]) -> Any:
         """of: the number of the part, and how many rows there are in all."""
         if not len(y):
             raise ValueError(
@@ -184,17 +184,17 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
 
     # ------------------------------------------------------------ the fitted model
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """The label that the model of each row's part predicts."""
         given, part = self._parts(X)
         return self._answers(given, part, lambda model, some: model.predict(some), self.classes_[np.zeros_like(part)])
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """The probabilities of the classes, by the model of each row's part."""
         given, part = self._parts(X)
 
-        def aligned(model: Any, some: Any) -> NDArray[np.float64]:
+        def aligned(model: Any, some: Any) -> Floats:
             found = np.zeros((some.shape[0], len(self.classes_)))
             found[:, np.searchsorted(self.classes_, model.classes_)] = model.predict_proba(some)
             return found
@@ -202,18 +202,16 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         return self._answers(given, part, aligned, np.zeros((len(part), len(self.classes_))))
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
-        """X as a table: its hashes are those that the fit remembers."""
+        """Return X as a table, whose hashes choose the parts."""
         return inputs.check_table(self, X, reset=reset)
 
-    def _parts(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
+    def _parts(self, X: Any) -> tuple[Any, Ints]:
         check_is_fitted(self)
         table = self._check_rows(X, reset=False)
         return inputs.indexable(X), parts_of(input_hashes(table, self.text_columns_, self.salt), self.n_folds)
 
-    def _answers(
-        self, X: Any, part: NDArray[np.int64], ask: Callable[[Any, Any], Any], answers: NDArray[Any]
-    ) -> NDArray[Any]:
-        """Fills in what the model of each row's part answers."""
+    def _answers(self, X: Any, part: Ints, ask: Callable[[Any, Any], Any], answers: AnyArray) -> AnyArray:
+        """Fill in the results of the model of each row's part."""
         for number in np.unique(part):
             rows = np.flatnonzero(part == number)
             answers[rows] = ask(self.estimators_[number], take_rows(X, rows))
@@ -221,7 +219,7 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
 
     @property
     def sentence_(self) -> str:
-        """The sentence that one may quote, with its assumption."""
+        """A sentence that can be quoted, with its assumptions."""
         check_is_fitted(self)
         return (
             f"With {100 * (1 - self.delta):g}% confidence, this model of {self.n_folds} parts is wrong on at most "

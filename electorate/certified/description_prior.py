@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Ints
 from electorate.data import inputs
 from electorate.data.bins import Bins
 from electorate.estimators.adaboost import AdaBoostClassifier
@@ -14,14 +14,12 @@ from electorate.grid import UNITS, on_grid
 from electorate.model.described_ensemble import empty_ensemble, ensemble_of, joint_bins
 from electorate.model.ensemble import Ensemble
 from electorate.theory.description import Code
-from electorate.training.description_search import WEIGHTS, CountedRows, Described, DescriptionSearch, Start
+from electorate.training.description_search import WEIGHTS, CountedExamples, Described, DescriptionSearch, Start
 from electorate.voters.prior_tests import PriorTests, coarse_codes
 
 SEARCHED = 1  # of the starts from the prior's own votes: the one with the least bound
 NO_MORE = 0.75  # the probability that no voter is added to a start from the prior's votes
 DEFAULT = 0.5  # the weight of the default class, in units: it decides ties
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class PriorOptions(NamedTuple):
@@ -36,7 +34,7 @@ class PriorOptions(NamedTuple):
     max_depth: int = 1
 
 
-class Part(NamedTuple):
+class PriorPart(NamedTuple):
     """Some rows: as they were given, as a table, and their labels as numbers."""
 
     X: Any
@@ -46,7 +44,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Opening:
-    """A start of the search: so many voters of the prior, or a default class."""
+    """A start of the search: some voters of the prior, or a default class."""
 
     start: Start
     prior_voters: int
@@ -54,7 +52,7 @@ class Opening:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPrior:
     """The vote with the least bound of one prior, and what it was found from."""
 
     described: Described
@@ -65,11 +63,11 @@ class Found:
     rows: int
 
 
-def search_prior(part: Part, counted: Part, options: PriorOptions, delta: float) -> Found:
+def search_prior(part: PriorPart, counted: PriorPart, options: PriorOptions, delta: float) -> FoundPrior:
     """part: the rows that shape the prior; counted: those that choose, and count."""
     categorical = inputs.category_columns(part.table, options.categorical_features, part.table.category_columns())
     tests = PriorTests.of(part.table, part.labels, options.n_classes, categorical)
-    rows = CountedRows(coarse_codes(counted.table, tests.bins), tests, counted.labels, options.n_classes)
+    rows = CountedExamples(coarse_codes(counted.table, tests.bins), tests, counted.labels, options.n_classes)
     prior = _first_vote(part, options)
     sizes = [] if prior is None else [2**k for k in range(prior.ensemble_.n_voters.bit_length())]
     head = math.log2(1 + len(sizes))
@@ -83,7 +81,7 @@ def search_prior(part: Part, counted: Part, options: PriorOptions, delta: float)
     return _found(best, opening, tests, prior, options, (len(part.labels), rows.n_rows))
 
 
-def _first_vote(part: Part, options: PriorOptions) -> AdaBoostClassifier | None:
+def _first_vote(part: PriorPart, options: PriorOptions) -> AdaBoostClassifier | None:
     """AdaBoost on the prior rows, if they have all classes and it finds a voter."""
     if not options.rounds or len(np.unique(part.labels)) < options.n_classes:
         return None
@@ -98,7 +96,7 @@ def _code(tests: PriorTests, options: PriorOptions, head: float, none: float = C
     return Code(tests.shares, tests.column, tests.bits, *sizes, head, options.max_depth, none)
 
 
-def _without_votes(rows: CountedRows, tests: PriorTests, options: PriorOptions, head: float) -> Opening:
+def _without_votes(rows: CountedExamples, tests: PriorTests, options: PriorOptions, head: float) -> Opening:
     """From the default class, which is named too; it decides ties."""
     default = int(np.argmax(np.bincount(rows.labels, minlength=options.n_classes)))
     votes = np.zeros((rows.n_rows, options.n_classes))
@@ -110,7 +108,7 @@ def _without_votes(rows: CountedRows, tests: PriorTests, options: PriorOptions, 
 def _with_votes(
     prior: AdaBoostClassifier,
     sizes: list[int],
-    rows: CountedRows,
+    rows: CountedExamples,
     counted: tuple[Any, PriorTests],
     options: PriorOptions,
     head: float,
@@ -134,7 +132,7 @@ def _found(
     prior: AdaBoostClassifier | None,
     options: PriorOptions,
     sizes: tuple[int, int],
-) -> Found:
+) -> FoundPrior:
     """The ensemble of the vote."""
     n_columns = len(tests.bins.n_bins)
     first, bins = empty_ensemble(n_columns, options.n_classes), tests.bins
@@ -144,4 +142,4 @@ def _found(
         bins = joint_bins(tests.bins, prior.bins_)
     default = None if opening.default is None else (opening.default, DEFAULT)
     weights = np.array(WEIGHTS) * opening.start.unit
-    return Found(best, opening, ensemble_of(first, default, best.voters, tests, weights), bins, *sizes)
+    return FoundPrior(best, opening, ensemble_of(first, default, best.voters, tests, weights), bins, *sizes)

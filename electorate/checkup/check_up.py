@@ -5,18 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats, Ints
+from electorate.checkup.column_findings import find_constant, find_dates, find_identifiers, find_numbers, find_spellings
 from electorate.checkup.columns import CheckedColumn, read_columns
-from electorate.checkup.constants import find_constant
-from electorate.checkup.dates import find_dates
+from electorate.checkup.duplicates import find_near_duplicates, find_repeated_rows
 from electorate.checkup.findings import Finding, FoundStep, quote
-from electorate.checkup.identifiers import find_identifiers
 from electorate.checkup.leaks import find_leaks
-from electorate.checkup.near_duplicates import find_near_duplicates
-from electorate.checkup.numbers import find_numbers
-from electorate.checkup.repeated_rows import find_repeated_rows
-from electorate.checkup.spellings import find_spellings
 from electorate.checkup.target import find_class_sizes, find_target_step
 from electorate.data.cleaning import Cleaning, Drop, ReadDates, ReadNumbers, Step
 from electorate.data.inputs import to_array
@@ -200,7 +195,7 @@ def _is_constant(found: dict[int, FoundStep], column: CheckedColumn) -> bool:
     return column.place in found and found[column.place].finding.kind == "constant"
 
 
-def _check_target(y: Any, task: str) -> tuple[NDArray[Any] | None, FoundStep | None]:
+def _check_target(y: Any, task: str) -> tuple[AnyArray | None, FoundStep | None]:
     """The target, cleaned, and the step that does it."""
     if y is None:
         return None, None
@@ -214,7 +209,7 @@ def _check_target(y: Any, task: str) -> tuple[NDArray[Any] | None, FoundStep | N
     return target if is_usable else None, found
 
 
-def _encode(target: NDArray[Any], task: str) -> tuple[NDArray[np.float64], list[Any], NDArray[np.int64]]:
+def _encode(target: AnyArray, task: str) -> tuple[Floats, list[Any], Ints]:
     """The target as numbers; the classes and their sizes, none for regression."""
     if (guess_task(target) if task == "auto" else task) == "regression":
         return target.astype(np.float64), [], np.empty(0, dtype=np.int64)

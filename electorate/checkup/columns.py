@@ -5,14 +5,13 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.data.cleaning import ReadDates, ReadNumbers, days_of
 from electorate.data.factors import Factors, factorise, hold_texts
 from electorate.data.inputs import readable_container
+from electorate.data.row_subset import evenly_spaced
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MOST_ROWS = 50_000  # of a sample: for statistics that need no more
 MOST_BINS = 64
 
@@ -94,7 +93,7 @@ def read_columns(X: Any) -> tuple[list[CheckedColumn], tuple[str, ...] | int, in
 
 def sample_rows(n_rows: int) -> Ints:
     """Return at most MOST_ROWS rows, evenly spaced."""
-    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_ROWS)).astype(np.int64))
+    return evenly_spaced(n_rows, MOST_ROWS)
 
 
 def bin_codes(numbers: Floats, is_ordered: bool) -> tuple[Ints, int]:

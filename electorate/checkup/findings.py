@@ -52,5 +52,5 @@ class FoundStep:
 
 def quote(values: Sequence[Any], most: int = 3) -> str:
     """Return some values as examples for a message."""
-    shown = ", ".join(repr(literal(value, LONGEST_EXAMPLE)) for value in values[:most])
-    return f"{shown}, ..." if len(values) > most else shown
+    listed = ", ".join(repr(literal(value, LONGEST_EXAMPLE)) for value in values[:most])
+    return f"{listed}, ..." if len(values) > most else listed

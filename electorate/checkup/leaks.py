@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.checkup.columns import CheckedColumn, bin_codes, sample_rows
 from electorate.checkup.findings import Finding
 
 FEWEST_ROWS = 50
 LEAKED = 0.05  # of the error (the variance) of the baseline: a column that leaves less is suspected
 LITTLE = 0.01
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def find_leaks(columns: Sequence[CheckedColumn], target: Floats, n_classes: int) -> list[Finding]:

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Ints
+from electorate.checkup.column_findings import describe_spellings
 from electorate.checkup.findings import Finding, FoundStep, quote
-from electorate.checkup.spellings import describe_spellings
 from electorate.data.cleaning import MergeSpellings, ReadNumbers
 from electorate.data.number_text import guess_number_format
 from electorate.data.spelling import common_spellings
@@ -18,7 +18,7 @@ IMBALANCE = 0.05  # share of the smallest class of two
 RATIO = 20  # of the largest class of several to the smallest
 
 
-def find_target_step(y: NDArray[Any], task: str) -> FoundStep | None:
+def find_target_step(y: AnyArray, task: str) -> FoundStep | None:
     """Return what to do to a target of texts."""
     if y.dtype.kind not in "OUT" or not all(isinstance(value, str) for value in y.tolist()):
         return None
@@ -43,7 +43,7 @@ def find_target_step(y: NDArray[Any], task: str) -> FoundStep | None:
     return None
 
 
-def find_class_sizes(classes: list[Any], counts: NDArray[np.int64]) -> list[Finding]:
+def find_class_sizes(classes: list[Any], counts: Ints) -> list[Finding]:
     """Return classes with too few rows, or else heavy imbalance."""
     found = []
     few = np.flatnonzero(counts < FEWEST_PER_CLASS)

@@ -298,7 +298,7 @@ def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int
         tasks.setdefault(guess_task(y) if table.task == "auto" else table.task, literal(name))
     if len(tasks) > 1:
         one, other = tasks["classification"], tasks["regression"]
-        raise ValueError(f"{one} is classification and {other} is regression: compare them apart, or add --task")
+        raise ValueError(f"{one} is classification and {other} is regression: compare them separately, or add --task")
     return sizes
 
 

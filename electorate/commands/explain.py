@@ -3,7 +3,7 @@
 import argparse
 
 from electorate.commands.model_rows import read_rows
-from electorate.commands.options import TABLE, add_skip_option, add_table_options
+from electorate.commands.options import add_model_and_table, add_skip_option, add_table_options
 
 EXAMPLES = """examples:
   electorate explain adult.model adult.csv.gz --target income
@@ -14,8 +14,7 @@ header."""
 
 def add_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
-    add("model", help="a model file")
-    add("table", help=TABLE)
+    add_model_and_table(one)
     add("--target", metavar="COLUMN", help="the column with the labels or targets, for importances")
     add("--row", type=int, metavar="N", help="also explain the prediction for this row, counted from 1")
     add("--top", type=int, default=10, metavar="N", help="how many columns, rules and voters to show (10)")

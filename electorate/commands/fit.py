@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _training_error(model: Any, data: Any, y: Any) -> float | None:
-    """Of the last round; with one model per class, the history has those of every class against the rest."""
+    """Return the error of the last round; with one run per class, the history has only errors against the rest."""
     errors = model.history_.get("train_error", ())
     if "label" in model.history_:
         return 1.0 - float(model.score(data.X, y, data.weight))

@@ -1,4 +1,4 @@
-"""The rows of a table that a model is shown with: its columns, and the target if one is named."""
+"""Reads the rows that a command applies a model to: its columns, and the target if one is named."""
 
 import argparse
 from dataclasses import replace

@@ -12,6 +12,11 @@ TABLE = "CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input"
 REGRESSION = "auto: float targets, and integer targets with more than 20 distinct values, are treated as regression"
 
 
+def add_model_and_table(one: argparse.ArgumentParser, table: str = TABLE) -> None:
+    one.add_argument("model", help="a model file")
+    one.add_argument("table", help=table)
+
+
 def add_table_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
     add("--format", choices=FORMATS, default="", help="the format of the table, if the file name does not show it")
@@ -93,14 +98,18 @@ def read(options: argparse.Namespace, source: Source | None = None, target: Any 
 
     source, target = source or source_of(options), target or options.target
     if target is None:
-        names = list_names(column_names(source))
-        raise source.error(f"which column is to be predicted? Add --target COLUMN. The columns are {names}")
+        raise no_target(source, column_names(source))
     to_clean = only is None and getattr(options, "check_up", False)
     wanted = TableRequest(target, getattr(options, "weights", None), only, options.skip_missing_target, to_clean)
     found = read_training(source, wanted)
     if found.n_skipped:
         print(f"{source.name}: {found.n_skipped} rows without a target left out", file=sys.stderr)
     return found
+
+
+def no_target(source: Source, names: list[str]) -> Exception:
+    """Return the error for a command without --target."""
+    return source.error(f"which column is to be predicted? Add --target COLUMN. The columns are {list_names(names)}")
 
 
 def split_names(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.commands.options import TABLE, add_table_options, source_of
+from electorate.commands.options import add_model_and_table, add_table_options, source_of
 from electorate.tables.source import FORMATS, Source, TableError, arrow
 
 EXAMPLES = """examples:
@@ -17,8 +17,7 @@ EXAMPLES = """examples:
 
 def add_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
-    add("model", help="a model file")
-    add("table", help=TABLE)
+    add_model_and_table(one)
     add_table_options(one)
     add("--out", default="-", metavar="FILE", help="CSV, TSV, Parquet or Arrow; - is standard output (-)")
     add("--out-format", choices=FORMATS, default="", help="where the name does not show it")

@@ -6,7 +6,7 @@ import shlex
 import sys
 
 from electorate.commands.model_rows import read_rows
-from electorate.commands.options import TABLE, add_skip_option, add_table_options
+from electorate.commands.options import add_model_and_table, add_skip_option, add_table_options
 from electorate.escape import literal
 
 EXAMPLES = """examples:
@@ -17,8 +17,7 @@ too low."""
 
 def add_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
-    add("model", help="a model file")
-    add("table", help=TABLE)
+    add_model_and_table(one)
     add("--target", metavar="COLUMN", required=True, help="the column with the labels or targets")
     add("-o", "--out", default="report.html", metavar="FILE", help="the HTML file to write (report.html)")
     add("--title", default="", help="the heading (the name of the table)")

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _wanted(options: argparse.Namespace, name: str, study: Any) -> list[str]:
-    """The page of a paper and its figures, or what was asked for by its number."""
+    """Return the page of a paper and its figures, or the one that the options name."""
     numbers = {kind: getattr(options, kind) for kind in NUMBERED}
     asked = next((f"{kind} {number}" for kind, number in numbers.items() if number is not None), None)
     if asked is not None and asked not in study.OFFERS:

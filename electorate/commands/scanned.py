@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray
+from electorate.commands.options import no_target
 from electorate.escape import literal
-from electorate.tables.source import Source, list_names
+from electorate.tables.source import Source
 
 SHARE = 3  # a table that takes more than the free memory over this is read batch by batch
 UNPACKED = 4  # about how much larger a gzipped text is
@@ -59,7 +60,7 @@ class ScannedData:
     X: Any
     y: Any
     weight: Any
-    labels: NDArray[Any]
+    labels: AnyArray
 
     @contextmanager
     def by_line(self) -> Iterator[None]:
@@ -70,9 +71,8 @@ class ScannedData:
 def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
     """Open a table, and read its target."""
     opened = open_scan(source, options.target, options.skip_missing_target)
-    names = list_names(opened.names or [])
     if options.target is None:
-        raise source.error(f"which column is to be predicted? Add --target COLUMN. The columns are {names}")
+        raise no_target(source, opened.names or [])
     wanted = [options.target, *([] if options.weights is None else [options.weights])]
     source.find_all(wanted, opened.names)
     kept = opened.names  # of a text, without the columns that are dropped
@@ -116,7 +116,7 @@ def scanned_data(opened: Any, features: list[str], options: argparse.Namespace) 
     return ScannedData(X, y, weight, labels)
 
 
-def distinct_labels(y: Any, progress: Any = None) -> tuple[NDArray[Any], bool]:
+def distinct_labels(y: Any, progress: Any = None) -> tuple[AnyArray, bool]:
     """The distinct values of a target, and whether they are floats without fractions.
 
     Of numbers about the first MOST_LABELS are enough to tell the task; after a fraction the rest is not read.

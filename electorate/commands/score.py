@@ -5,7 +5,7 @@ import json
 import sys
 
 from electorate.commands.model_rows import read_labelled
-from electorate.commands.options import add_skip_option, add_table_options
+from electorate.commands.options import add_model_and_table, add_skip_option, add_table_options
 from electorate.escape import literal
 
 EXAMPLES = """examples:
@@ -17,8 +17,7 @@ Score rows that were not used for training; `electorate certify` refuses those t
 
 def add_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
-    add("model", help="a model file")
-    add("table", help="rows with their target: CSV, TSV, Parquet, Arrow")
+    add_model_and_table(one, "rows with their target: CSV, TSV, Parquet, Arrow")
     add("--target", metavar="COLUMN", help="the column to predict (the only one that the model does not use)")
     add("--weights", metavar="COLUMN", help="the column with the weights of the rows")
     add("--confidence", type=float, default=0.95, help="the confidence of each interval (0.95)")

@@ -17,6 +17,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from electorate import AdaBoostClassifier, Stumps, Trees
     from electorate.comparison.algorithms import OURS, Facts, set_supported
 
     started = time.perf_counter()
@@ -32,6 +33,9 @@ def run(options: argparse.Namespace) -> int:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # two rounds do not converge
                 set_supported(model, {"max_bins": bins}).fit(X, targets[task]).predict(X)
+    many = rng.normal(size=(5_000, 4))  # enough rows for two threads
+    for family in (Stumps(), Trees(2)):
+        AdaBoostClassifier(family, n_estimators=2, n_jobs=2).fit(many, many[:, 0] > 0)
     if not options.quiet:
         print(f"kernels compiled and cached, {time.perf_counter() - started:.0f} s", file=sys.stderr)
     return 0

@@ -12,7 +12,8 @@ from operator import add
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import AnyArray
 
 Result = TypeVar("Result")
 ReduceSteps = Generator["Reduce", Any, Result]
@@ -28,13 +29,7 @@ class Reduce:
 
 def run_locally(steps: ReduceSteps[Result]) -> Result:
     """Run the steps of data that has only one part."""
-    answer = None
-    while True:
-        try:
-            request = steps.send(answer)
-        except StopIteration as end:
-            return end.value
-        answer = request.finish(request.values)
+    return run_together([steps])
 
 
 def reduce_all(requests: list[Reduce]) -> Any:
@@ -43,7 +38,7 @@ def reduce_all(requests: list[Reduce]) -> Any:
 
 
 def run_together(parts: list[ReduceSteps[Result]]) -> Result:
-    """Run the steps of all parts of data that are in this process; return their result, which is the same in all."""
+    """Run the steps of all parts of data in this process; return their common result."""
     answer = None
     while True:
         requests, results = [], []
@@ -78,7 +73,7 @@ class Min(Max):
 class SortedUnion:
     """Sorted distinct values, reduced by their union. name: of the column, for the error if texts meet numbers."""
 
-    values: NDArray[Any]
+    values: AnyArray
     name: str
 
     def __add__(self, other: "SortedUnion") -> "SortedUnion":

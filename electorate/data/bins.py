@@ -12,9 +12,9 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import Bools, Floats, Ints
 from electorate.cuda.device import Device
 from electorate.data.all_reduce import Max, Reduce, ReduceSteps, SortedUnion, run_locally
 from electorate.data.device_bins import Found, distinct_values, select_values, weights_there
@@ -37,8 +37,7 @@ CELLS_PER_CALL = 4_000_000  # a kernel call on this many cells stays far under 0
 COLUMNS_AT_ONCE = 8  # per thread: eight doubles are one cache line of a row
 FEWEST_AT_ONCE = 2  # where there are many threads
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Cut = tuple[Floats, int, bool]  # edges, number of bins, whether values are missing
 
 
 class Sketch:
@@ -188,7 +187,7 @@ class Bins:
 
     edges: list[Floats]  # per column; a category column's are .5, 1.5, ...
     categories: dict[int, Categories]  # of the category columns
-    has_missing: NDArray[np.bool_]  # in training
+    has_missing: Bools  # in training
     n_bins: Ints  # one more than edges; 0 for a column without any value
     stored_hash: bytes | None = None  # of all edges, for a loaded model, which has only those that its voters use
 
@@ -198,8 +197,8 @@ class Bins:
         return max(256, 1 + int(self.n_bins.max(initial=0)))
 
     @cached_property
-    def ordered(self) -> NDArray[np.bool_]:
-        """Which columns are no category columns."""
+    def ordered(self) -> Bools:
+        """Which columns are not categorical."""
         return ~np.isin(np.arange(len(self.edges)), list(self.categories))
 
     @cached_property
@@ -222,7 +221,7 @@ class Bins:
             and all(np.array_equal(mine.levels, other.categories[j].levels) for j, mine in self.categories.items())
         )
 
-    def among(self, columns: NDArray[np.bool_]) -> "Bins":
+    def among(self, columns: Bools) -> "Bins":
         """The same bins with no value in the other columns, so that no split uses them."""
         some = replace(
             self,
@@ -268,32 +267,39 @@ def find_bins_steps(
     floats are read, if not here.
     """
     most, capacity = sketch_sizes(max_bins)
-    edges: list[Floats] = [np.empty(0)] * table.n_columns
-    has_missing = np.zeros(table.n_columns, dtype=np.bool_)
-    n_bins = np.zeros(table.n_columns, dtype=np.int64)
-    categories = {}
+    levels: CountedLevels = {}
+    cuts: dict[int, Cut] = {}
     for j in categorical:
-        levels, missing = yield Reduce(count_levels(table, j, weights, times))
-        categories[j], has_missing[j] = heaviest(levels), missing > 0
-        n_bins[j] = categories[j].n_codes
-        edges[j] = np.arange(n_bins[j] - 1) + 0.5
+        levels[j] = yield Reduce(count_levels(table, j, weights, times))
     n_rows, jobs = yield Reduce((table.n_rows, Max(pool.n_jobs if device is None else table.n_columns)))
-    numeric = [j for j in range(table.n_columns) if j not in categories]
+    numeric = [j for j in range(table.n_columns) if j not in levels]
     at_once = COLUMNS_AT_ONCE * int(jobs.value)  # more sketches would only take memory
     for k in range(0, len(numeric), at_once):
         columns, sizes = numeric[k : k + at_once], (n_rows, most, capacity)
-        cuts = yield from cut_columns_steps(table, weights, columns, *sizes, pool, device)
-        for j, cut in cuts.items():
-            edges[j], n_bins[j], has_missing[j] = cut
-    return Bins(edges, categories, has_missing, n_bins)
+        cuts |= yield from cut_columns_steps(table, weights, columns, *sizes, pool, device)
+    return join_columns(table.n_columns, levels, cuts)
+
+
+def join_columns(n_columns: int, levels: "CountedLevels", cuts: dict[int, Cut]) -> Bins:
+    """Return the bins of all columns, from the levels of categorical columns and the cuts of numeric ones."""
+    bins = no_bins(n_columns)
+    for j, (found, missing) in levels.items():
+        bins.categories[j] = heaviest(found)
+        bins.n_bins[j], bins.has_missing[j] = bins.categories[j].n_codes, missing > 0
+        bins.edges[j] = np.arange(bins.n_bins[j] - 1) + 0.5
+    for j, cut in cuts.items():
+        bins.edges[j], bins.n_bins[j], bins.has_missing[j] = cut
+    return bins
+
+
+def no_bins(n_columns: int) -> Bins:
+    """Return empty bins, for an unbinned table."""
+    return Bins([np.empty(0)] * n_columns, {}, np.zeros(n_columns, dtype=np.bool_), np.zeros(n_columns, dtype=np.int64))
 
 
 def sketch_sizes(max_bins: int | str) -> tuple[int, int]:
     """Return the most bins of a column, and the values that its sketch holds."""
     return (EXACT_VALUES, EXACT_VALUES) if max_bins == "exact" else (int(max_bins), SKETCH_VALUES)
-
-
-Cut = tuple[Floats, int, bool]  # edges, number of bins, whether values are missing
 
 
 def cut_columns_steps(
@@ -416,6 +422,9 @@ class Levels:
             if levels.totals.size:
                 totals[:, np.searchsorted(union.values, levels.union.values)] += levels.totals
         return Levels(union, totals)
+
+
+CountedLevels = dict[int, tuple[Levels, int]]  # by column: its levels, and the weight of its missing values
 
 
 def count_levels(table: Table, column: int, weights: Ints, times: Ints | None = None) -> tuple[Levels, int]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats
 from electorate.data.date_text import ORDERS, PARTS, parse_date, part_of_dates
 from electorate.data.factors import Factors, factorise
 from electorate.data.number_text import DECIMALS, LONGEST_UNIT, NumberFormat
@@ -28,7 +28,7 @@ Stored = dict[str, Any]
 class Drop:
     """Leaves a column out."""
 
-    does = "drop"
+    does, words = "drop", "left out"  # in a file, and in a description
 
     def names(self, column: str) -> list[str]:
         return []
@@ -42,10 +42,10 @@ class Drop:
 
 @dataclass(frozen=True)
 class ReadNumbers:
-    """Reads texts as numbers; what is none is missing."""
+    """Reads texts as numbers; other texts are missing values."""
 
     format: NumberFormat
-    does = "number"
+    does, words = "number", "read as a number"
 
     def names(self, column: str) -> list[str]:
         return [column]
@@ -65,7 +65,7 @@ class ReadDates:
 
     order: str
     parts: tuple[str, ...]
-    does = "date"
+    does, words = "date", "read as a date"
 
     def names(self, column: str) -> list[str]:
         return [f"{column} ({part})" for part in self.parts]
@@ -83,7 +83,7 @@ class MergeSpellings:
     """Gives all spellings of a text the commonest one. common: by the plain spelling."""
 
     common: dict[str, str]
-    does = "spelling"
+    does, words = "spelling", "spellings merged"
 
     def names(self, column: str) -> list[str]:
         return [column]
@@ -100,7 +100,7 @@ class MergeSpellings:
 Step = Drop | ReadNumbers | ReadDates | MergeSpellings
 
 
-def days_of(series: Any, order: str) -> NDArray[np.float64]:
+def days_of(series: Any, order: str) -> Floats:
     """Return the dates of a narwhals series as days since 1970-01-01, NaN where there is none."""
     if series.dtype.is_temporal():
         micros = series.dt.timestamp("us").cast(nw.Float64).to_numpy()
@@ -108,7 +108,7 @@ def days_of(series: Any, order: str) -> NDArray[np.float64]:
     return _by_value(series, lambda values: np.array([parse_date(str(value), order) for value in values], np.float64))
 
 
-def _by_value(series: Any, read: Callable[[Sequence[Any]], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _by_value(series: Any, read: Callable[[Sequence[Any]], Floats]) -> Floats:
     """Numbers that are read once per distinct value; NaN where missing."""
     factors: Factors = factorise(series)
     return np.append(read(factors.values), np.nan)[factors.rows]
@@ -165,14 +165,8 @@ class Cleaning:
     def describe(self) -> list[str]:
         """Return a description of the step of each column."""
         names = range(self.columns) if isinstance(self.columns, int) else self.columns
-        words = {
-            "drop": "left out",
-            "number": "read as a number",
-            "date": "read as a date",
-            "spelling": "spellings merged",
-        }
-        found = [f"{names[j]}: {words[step.does]}" for j, step in sorted(self.steps.items())]
-        return found + ([] if self.target is None else [f"target: {words[self.target.does]}"])
+        found = [f"{names[j]}: {step.words}" for j, step in sorted(self.steps.items())]
+        return found + ([] if self.target is None else [f"target: {self.target.words}"])
 
     def kinds(self, model_kinds: dict[str, str]) -> dict[str, str]:
         """Return how a file's raw columns are read, "number" or "text". model_kinds: those of the cleaned columns."""

@@ -10,7 +10,8 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import AnyArray, Bools, Floats
 
 SHORT_CHUNK = 4096  # rows: columns whose chunks are shorter on average are copied into one piece
 
@@ -59,11 +60,11 @@ def parts_of(starts: list[int], low: int, high: int) -> Iterator[tuple[int, int,
 class ChunkedView:
     """Arrays that make up one column, sliced as one. present: for each array, where it has a value, or None."""
 
-    def __init__(self, arrays: list[NDArray[Any]], present: list[NDArray[np.bool_] | None]) -> None:
+    def __init__(self, arrays: list[AnyArray], present: list[Bools | None]) -> None:
         self.arrays, self.present = arrays, present
         self.starts = list(accumulate(map(len, arrays), initial=0))
 
-    def __getitem__(self, rows: slice) -> NDArray[np.float64]:
+    def __getitem__(self, rows: slice) -> Floats:
         out = np.empty(rows.stop - rows.start)
         for number, low, high, place in parts_of(self.starts, rows.start, rows.stop):
             part, present = out[place : place + high - low], self.present[number]
@@ -73,7 +74,7 @@ class ChunkedView:
         return out
 
 
-View = NDArray[Any] | ChunkedView
+View = AnyArray | ChunkedView
 
 
 def views_of(columns: list[Any], types: list[Any]) -> list[View | None]:

@@ -9,8 +9,8 @@ from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.data.number_text import MOSTLY, is_placeholder
 
 ORDERS = ("ymd", "mdy", "dmy")
@@ -63,7 +63,7 @@ def parse_date(text: str, order: str) -> float | None:
 
 
 def _month(parts: dict[str, Any]) -> int:
-    """The number of a month, 0 for a word that is none."""
+    """Return the number of a month, 0 for another word."""
     if parts.get("name") is None:
         return int(parts["m"])
     start = parts["name"][:3].casefold()
@@ -92,7 +92,7 @@ class GuessedDates(NamedTuple):
     is_ambiguous: bool
 
 
-def guess_date_order(texts: Sequence[str], counts: NDArray[np.int64]) -> GuessedDates | None:
+def guess_date_order(texts: Sequence[str], counts: Ints) -> GuessedDates | None:
     """Return the order of texts with their numbers of rows, None where fewer than 95% of the rows hold dates."""
     known = np.array([not is_placeholder(text) for text in texts], dtype=np.bool_)
     words = [text for text, is_known in zip(texts, known, strict=True) if is_known]
@@ -118,7 +118,7 @@ def parse_none(texts: Sequence[str]) -> bool:
     return all(parse_date(text, order) is None for text in texts for order in ORDERS)
 
 
-def part_of_dates(days: NDArray[np.float64], part: str) -> NDArray[np.float64]:
+def part_of_dates(days: Floats, part: str) -> Floats:
     """Return one part of dates, given as days since 1970-01-01; NaN stays NaN."""
     if part == "days":
         return days

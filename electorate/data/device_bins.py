@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.cuda.arrays import RowsThere
 from electorate.cuda.device import Device, rows_at_once
-from electorate.data.table import ArrayTable, Stack, Table
+from electorate.data.table import ArrayTable, StackedTable, Table
 
-Found = tuple[NDArray[np.float64], NDArray[np.int64], bool]  # values, their weights, whether any is missing
+Found = tuple[Floats, Ints, bool]  # values, their weights, whether any is missing
 ONES = np.empty(0, dtype=np.int64)  # every row has the weight 1
 SHARE = 3  # rows that take at most a third of the spare memory are copied to the device once
 
 
 def place_rows(table: Table, device: Device, spare: int) -> None:
     """Copy the floats of a table to a device, if they take little of its spare bytes; else they go there in blocks."""
-    for part in table.tables if isinstance(table, Stack) else [table]:
+    for part in table.tables if isinstance(table, StackedTable) else [table]:
         if not isinstance(part, ArrayTable) or part.there is not None or not part.is_floats:
             continue
         if SHARE * part.array.nbytes <= spare:
@@ -25,7 +25,7 @@ def place_rows(table: Table, device: Device, spare: int) -> None:
             part.there = RowsThere(device.xp.asarray(part.array), device)
 
 
-def weights_there(weights: NDArray[np.int64], device: Device) -> Any:
+def weights_there(weights: Ints, device: Device) -> Any:
     """Weights of rows on a device; none if they are all 1."""
     return device.xp.asarray(ONES if np.all(weights == 1) else weights)
 
@@ -37,9 +37,9 @@ def select_values(
 
     parts: arrays [row, column], one below the other. None for all where a number is infinite.
     """
-    xp, room = device.xp, 2 * capacity
+    xp, size = device.xp, 2 * capacity
     (chosen,) = device.upload(np.array(columns, dtype=np.int32))
-    values, totals = xp.empty((len(columns), room)), xp.empty((len(columns), room), dtype=np.int64)
+    values, totals = xp.empty((len(columns), size)), xp.empty((len(columns), size), dtype=np.int64)
     found = xp.zeros(2 * len(columns) + 1, dtype=np.uint32)
     for low, high, block in blocks_of(parts, device):
         device.kernels.select(block, chosen, weights[low:high], limit, values, totals, found)
@@ -47,11 +47,11 @@ def select_values(
     if counts[-1]:
         return None
     n_values, missing = counts[:-1].reshape(-1, 2).T
-    longest = int(np.minimum(n_values, room).max(initial=0))
+    longest = int(np.minimum(n_values, size).max(initial=0))
     values_here = np.array(device.download(values[:, :longest]))
     totals_here = np.array(device.download(totals[:, :longest]))
     every = zip(n_values.tolist(), missing.tolist(), values_here, totals_here, strict=True)
-    return [(some[:n], total[:n], bool(gone)) if n <= room else None for n, gone, some, total in every]
+    return [(some[:n], total[:n], bool(gone)) if n <= size else None for n, gone, some, total in every]
 
 
 def distinct_values(parts: list[Any], weights: Any, column: int, capacity: int, device: Device) -> Found | None:

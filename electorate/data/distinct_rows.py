@@ -6,21 +6,22 @@ Groups are sorted by label and then by key, so that nothing made of them depends
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import AnyArray, Floats, Ints
 
 
-def mass_of(counts: NDArray[np.int64], given: float) -> NDArray[np.float64]:
+def mass_of(counts: Ints, given: float) -> Floats:
     """Return sample weights that sum to `given`, from integers in proportion to them."""
     return np.asarray(counts * (given / int(counts.sum())))
 
 
-def keys_of(rows: NDArray[Any]) -> NDArray[Any]:
+def keys_of(rows: AnyArray) -> AnyArray:
     """Return one comparable key per row of numbers."""
     rows = np.ascontiguousarray(rows)
     return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
 
 
-def group_rows(keys: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group_rows(keys: AnyArray, labels: Ints) -> tuple[Ints, Ints]:
     """Return a row of every distinct (label, key), by label and then by key; and the group of every row."""
     chosen, group, n_groups = [np.empty(0, dtype=np.int64)], np.empty(len(labels), dtype=np.int64), 0
     for label in np.unique(labels):
@@ -32,7 +33,7 @@ def group_rows(keys: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[n
     return np.concatenate(chosen), group
 
 
-def keys_of_table(X: Any) -> NDArray[Any]:
+def keys_of_table(X: Any) -> AnyArray:
     """Return a key per row of an array or sparse matrix; of anything but numbers the row number: all are distinct."""
     if hasattr(X, "tocsr"):
         X = X.tocsr().sorted_indices()

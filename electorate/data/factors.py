@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.arrays import Floats
+
 
 @dataclass(frozen=True)
 class Factors:
@@ -27,7 +29,7 @@ class Factors:
         return list(present) if hold_texts(self.values) else [value for value in present if not is_missing(value)]
 
     @cached_property
-    def numbers(self) -> NDArray[np.float64]:
+    def numbers(self) -> Floats:
         """The values as numbers, NaN for those that are none; and NaN as a last one, for missing rows."""
         return as_numbers([*self.values, None])
 
@@ -84,8 +86,8 @@ def hold_numbers(values: list[Any]) -> bool:
     return all(issubclass(kind, int | float | np.number | np.bool_) for kind in set(map(type, values)))
 
 
-def as_numbers(values: list[Any]) -> NDArray[np.float64]:
-    """Return the values as numbers; NaN for what is no number, or none that float64 can hold."""
+def as_numbers(values: list[Any]) -> Floats:
+    """Return the values as numbers; NaN for others, and for numbers that float64 cannot hold."""
     return np.array(list(map(as_number, values)), dtype=np.float64)
 
 
@@ -97,5 +99,5 @@ def as_number(value: Any) -> float | None:
 
 
 def _text(value: Any) -> str:
-    hash(value)  # a list or a dict is no category
+    hash(value)  # lists and dicts raise: they are not categories
     return str(value)

@@ -14,13 +14,13 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from electorate import kernels
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.cuda.arrays import is_there, rows_there, to_host
 from electorate.data.all_reduce import Reduce, ReduceSteps
 from electorate.data.factors import hold_texts, is_missing
@@ -31,9 +31,8 @@ from electorate.data.weights import refuse_bad
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
 EXACT_BITS = 1074 + 52
+NO_ROWS = "Found array with 0 sample(s): X has no rows"
 ROWS_TRANSPOSED = 64  # at once: they stay in the cache
-
-Weight = NDArray[np.float64]
 
 
 def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
@@ -56,16 +55,20 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         validate_data(estimator, native, reset=reset, skip_check_array=True)
         rows, columns = frame.shape
         if rows == 0:
-            raise ValueError("Found array with 0 sample(s): X has no rows")
+            raise ValueError(NO_ROWS)
         if columns == 0:
             raise ValueError(f"0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required: X has no columns")
         return read_table(native)
     options = {"accept_sparse": ("csr", "csc"), "dtype": "numeric", "ensure_all_finite": False}
     with too_large_refused("X"):
         checked = validate_data(estimator, X, reset=reset, **options)
-    if checked.dtype.kind not in "fiub":
-        raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
+    refuse_other_types(checked)
     return read_table(checked)
+
+
+def refuse_other_types(X: Any) -> None:
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X has the type {X.dtype}: turn it into numbers (dates: the days since some day)")
 
 
 @contextmanager
@@ -97,7 +100,7 @@ def readable_container(X: Any) -> Any:
     return check_sparse(X)
 
 
-def check_numbers(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.float64]:
+def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return X as numbers [row, column], NaN where missing, for families that read whole rows."""
     table = check_table(estimator, X, reset=reset)
     texts = category_columns(table, estimator.categorical_features, table.category_columns())
@@ -122,11 +125,15 @@ def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     return validate_data(estimator, readable_container(X), reset=reset, **options)
 
 
-def read_y(estimator: Any, y: Any) -> NDArray[Any]:
+def read_y(estimator: Any, y: Any) -> AnyArray:
     """Return y as a one-dimensional array."""
+    require_y(estimator, y)
+    return column_or_1d(to_array(y), warn=True)
+
+
+def require_y(estimator: Any, y: Any) -> None:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    return column_or_1d(to_array(y), warn=True)
 
 
 def to_array(y: Any) -> Any:
@@ -137,12 +144,12 @@ def to_array(y: Any) -> Any:
     return series.to_numpy() if isinstance(series, nw.Series | nw.DataFrame) else y
 
 
-def check_n_rows(y: NDArray[Any], n_rows: int) -> None:
+def check_n_rows(y: AnyArray, n_rows: int) -> None:
     if len(y) != n_rows:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {len(y)}")
 
 
-def refuse_missing(y: NDArray[Any], bad: Any, word: str) -> None:
+def refuse_missing(y: AnyArray, bad: Any, word: str) -> None:
     """Raise ValueError for the first row of y that is missing or infinite. word: "label" or "target"."""
     rows = np.flatnonzero(bad)
     if rows.size:
@@ -151,7 +158,7 @@ def refuse_missing(y: NDArray[Any], bad: Any, word: str) -> None:
         raise ValueError(f"Input y contains {kind}: row {row} has the {word} {y[row]}; drop such rows")
 
 
-def check_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
+def check_labels(estimator: Any, y: Any, n_rows: int) -> AnyArray:
     """Return y as one column of class labels, of a type that a model file can hold, in native byte order."""
     labels = read_y(estimator, y)
     kind = labels.dtype.kind
@@ -176,12 +183,12 @@ def check_labels(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
     return labels
 
 
-def refuse_many(classes: NDArray[Any]) -> None:
+def refuse_many(classes: AnyArray) -> None:
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"y has {len(classes)} classes, more than {MOST_CLASSES}: is it a regression target?")
 
 
-def check_weight(sample_weight: Any, n_rows: int) -> Weight:
+def check_weight(sample_weight: Any, n_rows: int) -> Floats:
     """Return sample weights as float64; 1 each where none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
@@ -196,7 +203,7 @@ def check_weight(sample_weight: Any, n_rows: int) -> Weight:
     return np.array(weight)
 
 
-def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, name: str) -> NDArray[np.int64]:
+def encode_labels(given: AnyArray, classes: AnyArray, weight: Floats, name: str) -> Ints:
     """Return labels as positions in `classes`; a row of weight 0 may have any label."""
     codes, other = codes_of(given, classes)
     unknown = np.flatnonzero([] if other is None else other & (weight > 0))
@@ -207,7 +214,7 @@ def encode_labels(given: NDArray[Any], classes: NDArray[Any], weight: Weight, na
     return codes
 
 
-def balance_steps(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], most: float) -> ReduceSteps[Weight]:
+def balance_steps(labels: AnyArray, weight: Floats, classes: AnyArray, most: float) -> ReduceSteps[Floats]:
     """Return factors that give every class the same total, from exact sums of weights over a power of two."""
     share = np.ldexp(weight[weight > 0], -int(np.frexp(most)[1]))
     codes = np.searchsorted(classes, labels[weight > 0])
@@ -220,7 +227,7 @@ def balance_steps(labels: NDArray[Any], weight: Weight, classes: NDArray[Any], m
     return factors
 
 
-def exact_sums(values: Weight, codes: NDArray[np.int64], n_codes: int) -> NDArray[Any]:
+def exact_sums(values: Floats, codes: Ints, n_codes: int) -> AnyArray:
     """Return exact sums of non-negative numbers by code, as Python integers in units of 2^-1126."""
     mantissa, power = np.frexp(values)
     digits = np.ldexp(mantissa, 53).astype(np.int64)
@@ -234,7 +241,7 @@ def exact_sums(values: Weight, codes: NDArray[np.int64], n_codes: int) -> NDArra
     return sums
 
 
-def named_factors(given: Any, classes: list[Any], known: list[Any]) -> Weight:
+def named_factors(given: Any, classes: list[Any], known: list[Any]) -> Floats:
     """Return the factor of every class; 1 if it has none. An unknown label is an error if some class has no factor.
 
     known: all labels, with those of rows of weight 0.

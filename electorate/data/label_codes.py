@@ -1,14 +1,13 @@
 """Distinct labels, and labels as codes. Many integers of a small range are looked up in a table instead of sorted."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import AnyArray, Bools, Ints
 
 MOST_VALUES = 2**16  # of a range, and rows below which sorting is fast enough
 
 
-def distinct(labels: NDArray[Any]) -> NDArray[Any]:
+def distinct(labels: AnyArray) -> AnyArray:
     """Return the distinct labels, sorted."""
     if (low := _lowest(labels)) is None:
         return np.unique(labels)
@@ -17,8 +16,8 @@ def distinct(labels: NDArray[Any]) -> NDArray[Any]:
     return (np.flatnonzero(present) + low).astype(labels.dtype)
 
 
-def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return the places of labels in sorted classes, and which of them are no class; None where all are one."""
+def codes_of(labels: AnyArray, classes: AnyArray) -> tuple[Ints, Bools | None]:
+    """Return the places of labels in sorted classes, and a mask of labels that are not among them, or None."""
     if classes.dtype == labels.dtype and len(classes) and (low := _lowest(labels)) is not None:
         places, known = np.full(MOST_VALUES, -1), _offsets(classes, low)
         inside = (known >= 0) & (known < MOST_VALUES)
@@ -30,7 +29,7 @@ def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[np.in
     return codes, classes[codes] != labels
 
 
-def _lowest(labels: NDArray[Any]) -> int | None:
+def _lowest(labels: AnyArray) -> int | None:
     """The smallest of many integers that are close to each other; None for other labels."""
     if labels.dtype.kind not in "biu" or not np.can_cast(labels.dtype, np.int64) or len(labels) < MOST_VALUES:
         return None
@@ -38,6 +37,6 @@ def _lowest(labels: NDArray[Any]) -> int | None:
     return low if int(labels.max()) - low < MOST_VALUES else None
 
 
-def _offsets(labels: NDArray[Any], low: int) -> NDArray[np.int64]:
+def _offsets(labels: AnyArray, low: int) -> Ints:
     whole = labels.astype(np.int64, copy=False)
     return whole if low == 0 else whole - low

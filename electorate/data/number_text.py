@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import Floats, Ints
+from electorate.data.factors import as_number
 
 PLACEHOLDERS = frozenset(
     """ ? ?? - -- --- \N{EM DASH} . .. ... * na n.a. n.a n/a #n/a nan nil none null <na> missing unknown unk n.d. nd
@@ -48,7 +50,7 @@ class NumberFormat:
     unit: str = ""
 
     def parse(self, text: str) -> float | None:
-        """Return the number, None for a text that is none. Codes such as "007" are none."""
+        """Return the number; None for other texts, also for codes such as "007"."""
         if len(text) > LONGEST_NUMBER:
             return None
         text, negative = " ".join(text.split()), False  # split() takes no-break spaces too
@@ -66,17 +68,10 @@ class NumberFormat:
             return None
         return -number if negative != (sign == "-") else number
 
-    def numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
+    def numbers(self, values: Sequence[Any]) -> Floats:
         """Return values, texts or numbers already, as numbers; NaN for those that are none."""
-        return np.array([self._number(value) for value in values], dtype=np.float64)
-
-    def _number(self, value: Any) -> float | None:
-        if isinstance(value, str):
-            return self.parse(value)
-        try:
-            return float(value)
-        except (TypeError, ValueError, OverflowError):
-            return None
+        found = [self.parse(value) if isinstance(value, str) else as_number(value) for value in values]
+        return np.array(found, dtype=np.float64)
 
     def stored(self) -> dict[str, Any]:
         return {"decimal": self.decimal, "unit": self.unit}
@@ -96,7 +91,7 @@ def _split_sign(text: str) -> tuple[str, str]:
     return ("-", text[:-1].rstrip()) if text.endswith("-") else ("", text)
 
 
-def guess_number_format(texts: Sequence[str], counts: NDArray[np.int64]) -> NumberFormat | None:
+def guess_number_format(texts: Sequence[str], counts: Ints) -> NumberFormat | None:
     """Return the format of texts with their numbers of rows, None where fewer than 95% of the rows hold numbers."""
     known = np.array([not is_placeholder(text) for text in texts], dtype=np.bool_)
     words = [text for text, is_known in zip(texts, known, strict=True) if is_known]
@@ -114,7 +109,7 @@ def guess_number_format(texts: Sequence[str], counts: NDArray[np.int64]) -> Numb
     return best
 
 
-def _common_unit(texts: Sequence[str], counts: NDArray[np.int64]) -> str:
+def _common_unit(texts: Sequence[str], counts: Ints) -> str:
     """The text after the numbers of nearly all rows, or nothing."""
     totals: dict[str, int] = {}
     for text, count in zip(texts, counts.tolist(), strict=True):

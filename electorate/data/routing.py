@@ -4,14 +4,12 @@ Numbers are hashed as float64, texts as texts. Which columns hold texts is decid
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import Hashes, Ints
 from electorate.data.bins import block_rows
 from electorate.data.split import hash_text
 from electorate.data.table import Categories, Table
-
-Hashes = NDArray[np.uint64]
 
 
 def text_columns(table: Table) -> list[int]:
@@ -36,6 +34,6 @@ def input_hashes(table: Table, texts: list[int], salt: int) -> Hashes:
     return hashes
 
 
-def parts_of(hashes: Hashes, n_parts: int) -> NDArray[np.int64]:
+def parts_of(hashes: Hashes, n_parts: int) -> Ints:
     """The part of every row."""
     return (hashes % np.uint64(n_parts)).astype(np.int64)

@@ -1,6 +1,6 @@
 """Marks of the rows of a fit: a hash of 64 bits for each, so that none of them counts as held out later.
 
-A mark is a hash of the contents of a row and of its label or target. Marks are no part of the model: digests leave
+A mark is a hash of the contents of a row and of its label or target. Hashes are no part of the model: digests leave
 them out.
 """
 
@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from electorate import kernels
+from electorate.arrays import AnyArray, Floats, Hashes, Ints
 from electorate.cuda.device import Device, hash_there
 from electorate.data.split import hash_rows, hash_text
 from electorate.data.table import float_parts
@@ -23,7 +23,6 @@ from electorate.threads import ThreadPool
 SEED = 1934
 MOST_CELLS = 2**27  # of a sparse matrix for wrapped estimators: rows of larger ones get no marks
 MOST_MARKS = 2**17  # in a file, 1 MiB: the smallest ones, a sample that both sides can draw
-Marks = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -34,14 +33,14 @@ class Seen:
     stored, if not all are.
     """
 
-    marks: Marks | None = field(repr=False)
+    marks: Hashes | None = field(repr=False)
     weighted: bool
     rows: int = 0
     repeated: int = 0
     limit: int = 2**64 - 1
 
     @cached_property
-    def distinct(self) -> tuple[Marks, int]:
+    def distinct(self) -> tuple[Hashes, int]:
         """The distinct marks, sorted, and how many rows equal another row."""
         assert self.marks is not None
         marks, counts = np.unique(self.marks, return_counts=True)
@@ -67,7 +66,7 @@ class Seen:
         """Return these rows and those of a model that is trained further, if there is one."""
         return self if model is None else self.and_also(getattr(model, "seen_", None))
 
-    def where(self, marks: Marks) -> NDArray[np.int64]:
+    def where(self, marks: Hashes) -> Ints:
         """Return the places of the marks that are among those of the fit."""
         stored, _ = self.distinct
         if not len(stored):
@@ -77,7 +76,7 @@ class Seen:
 
 
 def seen_of(
-    parts: list[tuple[Any, NDArray[Any], NDArray[np.float64] | None]],
+    parts: list[tuple[Any, AnyArray, Floats | None]],
     pool: ThreadPool | None = None,
     device: Device | None = None,
 ) -> Seen:
@@ -95,7 +94,7 @@ def seen_of(
     return Seen(together, weighted, len(together))
 
 
-def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None, device: Device | None = None) -> Marks:
+def marks_of(table: Any, y: AnyArray, pool: ThreadPool | None = None, device: Device | None = None) -> Hashes:
     """Return a mark per row; numbers are hashed on the device, if there is one."""
     if device is not None and (parts := float_parts(table)) is not None:
         marks = np.concatenate([hash_there(part, hash_text(str(SEED)), device) for part in parts])
@@ -107,7 +106,7 @@ def marks_of(table: Any, y: NDArray[Any], pool: ThreadPool | None = None, device
     return with_labels(marks, y)
 
 
-def with_labels(marks: Marks, y: NDArray[Any]) -> Marks:
+def with_labels(marks: Hashes, y: AnyArray) -> Hashes:
     """Return hashes of rows after adding their labels or targets, in place."""
     if y.dtype.kind in "biuf":
         numbers = np.ascontiguousarray(y, dtype=np.float64)
@@ -126,11 +125,11 @@ class SeenSample:
 
     def __init__(self) -> None:
         self.limit = np.uint64(2**64 - 1)
-        self.parts: list[Marks] = []
+        self.parts: list[Hashes] = []
         self.pending = self.rows = 0
         self.weighted = False
 
-    def add(self, marks: Marks) -> None:
+    def add(self, marks: Hashes) -> None:
         """Add the marks of rows that took part."""
         self.rows += len(marks)
         mine = marks[marks <= self.limit]
@@ -158,7 +157,7 @@ class SeenSample:
         return replace(found, repeated=min(self.rows, round(found.distinct[1] / found.share)))
 
 
-def arrays_of(model: Any) -> dict[str, NDArray[Any]]:
+def arrays_of(model: Any) -> dict[str, AnyArray]:
     """Return the arrays of a model file."""
     seen: Seen | None = getattr(model, "seen_", None)
     if seen is None:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from electorate.arrays import Ints
 
 
 def plain_spelling(text: str) -> str:
@@ -13,7 +12,7 @@ def plain_spelling(text: str) -> str:
     return squeezed.casefold() if len(squeezed) > 1 else squeezed
 
 
-def common_spellings(texts: Sequence[str], counts: NDArray[np.int64]) -> dict[str, str]:
+def common_spellings(texts: Sequence[str], counts: Ints) -> dict[str, str]:
     """Return the commonest spelling by the plain one, of texts with several; those without extra space come first."""
     groups: dict[str, list[tuple[bool, int, str]]] = {}
     for text, count in zip(texts, counts.tolist(), strict=True):

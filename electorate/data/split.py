@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import Hashes, Ints
 from electorate.data.all_reduce import Gather, Max, Min, Reduce, ReduceSteps, SortedUnion, run_locally
 from electorate.data.bins import CELLS_PER_CALL, block_rows
 from electorate.data.table import Categories, Table, plain_array, read_table
@@ -21,9 +21,6 @@ NO_LEVELS = Categories(np.empty(0, dtype=object))
 BUCKET_BITS = 12  # of a hash
 MOST_BUCKETS = 2**16  # of all labels together: what is counted in one exchange
 DIGIT_BITS = 4
-
-Hashes = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 
 def hash_rows(X: Any, seed: int) -> Hashes:

@@ -5,19 +5,17 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Protocol
 
-import numpy as np
-
+from electorate.arrays import Ints
 from electorate.data.bins import (
     Bins,
+    CountedLevels,
     Cut,
-    Floats,
-    Ints,
     Levels,
     Sketch,
     add_to_sketches,
     count_levels,
     cut_sketches,
-    heaviest,
+    join_columns,
     limits,
     sketch_sizes,
     thin_sketches,
@@ -49,9 +47,6 @@ class CountedRows(Protocol):
 Pass = Callable[[], Iterable[Any]]  # all rows, in any order, as `CountedRows`
 
 
-Levelled = dict[int, tuple[Levels, int]]  # by column: its levels, and the weight of its missing values
-
-
 class EdgePass:
     """Sketches of numeric columns and levels of categorical ones, from one pass over the rows. limit: of the hashes."""
 
@@ -59,7 +54,7 @@ class EdgePass:
         numeric, self.categorical = columns
         self.most, capacity = sketch_sizes(max_bins)
         self.sketches = {j: Sketch(capacity, limit) for j in numeric}
-        self.levels: Levelled = {}
+        self.levels: CountedLevels = {}
 
     def add(self, rows: CountedRows, pool: ThreadPool) -> None:
         with rows.named():
@@ -98,20 +93,7 @@ class StreamedBins:
 
     def find(self, n_columns: int, categorical: Sequence[int]) -> Bins:
         """Return the bins of all columns."""
-        edges: list[Floats] = [np.empty(0)] * n_columns
-        has_missing = np.zeros(n_columns, dtype=np.bool_)
-        n_bins = np.zeros(n_columns, dtype=np.int64)
-        levels, cuts = self._read_all(n_columns, categorical)
-        categories = {j: heaviest(found) for j, (found, _) in levels.items()}
-        for j, (_, missing) in levels.items():
-            n_bins[j], has_missing[j] = categories[j].n_codes, missing > 0
-            edges[j] = np.arange(n_bins[j] - 1) + 0.5
-        for j, cut in cuts.items():
-            edges[j], n_bins[j], has_missing[j] = cut
-        return Bins(edges, categories, has_missing, n_bins)
-
-    def _read_all(self, n_columns: int, categorical: Sequence[int]) -> tuple[Levelled, dict[int, Cut]]:
-        levels: Levelled = {}
+        levels: CountedLevels = {}
         cuts: dict[int, Cut] = {}
         guessed, unlimited = limits(self.n_rows, sketch_sizes(self.max_bins)[1])
         for low in range(0, n_columns, COLUMNS_PER_PASS):
@@ -123,7 +105,7 @@ class StreamedBins:
             starved = [j for j in numeric if j not in cuts]
             if starved:
                 cuts |= self._pass(starved, [], unlimited).cuts(self.pool)
-        return levels, cuts
+        return join_columns(n_columns, levels, cuts)
 
     def _pass(self, numeric: Sequence[int], categorical: Sequence[int], limit: int) -> EdgePass:
         found = EdgePass((numeric, categorical), self.max_bins, limit)

@@ -12,8 +12,8 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import RowsThere
 from electorate.cuda.device import FLOATS
 from electorate.data.all_reduce import SortedUnion
@@ -21,15 +21,15 @@ from electorate.data.column_views import View, in_one_piece, native_columns, par
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 
 ARROW_DICTIONARY = "dictionary<values=string, indices=int32, ordered=0>"
-Block = NDArray[np.float64]
-Codes = NDArray[np.float64]  # NaN for missing and unknown values
+Block = Floats
+Codes = Floats  # NaN for missing and unknown values
 
 
 @dataclass(frozen=True)
 class Categories:
     """The known levels of one column, in the order of their codes."""
 
-    levels: NDArray[Any]  # float64, or object holding str
+    levels: AnyArray  # float64, or object holding str
     rest: tuple[Any, ...] = ()  # levels too light to have a code of their own: they share the last one
 
     @property
@@ -47,7 +47,7 @@ class Categories:
         return {level: float(code) for code, level in enumerate(self.levels.tolist())} | shared
 
     @cached_property
-    def by_number(self) -> tuple[NDArray[np.float64], Codes]:
+    def by_number(self) -> tuple[Floats, Codes]:
         """The known numbers, sorted, and their codes."""
         known = np.concatenate([self.levels, np.array(self.rest, dtype=np.float64)])
         codes = np.minimum(np.arange(len(known)), self.n_codes - 1)
@@ -69,7 +69,7 @@ class Table:
         """Fill a block with some columns of the rows low..high."""
         raise NotImplementedError
 
-    def levels(self, column: int) -> NDArray[Any]:
+    def levels(self, column: int) -> AnyArray:
         """Return the distinct values of a category column, sorted, without missing ones."""
         return _finite_levels(self.numbers(0, self.n_rows, [column]))
 
@@ -131,7 +131,7 @@ def refuse_infinite(table: Table, column: int, row: int) -> None:
         raise ValueError(f"Input X contains infinity or a value too large for float64: {where}. {todo}")
 
 
-def numeric_codes(values: NDArray[np.float64], categories: Categories) -> Codes:
+def numeric_codes(values: Floats, categories: Categories) -> Codes:
     """Return the codes of categories that are numbers; infinite values stay infinite, for the caller to refuse."""
     known, codes = categories.by_number
     unknown = np.where(np.isinf(values), values, np.nan)
@@ -151,7 +151,7 @@ def codes_of_values(factors: Factors, categories: Categories) -> Codes:
     return np.array([*map(categories.code_of.get, values), None], dtype=np.float64)  # None becomes NaN
 
 
-def _finite_levels(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite_levels(values: Floats) -> Floats:
     """Sorted and distinct; -0.0 is 0.0."""
     return np.unique(values[np.isfinite(values)] + 0.0)
 
@@ -168,9 +168,9 @@ class ArrayTable(Table):
     """A two-dimensional NumPy array of numbers (memory-mapped ones too). there: the same on a device, or None."""
 
     there: RowsThere | None = None
-    array: NDArray[Any]
+    array: AnyArray
 
-    def __init__(self, array: NDArray[Any]) -> None:
+    def __init__(self, array: AnyArray) -> None:
         self.array = array
         self.dtype = array.dtype
         self.names = []
@@ -195,14 +195,14 @@ class ThereTable(ArrayTable):
         self.n_rows, self.n_columns = there.array.shape
 
     @cached_property
-    def array(self) -> NDArray[Any]:  # type: ignore[override]
+    def array(self) -> AnyArray:  # type: ignore[override]
         assert self.there is not None
         return self.there.here()
 
 
 def float_parts(table: Table) -> list[Any] | None:
     """Return arrays [row, column] of floats that are a table, one below the other, where they live; else None."""
-    if isinstance(table, Stack):
+    if isinstance(table, StackedTable):
         parts = [float_parts(part) for part in table.tables]
         return None if any(part is None for part in parts) else [array for part in parts for array in part or ()]
     if not isinstance(table, ArrayTable) or not table.is_floats:
@@ -210,7 +210,7 @@ def float_parts(table: Table) -> list[Any] | None:
     return [table.array if table.there is None else table.there.array]
 
 
-def plain_array(table: Table) -> NDArray[Any] | None:
+def plain_array(table: Table) -> AnyArray | None:
     """Return the array of a table that kernels read in place: rows of floats, one after another; else None.
 
     Kernels are compiled once more for read-only arrays, which takes longer than copying blocks of them.
@@ -268,7 +268,7 @@ class FrameTable(Table):
         for place, column in enumerate(columns):
             block[place] = self._numbers(column, low, high, strict=True)
 
-    def levels(self, column: int) -> NDArray[Any]:
+    def levels(self, column: int) -> AnyArray:
         if not self._is_text[column]:
             return _finite_levels(self._numbers(column, 0, self.n_rows))
         present = self._factored(column).present
@@ -287,7 +287,7 @@ class FrameTable(Table):
     def category_columns(self) -> list[int]:
         return [j for j, is_text in enumerate(self._is_text) if is_text]
 
-    def _numbers(self, column: int, low: int, high: int, strict: bool = False) -> NDArray[np.float64]:
+    def _numbers(self, column: int, low: int, high: int, strict: bool = False) -> Floats:
         """strict: values that are neither numbers nor missing are an error; else they are missing."""
         view = self._views[column]
         if view is not None:
@@ -341,7 +341,7 @@ class ArrowTable(FrameTable):
         )
 
 
-def _filled(part: Any, kind: type[np.generic], missing: float) -> NDArray[Any]:
+def _filled(part: Any, kind: type[np.generic], missing: float) -> AnyArray:
     """The values of a chunk, with `missing` where there is none."""
     valid, values = part.buffers()
     rows = slice(part.offset, part.offset + len(part))
@@ -352,7 +352,7 @@ def _filled(part: Any, kind: type[np.generic], missing: float) -> NDArray[Any]:
     return np.where(present, held, kind(missing))
 
 
-class Stack(Table):
+class StackedTable(Table):
     """Several tables as one, without copying: the partitions on one worker, the rows of the first table first.
 
     partitions: the numbers of the tables among all partitions, to name rows by.
@@ -370,7 +370,7 @@ class Stack(Table):
         for number, first, last, place in parts_of(self.starts, low, high):
             self.tables[number].read_into(block[:, place : place + last - first], first, last, columns)
 
-    def levels(self, column: int) -> NDArray[Any]:
+    def levels(self, column: int) -> AnyArray:
         name = f"column {self.names[column] if self.names else column!r}"
         found = [SortedUnion(table.levels(column), name) for table in self.tables]
         return sum(found[1:], start=found[0]).values

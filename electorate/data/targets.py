@@ -8,21 +8,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import AnyArray, Floats, Hashes, Ints
 from electorate.data.all_reduce import Max, Reduce, ReduceSteps
 from electorate.data.bins import SKETCH_VALUES, Sketch
 from electorate.data.inputs import check_labels, check_n_rows, read_y, refuse_missing
 
-Array = NDArray[np.float64]
 TARGET_BINS = 64
 MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression
 DIGIT_BITS = 8
 ROWS_AT_ONCE = 2**16
 
 
-def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
+def check_targets(estimator: Any, y: Any, n_rows: int) -> Floats:
     """Return y as one column of finite numbers."""
     given = read_y(estimator, y)
     if given.dtype.kind == "c":
@@ -40,7 +39,7 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> Array:
     return targets
 
 
-def check_either(estimator: Any, y: Any, n_rows: int) -> NDArray[Any]:
+def check_either(estimator: Any, y: Any, n_rows: int) -> AnyArray:
     """Return y, checked as numbers if it holds numbers, else as class labels: before the task is known."""
     values = np.asarray(y)
     if values.dtype.kind not in "iufb":
@@ -59,9 +58,7 @@ def guess_task(y: Any) -> str:
     return "classification" if is_integer and len(np.unique(finite)) <= MOST_INTEGER_CLASSES else "regression"
 
 
-def bin_targets_steps(
-    y: Array, weights: NDArray[np.int64], most: int = TARGET_BINS
-) -> ReduceSteps[tuple[NDArray[Any], Array]]:
+def bin_targets_steps(y: Floats, weights: Ints, most: int = TARGET_BINS) -> ReduceSteps[tuple[AnyArray, Floats]]:
     """Return the bin of every target, and the value of each bin: the middle of its lowest and its highest target."""
     sketch = Sketch(SKETCH_VALUES)
     for values, counts in _in_blocks(y, weights):
@@ -74,14 +71,14 @@ def bin_targets_steps(
     return bins, values
 
 
-def _in_blocks(y: Array, weights: NDArray[np.int64]) -> Iterator[tuple[Array, NDArray[np.int64]]]:
+def _in_blocks(y: Floats, weights: Ints) -> Iterator[tuple[Floats, Ints]]:
     """Yield the targets that count, and their weights, some rows at a time: copies of all rows take much memory."""
     for low in range(0, len(y), ROWS_AT_ONCE):
         values, counts = y[low : low + ROWS_AT_ONCE], weights[low : low + ROWS_AT_ONCE]
         yield values[counts > 0], counts[counts > 0]
 
 
-def _cut_targets(most: int, sketches: tuple[Sketch]) -> tuple[Array, Array]:
+def _cut_targets(most: int, sketches: tuple[Sketch]) -> tuple[Floats, Floats]:
     """Return the last target of every bin, and the value of the bin."""
     values, totals = sketches[0].result()
     last = kernels.cuts(np.maximum(totals, 1), most)
@@ -90,17 +87,17 @@ def _cut_targets(most: int, sketches: tuple[Sketch]) -> tuple[Array, Array]:
     return ends, first + 0.5 * (ends - first)
 
 
-def median_steps(y: Array, weights: NDArray[np.int64], centre: float | None = None) -> ReduceSteps[float]:
+def median_steps(y: Floats, weights: Ints, centre: float | None = None) -> ReduceSteps[float]:
     """Return the weighted median, of two the larger: f_0+ of eq. 7. centre: the median of the distances from there.
 
     It is found digit by digit, of integers in the order of the numbers, so that only counts are exchanged.
     """
     (total,) = yield Reduce((int(weights.sum()),))
     need, found, n_left = total // 2 + 1, 0, len(y)
-    few: list[tuple[NDArray[np.uint64], NDArray[np.int64]]] | None = None  # what may be it, as soon as that is little
+    few: list[tuple[Hashes, Ints]] | None = None  # the candidates, once they are few
     for shift in range(64 - DIGIT_BITS, -1, -DIGIT_BITS):
         here, rows = np.zeros((2, 2**DIGIT_BITS), dtype=np.int64)
-        kept = []
+        remaining = []
         for keys, counts in _keys(y, weights, centre) if few is None else few:
             if shift < 64 - DIGIT_BITS:
                 same = keys >> np.uint64(shift + DIGIT_BITS) == np.uint64(found >> (shift + DIGIT_BITS))
@@ -109,8 +106,8 @@ def median_steps(y: Array, weights: NDArray[np.int64], centre: float | None = No
             np.add.at(here, digits, counts)
             rows += np.bincount(digits, minlength=len(rows))
             if n_left <= len(y) // 8:
-                kept.append((keys, counts))
-        few = kept or few
+                remaining.append((keys, counts))
+        few = remaining or few
         (sums,) = yield Reduce((here,))
         so_far = np.cumsum(sums)
         digit = int(np.searchsorted(so_far, need))
@@ -121,16 +118,14 @@ def median_steps(y: Array, weights: NDArray[np.int64], centre: float | None = No
     return float(np.array([key], dtype=np.uint64).view(np.float64)[0])
 
 
-def _keys(
-    y: Array, weights: NDArray[np.int64], centre: float | None
-) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+def _keys(y: Floats, weights: Ints, centre: float | None) -> Iterator[tuple[Hashes, Ints]]:
     """Yield integers in the order of the targets, or of their distances from a centre, and weights, in blocks."""
     for values, counts in _in_blocks(y, weights):
         bits = (values if centre is None else np.abs(values - centre)).view(np.uint64)
         yield np.where(bits >> np.uint64(63) == 1, ~bits, bits | np.uint64(2**63)), counts
 
 
-def spread_steps(y: Array, weights: NDArray[np.int64], centre: float) -> ReduceSteps[float]:
+def spread_steps(y: Floats, weights: Ints, centre: float) -> ReduceSteps[float]:
     """Return the median distance from the centre; if it is 0, a hundredth of the largest; for equal targets 1."""
     typical = yield from median_steps(y, weights, centre)
     distances = (np.abs(values - centre).max(initial=0.0) for values, _ in _in_blocks(y, weights))

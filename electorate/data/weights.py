@@ -1,4 +1,4 @@
-"""Sample weights as the exact sums need them: multiplicities where they are whole, reals in (0, 1] otherwise.
+"""Sample weights for exact sums: multiplicities if they are whole, else reals in (0, 1].
 
 Weights are only divided by a power of two, or by their smallest value where that is exact, never by a float sum.
 So scaling them by a power of two changes no bit, and a row of weight k equals k rows. Class weights are separate
@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, run_locally
 
 MOST_BITS = 44  # more would not help: a float64 weight has 53, and sums of 2^18 rows must fit 62
+NO_CLASS_WEIGHT = "sample_weight is zero for every row (after class_weight): nothing is left to fit"
+NO_WEIGHT_LEFT = "sample_weight times class_weight is zero for every row: nothing is left to fit"
 LEAST = 2.0**-960  # of a real weight: a channel grows up to the number of rows over it, and must stay finite
 MOST_TIMES = 2**30  # beyond this total multiplicity a row's own grid would get too coarse
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def read_weights_steps(
     largest, rows, least, exponent = yield _extremes(weight, group, n_groups)
     most = float(largest.value.max())
     if most == 0:
-        raise ValueError("sample_weight is zero for every row (after class_weight): nothing is left to fit")
+        raise ValueError(NO_CLASS_WEIGHT)
     units = _units(most, float(least.value), int(exponent.value))
     unit, per_group = yield from _whole_unit_steps(weight, group, rows, units)
     each, power = unit or 1.0, 0
@@ -97,7 +96,7 @@ def read_weights_steps(
     if factors is not None:
         factors = np.where(rows > 0, factors, 0.0)
         if not np.any(factors > 0):
-            raise ValueError("sample_weight times class_weight is zero for every row: nothing is left to fit")
+            raise ValueError(NO_WEIGHT_LEFT)
         whole = None if unit is None else _whole_factors(factors, rows, per_group)
         if whole is not None:  # whole factors multiply the times
             many, each = whole[0], each * whole[1]

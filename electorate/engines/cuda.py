@@ -101,7 +101,7 @@ class LabelShard(DeviceShard):
     def _run(self, change: Change | None, formulas: Formulas, state: Any, grids: Any, found: Any) -> None:
         """Add the gains of a voter to the state, put the channels on the grids, and add them up."""
         splits, leaves = ((), [0]) if change is None else (change.splits, change.leaves)
-        gains = NO_GAINS if change is None else self._gains_by_label(change.gains)
+        gains = NO_GAINS if change is None else self.gains_by_label(change.gains)
         tree = self.tree_here(splits, leaves)
         column, on_left, children, gains, table = self.device.upload(*tree[:3], gains, formulas.table)
         there = tree._replace(column=column, on_left=on_left, children=children)

@@ -87,13 +87,13 @@ class DeviceShard(Shard):
 
     # ------------------------------------------------------------ growing a tree
 
-    def _growth(self) -> Any:
+    def growing(self) -> Any:
         if self.growth is None:
             self.growth = DeviceGrowth({ROOT: self.table.root})
         return self.growth
 
     def _nodes(self, numbers: Sequence[int]) -> list[DeviceNode]:
-        growth = self._growth()
+        growth = self.growing()
         return [growth.nodes[number] for number in numbers]
 
     def partition(self, tree: SplitArrays) -> NDArray[np.int64]:

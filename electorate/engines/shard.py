@@ -23,7 +23,7 @@ from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_
 from electorate.engines.formulas import formulas_of
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import StoredVotes
-from electorate.kernels.layouts import Formulas, LevelArrays, NodeArrays, NodeRows, RowArrays
+from electorate.kernels.layouts import Formulas, LevelArrays, NodeArrays, NodeRows, RowArrays, ShardArrays
 from electorate.messages import ROOT, Change, Split, SplitArrays, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is noticed between two calls
@@ -119,6 +119,7 @@ class Shard:
         self.state = np.empty((0, n_rows))
         self.buffers: dict[str, NDArray[Any]] = {}
         self.answer: Callable[[tuple[int, ...]], Answer] = new_answer
+        self.shared: ShardArrays | None = None
         self.growth: Growth | None = None
         self.nodes = Nodes(starts)
         self.votes: StoredVotes | None = None
@@ -171,21 +172,35 @@ class Shard:
     def advance(self, booster: Booster, change: Change | None, floors: Floors = NO_FLOORS, search: bool = True) -> Sums:
         """Apply a change, then sum. Without `search` the histograms stay empty."""
         channels = booster.channels
-        if len(self.grids) < len(channels):
-            self.grids = self.allocate((len(channels), self.grids.shape[1]), np.int64)
-        n_searched = (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
-        roots, clear = self.new_histograms(n_searched)
+        self.reserve_grids(len(channels))
+        roots, clear = self.new_histograms(count_searched(booster, search))
         totals = np.zeros((len(channels), self.n_groups), dtype=np.int64)
         formulas = formulas_of(booster, floors)
         if formulas is None:
             wrong = self._advance_in_numpy(booster, change, floors, totals, roots, clear)
         else:
             wrong = self._advance(booster, change, formulas, totals, roots, clear)
-        found = self.by_column(roots) if search else NOTHING[None]
-        more = None
-        if len(channels) > 1:
-            more = Sums(found[1] if n_searched == 2 else NOTHING, totals[1], 0)
-        return Sums(found[0], totals[0], wrong, more)
+        return as_sums(self.by_column(roots) if search else [], totals, wrong)
+
+    def reserve_grids(self, n_channels: int) -> None:
+        """Make a grid for every channel."""
+        if len(self.grids) < n_channels:
+            self.grids = self.allocate((n_channels, self.n_rows()), np.int64)
+
+    def arrays(self) -> ShardArrays:
+        """What threads share that work on all shards at once; the same object while no array is replaced."""
+        held = self.shared
+        if (
+            held is None
+            or held.state is not self.state
+            or held.grids is not self.grids
+            or held.nodes is not self.nodes.arrays
+            or held.rows is not self.rows
+        ):
+            order, spare = self.row_numbers()
+            arrays = (self.rows, self.state, self.grids, order, spare, spare.view(np.int32), self.nodes.arrays)
+            held = self.shared = ShardArrays(self.codes, self.packed, *arrays)
+        return held
 
     def _advance(
         self,
@@ -215,9 +230,9 @@ class Shard:
         if len(change.splits) > 1 or change.outside is not None or change.stored is not None:
             return None
         codes, on_left = self.codes_of(change.splits[0] if change.splits else self.no_split)
-        return codes, (~on_left).view(np.uint8), self._gains_by_label(change.gains)
+        return codes, (~on_left).view(np.uint8), self.gains_by_label(change.gains)
 
-    def _gains_by_label(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gains_by_label(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
         return gains[:, self.group] if self.n_groups < len(self.group) else gains
 
     def _advance_in_numpy(
@@ -258,7 +273,7 @@ class Shard:
         kernels.quantise(channel, self.times[low:high], self.scale, ends, grid[low:high], total)
         return int(total[0])
 
-    def _row_numbers(self) -> NDArray[np.uint32]:
+    def row_numbers(self) -> NDArray[np.uint32]:
         """[2, row]: the rows of a growing tree in order; and the rows that go right, or the leaf of every row.
 
         A buffer is reused: new pages from the system cost as much as the work itself.
@@ -312,7 +327,7 @@ class Shard:
 
     def _add(self, change: Change, gains: NDArray[np.float64], state: NDArray[np.float64]) -> None:
         """gains[state, label, leaf]: by the bins of one column for a stump, else leaf by leaf."""
-        all_gains = self._gains_by_label(gains)
+        all_gains = self.gains_by_label(gains)
         if not change.splits:
             self.growth = None
         if self.growth is None and len(change.splits) <= 1:
@@ -321,7 +336,7 @@ class Shard:
                 kernels.add_gains(codes, (~on_left).view(np.uint8), all_gains, self.starts, state)
             return
         walk = self._walk(change.splits, change.leaves)
-        kernels.add_tree(*walk, self._row_numbers()[1].view(np.int32), all_gains, self.starts, state)
+        kernels.add_tree(*walk, self.row_numbers()[1].view(np.int32), all_gains, self.starts, state)
         self.growth = None
 
     # ------------------------------------------------------------ growing a tree
@@ -335,14 +350,20 @@ class Shard:
         nodes = growth.nodes.reserve(tree.highest)
         level = LevelArrays(tree.node, tree.left, tree.right, *self._stored_columns(tree))
         order, rows = growth.order, np.empty((len(tree), 2), dtype=np.int64)
-        kernels.partition_nodes(self.codes, order, self._row_numbers()[1], nodes, level, rows)
-        growth.levels.append(tree)
-        growth.split_nodes.update(tree.numbers)
+        kernels.partition_nodes(self.codes, order, self.row_numbers()[1], nodes, level, rows)
+        self.note_level(tree)
         return rows
+
+    def note_level(self, tree: SplitArrays) -> None:
+        """Remember that the rows of these nodes are parted."""
+        growth = self.growing()
+        if not growth.levels or growth.levels[-1] is not tree:  # the shards of a team share the list
+            growth.levels.append(tree)
+            growth.split_nodes.update(tree.numbers)
 
     def sum_nodes(self, numbers: NDArray[np.int64]) -> Any:
         """Histograms [node, label, column, bin] of nodes of the growing tree."""
-        growth, (sums, clear) = self._growth(), self.new_histograms(len(numbers))
+        growth, (sums, clear) = self.growing(), self.new_histograms(len(numbers))
         rows = growth.order, growth.nodes.arrays, numbers
         self._sum_nodes(*rows, sums, clear)
         return self.by_column(sums)
@@ -390,7 +411,7 @@ class Shard:
         """The growing tree, or a new one where these nodes are split already."""
         if self.growth is not None and not self.growth.split_nodes.isdisjoint(nodes):
             self.growth = None
-        return self._growth()
+        return self.growing()
 
     def _left_of(self, growth: Growth, split: Split) -> tuple[NDArray[np.uint32], Node]:
         """The rows on the left of a split, outside the growing tree and its buffers."""
@@ -403,9 +424,13 @@ class Shard:
 
     def count_rows(self, nodes: list[int]) -> Any:
         """[node, column, bin]: how many rows, for families that need a least number of them."""
-        growth = self._growth()
+        growth = self.growing()
         counts = [self._count_of(growth.order, growth.nodes[node]) for node in nodes]
         return self.by_column(np.stack(counts).sum(axis=1))
+
+    def count_in(self, nodes: list[int]) -> int:
+        """How many rows there are in some nodes of the growing tree."""
+        return int(self._growth_for(nodes).nodes.arrays.starts[nodes, -1].sum())
 
     def collect(self, nodes: list[int], count_rows: bool) -> NodeRows:
         """The rows of some nodes. count_rows: how many each of them stands for, too."""
@@ -438,19 +463,20 @@ class Shard:
         return self._find_leaves(splits, leaves)
 
     def _find_leaves(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
-        leaf = self._row_numbers()[1].view(np.int32)
+        leaf = self.row_numbers()[1].view(np.int32)
         kernels.find_leaves(*self._walk(splits, leaves), leaf)
         return leaf
 
     def _walk(self, splits: Sequence[Split], leaves: list[int]) -> tuple[Any, ...]:
         """What kernels need to find the leaf of every row, from nodes of the growing tree as far as it is the same."""
-        tree, growth = SplitArrays.of(splits), self._growth()
+        tree, growth = SplitArrays.of(splits), self.growing()
         known, children = tree.walk(leaves, growth.levels)
         return self.codes, growth.order, growth.nodes.arrays, *known, *self._stored_columns(tree), children
 
-    def _growth(self) -> Growth:
+    def growing(self) -> Growth:
+        """The growing tree, or a new one: its root."""
         if self.growth is None:
-            order = self._row_numbers()[0]
+            order = self.row_numbers()[0]
             for low in range(0, len(order), ROWS_AT_ONCE):
                 high = min(low + ROWS_AT_ONCE, len(order))
                 order[low:high] = np.arange(low, high, dtype=np.uint32)
@@ -518,6 +544,19 @@ class Shard:
         """Which rows go left."""
         codes, on_left = self.codes_of(split)
         return np.asarray(on_left[codes])
+
+
+def count_searched(booster: Booster, search: bool) -> int:
+    """How many channels have histograms."""
+    channels = booster.channels
+    return (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
+
+
+def as_sums(found: Any, totals: NDArray[np.int64], wrong: int) -> Sums:
+    """found[channel]: histograms, of as many channels as were searched. totals[channel, label]."""
+    first, second = (found[c] if c < len(found) else NOTHING for c in range(2))
+    more = Sums(second, totals[1], 0) if len(totals) > 1 else None
+    return Sums(first, totals[0], wrong, more)
 
 
 def _alone(node: Node) -> tuple[NodeArrays, NDArray[np.int64]]:

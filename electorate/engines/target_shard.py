@@ -137,7 +137,7 @@ class TargetShard(Shard):
     def _numbers(self, kind: type) -> NDArray[Any]:
         """One number per row, in the place of the row numbers of a growing tree, which is then forgotten."""
         self.growth = self.last_leaves = self.award = None
-        return self._row_numbers().reshape(-1).view(kind)
+        return self.row_numbers().reshape(-1).view(kind)
 
     def want_targets(self, low: float, high: float) -> None:
         """From now on sums of the target too, as shares of the way from low to high."""
@@ -260,7 +260,7 @@ class TargetShard(Shard):
 
     def share_spans(self, nodes: list[int]) -> Array:
         """[node, (low, high)] of the shares of the target."""
-        growth = self._growth()
+        growth = self.growing()
         return np.stack(
             [self._share_span(growth.order[node.low :][: node.n_rows]) for node in map(growth.nodes.__getitem__, nodes)]
         )
@@ -399,7 +399,7 @@ class TargetShard(Shard):
 
         An award is written over what is no longer needed: row numbers, and leaves whose awards are known already.
         """
-        award = self._row_numbers().reshape(-1).view(np.float64)
+        award = self.row_numbers().reshape(-1).view(np.float64)
         for low, high in self.row_blocks:
             predicted, confidence = self.outputs_of(low, high)
             award[low:high] = rewarding(predicted, self.y[low:high])

@@ -21,14 +21,14 @@ from electorate.engines.buffers import Buffers
 from electorate.engines.formulas import formulas_of
 from electorate.engines.packing import Packed
 from electorate.engines.shard import Answer
-from electorate.kernels.layouts import NodeRows
-from electorate.messages import ROOT, Change, LeftSides, Split, SplitArrays, Sums
+from electorate.kernels.layouts import ColumnLayout, NodeRows
+from electorate.messages import ROOT, Change, LeftSides, NodeSplits, Split, SplitArrays, Sums
 from electorate.threads import PER_CELL, ThreadPool, work
 
 Merge = Callable[[list[Any]], Any]
 Histogram = NDArray[np.int64]  # [label, column, bin]
 Sides = tuple[Histogram, Histogram]  # of the left and the right child
-SUMMED = {"advance": 1.0, "weigh": 1.0, "sum_nodes": 0.4, "partition": 0.0, "collect": 0.1}  # share of all cells
+SUMMED = {"advance": 1.0, "weigh": 1.0, "sum_nodes": 0.4, "partition": 0.0}  # share of all cells
 
 
 def total(answers: list[Any]) -> Any:
@@ -86,6 +86,17 @@ class Grower:
         """How many rows there are, each once, without those of weight 0."""
         return int(self.call("n_rows"))
 
+    @property
+    def sums_in_team(self) -> bool:
+        """Whether the histograms of nodes are summed by many threads in one compiled call."""
+        return False
+
+    def search_nodes(
+        self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
+    ) -> NodeSplits | None:
+        """The best thresholds of some nodes by many threads; None where there are not many."""
+        return None
+
     def both_sides(self, splits: Sequence[Split], wholes: list[Histogram]) -> tuple[list[Sides], NDArray[np.int64]]:
         """Part the rows of some nodes; the histograms of their children, and [split, side]: how many rows.
 
@@ -139,7 +150,10 @@ class LocalShards(Grower):
         """One exchange: the merged answers of all shards."""
         if verb == "split":
             return self.split(*arguments)
-        if self.stack is None:
+        found = self.call_together(verb, *arguments)
+        if found is not None:
+            pass
+        elif self.stack is None:
             found = self.verbs[verb]([getattr(self.shards[0], verb)(*arguments)])
         else:
             found = self._visit_all(verb, arguments, self.stack)
@@ -148,11 +162,17 @@ class LocalShards(Grower):
             self.grown = {ROOT: cells_of(self.root)}
         return found
 
+    def call_together(self, verb: str, *arguments: Any) -> Any:
+        """One exchange with all shards in one compiled call; None where it has to be one by one."""
+        return None
+
     def _visit_all(self, verb: str, arguments: tuple[Any, ...], stack: "Stack") -> Any:
         """The merged answers; a task visits some shards, one after another, and adds up their histograms on the way."""
         n_shards, merge, seconds = len(self.shards), self.verbs[verb], math.inf
         if verb in SUMMED:
             seconds = work(self.n_rows, SUMMED[verb] * self.shards[0].n_columns)
+        elif verb == "collect":
+            seconds = work(n_shards * self.shards[0].count_in(arguments[0]), self.shards[0].n_columns)
         stack.n_parts = n_tasks = self.pool.count_threads(n_shards, seconds)
 
         def visit(task: int) -> list[Any]:

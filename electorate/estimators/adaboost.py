@@ -1,12 +1,9 @@
 """Discrete AdaBoost and SAMME, a drop-in replacement for scikit-learn's class."""
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.special import softmax
-
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.classifier import StagewiseClassifier
+from electorate.arrays import Floats, Ints
+from electorate.estimators.classifier import StagewiseClassifier, samme_link, samme_probabilities
 from electorate.model import decisions
 from electorate.model.links import Link
 from electorate.theory import training as proved
@@ -130,14 +127,14 @@ class AdaBoostClassifier(StagewiseClassifier):
         return AdaBoost(n_labels, float(self.learning_rate))
 
     @property
-    def estimator_weights_(self) -> NDArray[np.float64]:
+    def estimator_weights_(self) -> Floats:
         return 2 * self.ensemble_.steps
 
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+    def _decision(self, votes: Ints, total: float) -> Floats:
         return decisions.as_samme(votes, self.n_classes_, total)
 
-    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))
+    def _probabilities(self, decision: Floats) -> Floats:
+        return samme_probabilities(decision, self.n_classes_)
 
     def _link(self) -> Link:
-        return super()._link() if self.n_classes_ == 2 else Link("softmax", 1 / max(self.n_classes_ - 1, 1))
+        return super()._link() if self.n_classes_ == 2 else samme_link(self.n_classes_)

@@ -12,12 +12,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import is_there
 from electorate.data import inputs
 from electorate.data.cleaning import cleaned_target
@@ -37,8 +37,8 @@ from electorate.training.fit import resume_lost, validation_seed
 from electorate.training.lazy_inputs import NotInMemoryError, is_scanned, trained_on_cpus
 from electorate.training.rollback import Undoing
 from electorate.training.scanned_place import open_scan
-from electorate.training.scanned_scores import staged_scores
-from electorate.training.worker_data import Given
+from electorate.training.scanned_rows import staged_scores
+from electorate.training.worker_data import GivenRows
 from electorate.voters.instances import TakesInstances
 
 MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
@@ -101,16 +101,16 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
     def _default_family(self) -> Any:
         raise NotImplementedError
 
-    def _read_y(self, y: Any, n_rows: int) -> NDArray[Any]:
+    def _read_y(self, y: Any, n_rows: int) -> AnyArray:
         """Labels, or targets."""
         raise NotImplementedError
 
     def _plan(self, resumes: bool) -> Any:
-        """What `prepare` of the worker data needs. resumes: from a fitted model."""
+        """Return the options of `prepare` of the worker data. resumes: from a fitted model."""
         raise NotImplementedError
 
     def _count_runs(self, outline: Any) -> int:
-        """How many runs of rounds the fit takes."""
+        """Return the number of runs of a fit."""
         raise NotImplementedError
 
     def _train(self, place: Any, outline: Any, context: Any, data: tuple[Any, Any]) -> None:
@@ -123,7 +123,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
     @property
     def _by_rows(self) -> bool:
-        """Whether voters are of a family of ours that uses whole rows."""
+        """Whether voters are of one of electorate's families that use whole rows."""
         return getattr(self._family(), "sees", "bins") == "rows"
 
     def _has_formulas(self) -> bool:
@@ -137,7 +137,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
 
     @property
     def _n_rounds(self) -> int:
-        """Of the fitted model."""
+        """The number of rounds of the fitted model."""
         return int(self.ensemble_.rounds.max(initial=0))
 
     def _refuse_lazy(self, X: Any) -> None:
@@ -201,7 +201,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         jobs = count_jobs(self.n_jobs, n_rows * self.n_features_in_)
         parts = [one.as_seen(part[2]) for one, part in zip(given, (rows, validation), strict=False)]  # type: ignore[index]
         with ThreadPool(jobs) as pool:
-            data = [self._worker_data(given, pool, self._n_shards or count_shards(jobs, n_rows, self.n_features_in_))]
+            data = [self._worker_data(given, pool, self._n_shards or self._count_shards(jobs, n_rows))]
             if self._is_native:  # functions of X get it as it was given
                 data[0].X = {"train": rows[0]} | ({} if validation is None else {"validation": validation[0]})
             del given  # weights of 1 are not kept
@@ -214,6 +214,9 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
                 hashing = device
             finally:  # when the shards are gone, whose memory this takes; also for rounds that were rescued
                 self.seen_ = seen_of(parts, pool, hashing).after(self if resumes else None)
+
+    def _count_shards(self, n_jobs: int, n_rows: int) -> int:
+        return count_shards(n_jobs, n_rows)
 
     def _fit_on_cluster(self, rows: Rows, validation: Rows | None, resumes: bool, context: Any) -> None:
         """Fit on the workers of a Dask cluster; where one is lost and there is a checkpoint, on those that are left."""
@@ -251,11 +254,11 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             context.call_on_fit_task_begin(estimator=self, X=rows[0], y=rows[1])
         self._train(place, outline, context, rows[:2])
 
-    def _given(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Given:
+    def _given(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> GivenRows:
         table = self._check_rows(X, reset=reset)
         n_rows = table.n_rows if self._is_native else table.shape[0]
         y = self._read_y(y if reset else cleaned_target(self, y), n_rows)
-        return Given(table, y, inputs.check_weight(sample_weight, n_rows))
+        return GivenRows(table, y, inputs.check_weight(sample_weight, n_rows))
 
     def _refuse_validation_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         if not self._needs_validation and (X is not None or y is not None):
@@ -283,22 +286,27 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             yield float(metric(y, predicted, sample_weight=sample_weight))
 
     @property
-    def feature_importances_(self) -> NDArray[np.float64]:
+    def feature_importances_(self) -> Floats:
         """The share of the steps that belongs to splits on each column."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.importances())
 
     @property
-    def estimator_weights_(self) -> NDArray[np.float64]:
+    def estimator_weights_(self) -> Floats:
         """The weight of each voter."""
         return self.steps_
 
-    def _more_arrays(self) -> dict[str, NDArray[Any]]:
-        """What a model file holds beside the ensemble, the bins and the history."""
+    def _add_seen(self, X: Any, y: AnyArray) -> None:
+        """Add the rows of a calibration to those that do not count as held out."""
+        if getattr(self, "seen_", None) is not None:
+            self.seen_ = self.seen_.and_also(seen_of([(self._check_rows(X, reset=False), y, np.ones(len(y)))]))
+
+    def _more_arrays(self) -> dict[str, AnyArray]:
+        """Return further arrays of a model file, besides ensemble, bins and history."""
         return {}
 
     def _read_more(self, contents: Contents) -> None:
-        """Read it again, from a file that is not trusted: ValueError for what `_more_arrays` cannot have written."""
+        """Read the arrays of `_more_arrays` from an untrusted file; ValueError if they are invalid."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self._fitted_attribute)

@@ -5,17 +5,16 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.protocol import Booster
+from electorate.arrays import AnyArray, Floats
 from electorate.data import inputs
 from electorate.data.row_subset import take_rows
-from electorate.data.seen_rows import seen_of
 from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
@@ -65,11 +64,11 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     def _default_family(self) -> Any:
         return Stumps()
 
-    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
-        """For more than two classes: what is likely of each class alone, divided by the sum."""
+    def _probabilities(self, decision: Floats) -> Floats:
+        """For more than two classes: the probability of each class alone, divided by their sum."""
         return shares(self._likely(decision))
 
-    def _likely(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _likely(self, decision: Floats) -> Floats:
         """The probability of a class, by its decision alone; for two classes, of the second one."""
         return np.asarray(expit(self._log_odds_factor * decision))
 
@@ -83,7 +82,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     def _is_native(self) -> bool:
         return hasattr(self._family(), "best") and not self._by_rows
 
-    def _read_y(self, y: Any, n_rows: int) -> NDArray[Any]:
+    def _read_y(self, y: Any, n_rows: int) -> AnyArray:
         return inputs.check_labels(self, y, n_rows)
 
     def _plan(self, resumes: bool) -> ClassPlan:
@@ -99,7 +98,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
     # ------------------------------------------------------------ attributes
 
     @property
-    def estimator_errors_(self) -> NDArray[np.float64]:
+    def estimator_errors_(self) -> Floats:
         history, ensemble = self.history_, self.ensemble_
         if "label" not in history:
             return history["error"][: ensemble.n_voters]
@@ -138,32 +137,31 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         weight = None if sample_weight is None else inputs.check_weight(sample_weight, len(labels))
         decision = self.decision_function(X) if cv is None else cross_fitted(self, X, labels, weight, cv)
         self.temperature_ = fit_temperature(decision, np.searchsorted(self.classes_, labels), weight)
-        if cv is None and getattr(self, "seen_", None) is not None:
-            here = seen_of([(self._check_rows(X, reset=False), labels, np.ones(len(labels)))])
-            self.seen_ = self.seen_.and_also(here)
+        if cv is None:
+            self._add_seen(X, labels)
         return self
 
     def _validate_family(self) -> None:
         super()._validate_family()
         self.__dict__.pop("temperature_", None)
 
-    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+    def _more_arrays(self) -> dict[str, AnyArray]:
         return {"temperature": np.array([self.temperature_])} if hasattr(self, "temperature_") else {}
 
     def _read_more(self, contents: Contents) -> None:
         read_temperature(contents, self)
 
-    def _shown_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _calibrated_probabilities(self, decision: Floats) -> Floats:
         if not hasattr(self, "temperature_") or self.n_classes_ == 1:
             return self._checked_probabilities(decision)
         return calibrated_probabilities(decision, self.temperature_, self.n_classes_)
 
-    def _shown_link(self) -> Link:
+    def _calibrated_link(self) -> Link:
         if not hasattr(self, "temperature_"):
             return self._link()
         return Link("logistic" if self.n_classes_ == 2 else "softmax", self.temperature_)
 
-    def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _checked_probabilities(self, decision: Floats) -> Floats:
         if self.n_classes_ == 1:
             return np.ones((len(decision), 1))
         if self.n_classes_ == 2:
@@ -200,9 +198,7 @@ class StagewiseClassifier(RoundsClassifier):
     }
 
 
-def cross_fitted(
-    model: BoostedClassifier, X: Any, labels: NDArray[Any], weight: NDArray[np.float64] | None, n_folds: int
-) -> NDArray[np.float64]:
+def cross_fitted(model: BoostedClassifier, X: Any, labels: AnyArray, weight: Floats | None, n_folds: int) -> Floats:
     """The decision of every row by a model that is trained like this one without the rows of its fold."""
     decision = np.empty(len(labels) if model.n_classes_ == 2 else (len(labels), model.n_classes_))
     for learn, test in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(np.zeros(len(labels)), labels):
@@ -215,7 +211,7 @@ def cross_fitted(
     return decision
 
 
-def calibrated_probabilities(decision: NDArray[np.float64], temperature: float, n_classes: int) -> NDArray[np.float64]:
+def calibrated_probabilities(decision: Floats, temperature: float, n_classes: int) -> Floats:
     """The softmax of the temperature times the decisions; the largest probability is that of the predicted class."""
     if n_classes == 1:
         return np.ones((len(decision), 1))
@@ -223,7 +219,17 @@ def calibrated_probabilities(decision: NDArray[np.float64], temperature: float, 
     return _two_probabilities(proba[:, 1], decision) if n_classes == 2 else _keep_winner(proba, decision)
 
 
-def _two_probabilities(second: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:
+def samme_probabilities(decision: Floats, n_classes: int) -> Floats:
+    """Return the probabilities of SAMME: the softmax of the decisions over K - 1."""
+    return np.asarray(softmax(decision / (n_classes - 1), axis=1))
+
+
+def samme_link(n_classes: int) -> Link:
+    """Return the link of `samme_probabilities`."""
+    return Link("softmax", 1 / max(n_classes - 1, 1))
+
+
+def _two_probabilities(second: Floats, decision: Floats) -> Floats:
     """Both probabilities; where rounding made a positive decision an even chance, the second stays the larger."""
     np.maximum(second, np.nextafter(0.5, 1.0), out=second, where=decision > 0)
     proba = np.empty((len(second), 2))
@@ -232,15 +238,15 @@ def _two_probabilities(second: NDArray[np.float64], decision: NDArray[np.float64
     return proba
 
 
-def _keep_winner(proba: NDArray[np.float64], decision: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where rounding made equal what was not, the winner keeps the larger number: argmax agrees with predict."""
+def _keep_winner(proba: Floats, decision: Floats) -> Floats:
+    """Break ties that rounding made in favour of the predicted class, so that argmax gives the prediction."""
     winner = np.argmax(decision, axis=1)
     lost = np.flatnonzero(np.argmax(proba, axis=1) != winner)
     proba[lost, winner[lost]] = np.nextafter(proba[lost].max(axis=1, initial=0.0), 2.0)
     return proba
 
 
-def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def shares(values: Floats) -> Floats:
     """Rows divided by their sums; equal shares where the sum is 0."""
     total = values.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(values, total, out=np.full_like(values, 1 / values.shape[1]), where=total > 0))

@@ -10,7 +10,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
+from electorate.arrays import Floats
 from electorate.estimators.classifier import RoundsClassifier
 from electorate.model.links import Link
 from electorate.model.moves import first_moves
@@ -232,11 +232,11 @@ class DeepBoostClassifier(RoundsClassifier):
         return self.ensemble_.chosen(used.tolist(), weights[used].tolist())
 
     @property
-    def steps_(self) -> NDArray[np.float64]:
+    def steps_(self) -> Floats:
         return np.asarray(self._merged().steps)
 
     @property
-    def estimator_errors_(self) -> NDArray[np.float64]:
+    def estimator_errors_(self) -> Floats:
         raise AttributeError("DeepBoost's voters move more than once: history_['error'] has the error of each move")
 
     @property
@@ -244,12 +244,12 @@ class DeepBoostClassifier(RoundsClassifier):
         return Voters(self._snapshot(ensemble_=self._merged()))
 
     @property
-    def feature_importances_(self) -> NDArray[np.float64]:
+    def feature_importances_(self) -> Floats:
         check_is_fitted(self)
         return np.asarray(self._merged().importances())
 
     @in_memory_only
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """The decision function after every round."""
         check_is_fitted(self)
         for _, votes in self._staged_votes(X):
@@ -259,7 +259,7 @@ class DeepBoostClassifier(RoundsClassifier):
         """Votes are f itself, whatever the steps."""
         return 0.0
 
-    def _likely(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _likely(self, decision: Floats) -> Floats:
         slope = partial(log_slope, self._phi)
         with np.errstate(invalid="ignore"):
             log_odds = slope(1 + decision) - slope(1 - decision)

@@ -1,4 +1,4 @@
-"""LPBoost behind a scikit-learn face: the largest soft margin over a family, by column generation.
+"""LPBoost: the largest soft margin over a family, by column generation.
 
 Also what all totally corrective classifiers share: they solve a program over whole examples, so they run in this
 process, and every fitted one has a duality gap.
@@ -10,12 +10,12 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
+from electorate.arrays import Floats
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities, shares
 from electorate.model.links import Link
 from electorate.theory import training as proved
@@ -26,7 +26,6 @@ from electorate.training.fit import train
 from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.worker_data import Outline
 
-Floats = NDArray[np.float64]
 DEFAULT_NU = 0.2  # of 0.05 to 0.7 the best held-out error of stumps over four small data sets
 INACCURATE = 1e-6  # a duality gap that solvers reach however small tol is
 
@@ -75,7 +74,7 @@ class TotallyCorrectiveClassifier(BoostedClassifier):
         raise NotImplementedError
 
     def _warn(self) -> None:
-        """Warn where the program was not solved."""
+        """Warn if the program was not solved."""
 
     @property
     def estimator_errors_(self) -> Floats:

@@ -9,16 +9,15 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.costs import GivenCost, Linear, ZeroOne
-from electorate.algorithms.medboost import Adaptive, Constant, LowestEdge, MedBoost
+from electorate.algorithms.costs import GivenCost, LinearCost, ZeroOneCost
+from electorate.algorithms.medboost import AdaptiveRho, ConstantRho, LowestEdge, MedBoost
+from electorate.arrays import Floats
 from electorate.data import inputs
 from electorate.data.bins import Bins
-from electorate.data.seen_rows import seen_of
 from electorate.data.targets import check_targets
 from electorate.data.weights import read_weights
 from electorate.engines.running_median import Stage
@@ -34,7 +33,6 @@ from electorate.voters.confidence import Given, bumps
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW, Earning, RegressionTrees, windows
 
-Array = NDArray[np.float64]
 EPS_SHARE = 0.5  # of the spread of the targets
 EPS_SHARE_ABSTAINING = 1.0  # with less, most leaves would lose more than they win, and abstain
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
@@ -42,7 +40,7 @@ SMALLEST_DIVISOR = float(np.finfo(np.float64).tiny)  # 2 divided by a smaller nu
 HALVINGS = 10  # of an "auto" eps, at most
 EPS_TRIED = (0.125, 0.25, 0.5, 1.0)  # shares of the spread, when eps is chosen by validation
 RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1)
-COSTS = {"zero_one": ZeroOne, "linear": Linear}
+COSTS = {"zero_one": ZeroOneCost, "linear": LinearCost}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -162,7 +160,7 @@ class MedBoostRegressor(BoostedRegressor):
     True
     """
 
-    cost: str | Callable[[Array, Array, float], Array] = "zero_one"
+    cost: str | Callable[[Floats, Floats, float], Floats] = "zero_one"
     eps: float | str = "auto"
     rho: float | str = "adaptive"
     nu: float = 0.1
@@ -206,7 +204,7 @@ class MedBoostRegressor(BoostedRegressor):
             )
 
     def _tries(self, outline: TargetOutline) -> list[Try]:
-        """One, or all that are compared on validation rows."""
+        """Return one candidate, or all that are compared on validation rows."""
         if isinstance(self.eps, str):
             share = EPS_SHARE_ABSTAINING if self._abstains() else EPS_SHARE
             tried = EPS_TRIED if self.eps == "validate" else (share,)
@@ -220,7 +218,7 @@ class MedBoostRegressor(BoostedRegressor):
         return self._try(before.eps_, one.attributes["rho_"]) if self.eps == "auto" else one
 
     def _finer(self, one: Try) -> Iterator[Try]:
-        """An "auto" eps at which the first voter is right on every row is too large: half of it."""
+        """Halve an "auto" eps at which the first voter is right on every row: it is too large."""
         for halvings in range(1, HALVINGS + 1) if self.eps == "auto" else ():
             eps = one.attributes["eps_"] / 2**halvings
             if eps < self._smallest_eps:
@@ -235,19 +233,19 @@ class MedBoostRegressor(BoostedRegressor):
                 "given) by a large number, or use cost='zero_one'"
             )
         cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
-        adaptive = LowestEdge if self.rho == "lowest_edge" else Adaptive
-        rule = adaptive(float(self.nu)) if rho is None else Constant(rho)
+        adaptive = LowestEdge if self.rho == "lowest_edge" else AdaptiveRho
+        rule = adaptive(float(self.nu)) if rho is None else ConstantRho(rho)
         return Try(MedBoost(cost, rule), partial(self._earning, cost), {"eps_": eps, "rho_": rho})
 
     @property
     def _smallest_eps(self) -> float:
         return SMALLEST_DIVISOR if self.cost == "linear" else SMALLEST
 
-    def _earning(self, cost: Any, targets: Array) -> Earning:
+    def _earning(self, cost: Any, targets: Floats) -> Earning:
         kind, slope, table, n = WINDOW, 0.0, NO_TABLE, len(targets)
-        if isinstance(cost, Linear):
+        if isinstance(cost, LinearCost):
             kind, slope = DISTANCE, 2.0 / cost.eps
-        elif not isinstance(cost, ZeroOne):
+        elif not isinstance(cost, ZeroOneCost):
             kind = TABLE
             table = np.ascontiguousarray(cost.award(np.repeat(targets, n), np.tile(targets, n)).reshape(n, n))
         return Earning(kind, cost.eps, targets, windows(targets, cost.eps), slope, table, self._abstains())
@@ -255,7 +253,7 @@ class MedBoostRegressor(BoostedRegressor):
     # ------------------------------------------------------------ confidence and intervals
 
     @row_by_row
-    def confidence(self, X: Any) -> Array:
+    def confidence(self, X: Any) -> Floats:
         """The average confidence c(x) of eq. 6, from 0 to 1; 0 for a model without voters."""
         check_is_fitted(self)
         if not self.vote_.n_voters:
@@ -264,7 +262,7 @@ class MedBoostRegressor(BoostedRegressor):
 
     def predict_interval(
         self, X: Any, *, rho: float | None = None, coverage: float | None = None
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Floats, Floats]:
         """The lower and the upper end of an interval for every row.
 
         Parameters
@@ -295,7 +293,7 @@ class MedBoostRegressor(BoostedRegressor):
         predicted, scale = self._predict_with_scale(X)
         return predicted - score * scale, predicted + score * scale
 
-    def _quantiles(self, X: Any, rho: float) -> Array:
+    def _quantiles(self, X: Any, rho: float) -> Floats:
         """f_rho- and f_rho+ of every row; infinite for a model without voters."""
         ends = self._evaluate(X, partial(both_quantiles, rho=rho))
         if not self.vote_.n_voters:
@@ -312,15 +310,13 @@ class MedBoostRegressor(BoostedRegressor):
         predicted, scale = self._predict_with_scale(X)
         targets = check_targets(self, y, len(predicted))
         self.calibration_ = np.sort(np.abs(targets - predicted) / scale)
-        if getattr(self, "seen_", None) is not None:
-            here = seen_of([(self._check_rows(X, reset=False), targets, np.ones(len(targets)))])
-            self.seen_ = self.seen_.and_also(here)
+        self._add_seen(X, targets)
         return self
 
-    def _predict_with_scale(self, X: Any) -> tuple[Array, Array]:
+    def _predict_with_scale(self, X: Any) -> tuple[Floats, Floats]:
         """The predictions, and the unit in which `calibrate` measures their errors."""
 
-        def with_scale(votes: Votes) -> Array:
+        def with_scale(votes: Votes) -> Floats:
             low, high = both_quantiles(votes, 0.5 * votes.mass / votes.reach)
             width = np.where(np.isfinite(high) & np.isfinite(low), high - low, 0.0)
             return np.stack([self._median(votes), self.eps_ + width / 2])
@@ -331,14 +327,14 @@ class MedBoostRegressor(BoostedRegressor):
         return found[0], found[1]
 
     @in_memory_only
-    def staged_predict_interval(self, X: Any, *, rho: float) -> Iterator[tuple[Array, Array]]:
+    def staged_predict_interval(self, X: Any, *, rho: float) -> Iterator[tuple[Floats, Floats]]:
         """`predict_interval` by rho, after every round."""
         for stage in self._stages(X):
             low, high = both_quantiles(stage, rho)
             yield low, high
 
     @in_memory_only
-    def staged_confidence(self, X: Any) -> Iterator[Array]:
+    def staged_confidence(self, X: Any) -> Iterator[Floats]:
         """`confidence`, after every round."""
         for stage in self._stages(X):
             if stage.alone is not None:
@@ -359,14 +355,14 @@ class MedBoostRegressor(BoostedRegressor):
         for stage in self._stages(X):
             yield self._share_wrong(both_quantiles(stage, float(rho)), y, sample_weight)
 
-    def _share_wrong(self, ends: Array, y: Any, sample_weight: Any) -> float:
+    def _share_wrong(self, ends: Floats, y: Any, sample_weight: Any) -> float:
         low, high = ends
         y = check_targets(self, y, len(low))
         weight = read_weights(inputs.check_weight(sample_weight, len(y))).whole
         missed = (high > y + self.eps_) | (low < y - self.eps_)
         return float(weight[missed].sum() / weight.sum())
 
-    def error_bounds(self, rho: Any = 0.0) -> Array:
+    def error_bounds(self, rho: Any = 0.0) -> Floats:
         """prod E_rho of Theorem 1 after every round: `staged_robust_error` on the training rows is never larger.
 
         rho: a number, or an array, which gives [rho, round]. After an infinite step the bound is 1 where it is
@@ -383,7 +379,7 @@ class MedBoostRegressor(BoostedRegressor):
         return np.asarray(bounds)
 
 
-def both_quantiles(votes: Votes | Stage, rho: Any) -> Array:
+def both_quantiles(votes: Votes | Stage, rho: Any) -> Floats:
     """f_rho- and f_rho+ (eq. 8 and 7) of every row."""
     return np.stack([votes.quantiles(rho, upper) for upper in (False, True)])
 

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn.utils._param_validation import Options, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.real_adaboost import RealAdaBoost
-from electorate.estimators.classifier import StagewiseClassifier
+from electorate.arrays import Floats
+from electorate.estimators.classifier import StagewiseClassifier, samme_link, samme_probabilities
 from electorate.model.links import Link
 from electorate.theory import training as proved
 from electorate.voters.trees import Trees
@@ -168,11 +166,11 @@ class RealAdaBoostClassifier(StagewiseClassifier):
     def _default_family(self) -> Trees:
         return Trees(1, criterion="matsushita")
 
-    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _probabilities(self, decision: Floats) -> Floats:
         if self._one_vs_rest:
             return super()._probabilities(decision)
-        return np.asarray(softmax(decision / (self.n_classes_ - 1), axis=1))
+        return samme_probabilities(decision, self.n_classes_)
 
     def _link(self) -> Link:
         by_class = self._one_vs_rest or self.n_classes_ == 2
-        return super()._link() if by_class else Link("softmax", 1 / max(self.n_classes_ - 1, 1))
+        return super()._link() if by_class else samme_link(self.n_classes_)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Floats
 from electorate.cuda.arrays import RowsThere
 from electorate.data.bins import Bins
 from electorate.data.cleaning import cleaned
@@ -20,7 +20,7 @@ from electorate.estimators.base import StopsEarly
 from electorate.model.device_votes import medians_there
 from electorate.model.median import Median, Votes
 from electorate.model.voter_view import Voters
-from electorate.threads import ThreadPool, count_jobs
+from electorate.threads import ThreadPool, count_jobs, work, worthwhile
 from electorate.training.callbacks import Checkpoint
 from electorate.training.lazy_inputs import NotInMemoryError, in_batches, in_memory_only, is_scanned, row_by_row
 from electorate.training.regression import Try, fit_regressor
@@ -29,9 +29,8 @@ from electorate.voters.columns import Columns
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import RegressionTrees
 
-Array = NDArray[np.float64]
 MOST_LEVELS = 6  # of a tree whose histograms are all stored; deeper ones are grown in parts
-Outputs = Callable[[int, int], tuple[Array, Array | None]]  # and confidences, of the rows from a to b
+Outputs = Callable[[int, int], tuple[Floats, Floats | None]]  # and confidences, of the rows from a to b
 
 
 class TargetModel(RegressorMixin, StopsEarly):
@@ -39,7 +38,7 @@ class TargetModel(RegressorMixin, StopsEarly):
 
     _worker_data = TargetWorkerData
 
-    def _read_y(self, y: Any, n_rows: int) -> Array:
+    def _read_y(self, y: Any, n_rows: int) -> Floats:
         return check_targets(self, y, n_rows)
 
 
@@ -57,6 +56,10 @@ class BoostedRegressor(TargetModel):
     _on_devices = True
     _draws = False  # whether a third-party regressor gets drawn rows instead of weights
     _lower = False  # of two medians the upper, f_0+ of eq. 7; or the lower, as scikit-learn
+
+    def _count_shards(self, n_jobs: int, n_rows: int) -> int:
+        """As many as are worth a thread that waits for the interpreter: there is no `Team` for numeric targets."""
+        return min(super()._count_shards(n_jobs, n_rows), worthwhile(work(n_rows, self.n_features_in_)))
 
     # ------------------------------------------------------------ what a regressor adds
 
@@ -132,7 +135,7 @@ class BoostedRegressor(TargetModel):
     # ------------------------------------------------------------ attributes
 
     @property
-    def steps_(self) -> Array:
+    def steps_(self) -> Floats:
         """alpha, one per voter; infinite for one that decides alone."""
         steps = self.vote_.steps.copy()
         if self.vote_.decides:
@@ -144,7 +147,7 @@ class BoostedRegressor(TargetModel):
         return int(self.vote_.n_voters)
 
     @property
-    def estimator_errors_(self) -> Array:
+    def estimator_errors_(self) -> Floats:
         return self.history_["error"][: self.vote_.n_voters]
 
     @property
@@ -152,7 +155,7 @@ class BoostedRegressor(TargetModel):
         return Voters(self) if self._is_native or self._by_rows else list(self.vote_.fitted)
 
     @property
-    def feature_importances_(self) -> Array:
+    def feature_importances_(self) -> Floats:
         """The share of the steps that belongs to splits on each column."""
         check_is_fitted(self)
         return self.vote_.importances(self.n_features_in_)
@@ -160,7 +163,7 @@ class BoostedRegressor(TargetModel):
     # ------------------------------------------------------------ prediction
 
     @row_by_row
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Floats:
         """The weighted median of the voters, row by row."""
         check_is_fitted(self)
         if self._votes_there(X) and self.vote_.trees is not None and self.vote_.n_voters and not self.confidences_:
@@ -168,17 +171,17 @@ class BoostedRegressor(TargetModel):
             return medians_there(self.vote_, table, X, categories, self._lower, self.fallback_)
         return self._evaluate(X, self._median)
 
-    def _median(self, votes: Votes | Stage) -> Array:
+    def _median(self, votes: Votes | Stage) -> Floats:
         """Where no voter has any confidence, the weighted median of the training targets."""
         found = votes.lower_medians() if self._lower else votes.quantiles(0, True)
         return np.where(np.isfinite(found), found, self.fallback_)
 
     @in_memory_only
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
         """The predictions after every round; the outputs of all voters are held in memory."""
         yield from map(self._median, self._stages(X))
 
-    def _evaluate(self, X: Any, function: Callable[[Votes], Array]) -> Array:
+    def _evaluate(self, X: Any, function: Callable[[Votes], Floats]) -> Floats:
         """function(votes), row block by row block; `fallback_` for a model without voters."""
         check_is_fitted(self)
         if is_scanned(X):
@@ -187,7 +190,7 @@ class BoostedRegressor(TargetModel):
         out = np.full(n_rows, self.fallback_)
         if not self.vote_.n_voters:
             return out
-        parts: dict[int, Array] = {}
+        parts: dict[int, Floats] = {}
         with ThreadPool(count_jobs(self.n_jobs, n_rows * self.vote_.n_voters)) as pool:
             self.vote_.each_block(n_rows, outputs, pool, lambda low, _, votes: parts.update({low: function(votes)}))
         return np.concatenate([parts[low] for low in sorted(parts)], axis=-1) if parts else out

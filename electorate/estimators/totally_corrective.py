@@ -1,4 +1,4 @@
-"""RLPBoost and RQPBoost behind scikit-learn faces: the voters of an ensemble, weighed anew by one program.
+"""RLPBoost and RQPBoost: new weights for the voters of an ensemble, by one program.
 
 Raetsch, Onoda and Mueller 2001, as the VadaBoost paper compares with them: on the voters that AdaBoost found.
 """
@@ -9,13 +9,13 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.lpboost import in_nu
 from electorate.algorithms.totally_corrective import rlp
+from electorate.arrays import AnyArray, Floats
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
@@ -27,8 +27,6 @@ from electorate.training.classification import groups_of
 from electorate.training.column_generation import COLUMNS, TWO
 from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_again, weigh_linear, weigh_quadratic
 from electorate.training.worker_data import Outline
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -51,7 +49,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         return super()._family() if self.ensemble is None else self.ensemble._family()
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """A file holds the voters, not the ensemble they came from: their family takes its place."""
+        """Store the family of the voters in place of the ensemble, which a file does not hold."""
         parameters = super()._stored_parameters()
         return parameters if self.ensemble is None else {**parameters, "ensemble": None, "estimator": self._family()}
 
@@ -85,7 +83,7 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
         solved = "solver" if self._failed else "converged"
         self.stop_reason_ = solved if self.ensemble_.n_voters else "no_edge"
 
-    def _base(self, weight: Floats, classes: NDArray[Any], X: Any, y: Any) -> Any:
+    def _base(self, weight: Floats, classes: AnyArray, X: Any, y: Any) -> Any:
         """The ensemble whose voters are weighed. weight: of the rows, without those of the classes."""
         if self.ensemble is None:
             same = {field.name: getattr(self, field.name) for field in fields(BoostedClassifier) if field.name != "tol"}

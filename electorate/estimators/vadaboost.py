@@ -5,11 +5,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
+from electorate.arrays import AnyArray
 from electorate.estimators.classifier import StagewiseClassifier
 from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
@@ -21,7 +21,7 @@ LAMS = tuple(k / 10 for k in range(11))  # that lam="auto" tries
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Penalised(StagewiseClassifier):
-    """What the two share: lam, and its choice."""
+    """Base class of VadaBoost and EBBoost: lam, and its choice."""
 
     lam: float | str = 0.5
     _one_vs_rest = True
@@ -34,11 +34,11 @@ class Penalised(StagewiseClassifier):
         raise NotImplementedError
 
     def _booster(self, n_labels: int) -> Booster:
-        """With lam="auto", one like those that it stands for."""
+        """With lam="auto", a booster of the same kind."""
         return self._with_lam(0.5 if self.lam == "auto" else float(self.lam), n_labels)
 
     def _chosen_booster(self, bench: Any, group: Any, n_labels: int) -> Booster:
-        """With lam="auto", the one whose votes are best on the rows set aside; a model that goes on keeps its lam."""
+        """With lam="auto", the one whose votes are best on the rows set aside; a resumed model keeps its lam."""
         if self.lam != "auto":
             return self._booster(n_labels)
         run = 0 if group is None else int(np.argmax(group))
@@ -56,7 +56,7 @@ class Penalised(StagewiseClassifier):
 
     # ------------------------------------------------------------ the fitted model
 
-    def _more_arrays(self) -> dict[str, NDArray[Any]]:
+    def _more_arrays(self) -> dict[str, AnyArray]:
         if self.lam != "auto" or not hasattr(self, "lam_"):
             return super()._more_arrays()
         return super()._more_arrays() | {"lam": np.asarray(self.lam_), "lam_scores": np.asarray(self.lam_scores_)}

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.cuda.arrays import RowsThere, here, taken
 from electorate.data import inputs
 from electorate.data.bins import reader
@@ -32,7 +32,7 @@ class ReadsRows:
     ensemble_: Any
     n_jobs: int | None
     _is_native: Any  # whether voters are over bins
-    _by_rows: Any  # whether they are of a family of ours that uses whole rows
+    _by_rows: Any  # whether they are of one of electorate's families that use whole rows
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
         """X as a table, as numbers, or for a third-party estimator as scikit-learn's AdaBoost would give it.
@@ -77,26 +77,26 @@ class ReadsRows:
 class VotingClassifier(ClassifierMixin, ReadsRows):
     """A classifier whose votes are added. Subclasses define `_checked_probabilities`."""
 
-    classes_: NDArray[Any]
+    classes_: AnyArray
     n_classes_: int
 
-    def _decision(self, votes: NDArray[np.int64], total: float) -> NDArray[np.float64]:
+    def _decision(self, votes: Ints, total: float) -> Floats:
         """total: of the steps."""
         return decisions.plain(votes, self.n_classes_, total)
 
     @property
-    def steps_(self) -> NDArray[np.float64]:
+    def steps_(self) -> Floats:
         """The papers' alpha, one per voter."""
         return self.ensemble_.steps
 
     @row_by_row
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """The votes: one number per row for two classes, positive for the second; else a column per class."""
         check_is_fitted(self)
         return self._decision(self._votes(X), self._total_step())
 
     @in_memory_only
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """The decision function after every round."""
         check_is_fitted(self)
         totals = np.cumsum(np.abs(self.steps_))
@@ -107,7 +107,7 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         """The sum of all steps, by which decisions are divided where a booster does so."""
         return float(np.abs(self.steps_).sum())
 
-    def _votes_in_blocks(self, X: Any) -> Iterator[NDArray[np.int64]]:
+    def _votes_in_blocks(self, X: Any) -> Iterator[Ints]:
         """Yield the votes of successive blocks of rows, of up to VOTES_AT_ONCE votes each."""
         if self._votes_there(X):
             yield self._votes(X)
@@ -125,14 +125,14 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
                 else:
                     yield self.ensemble_.votes(table[low:high])
 
-    def _staged_votes(self, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def _staged_votes(self, X: Any) -> Iterator[tuple[int, Ints]]:
         table = self._check_rows(X, reset=False)
         if not self._is_native:
             return self.ensemble_.staged_votes(table)
         return self.ensemble_.staged_votes(table.n_rows, self._reader(table))
 
     @row_by_row
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """The class with the most votes; the first one if several have the most."""
         check_is_fitted(self)
         if self.n_classes_ <= FEW_CLASSES:
@@ -142,24 +142,24 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     @in_memory_only
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: Any) -> Iterator[AnyArray]:
         """The predictions after every round."""
         for decision in self.staged_decision_function(X):
             yield self._classes_of(decision)
 
     @row_by_row
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes; not calibrated, unless `calibrate` was called."""
-        return self._shown_probabilities(here(self.decision_function(X)))
+        return self._calibrated_probabilities(here(self.decision_function(X)))
 
     @in_memory_only
-    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """The probabilities after every round."""
         for decision in self.staged_decision_function(X):
-            yield self._shown_probabilities(decision)
+            yield self._calibrated_probabilities(decision)
 
     @row_by_row
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Floats:
         """The logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
@@ -168,14 +168,14 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         best = (decision > 0).astype(np.int64) if self.n_classes_ == 2 else decision.argmax(axis=1)
         return taken(self.classes_, best)
 
-    def _shown_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _calibrated_probabilities(self, decision: Floats) -> Floats:
         return self._checked_probabilities(decision)
 
-    def _shown_link(self) -> Link:
+    def _calibrated_link(self) -> Link:
         """The same for exports."""
         return self._link()
 
-    def _checked_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _checked_probabilities(self, decision: Floats) -> Floats:
         raise NotImplementedError
 
     def _link(self) -> Link:

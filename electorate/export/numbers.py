@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Floats
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 
-def export_input(model: Any, X: Any) -> NDArray[np.float64]:
+def export_input(model: Any, X: Any) -> Floats:
     """Return X as the input array of exported models, in double precision.
 
     Numbers are not changed, and neither are categories that are numbers. Categories that are texts become their

@@ -4,7 +4,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import AnyArray
 
 OPSET, ML_OPSET, IR_VERSION = 21, 5, 10
 ML = "ai.onnx.ml"
@@ -60,7 +61,7 @@ class OnnxGraph:
         return name
 
     def tensor(self, values: Any, name: str = "values") -> Any:
-        array: NDArray[Any] = np.asarray(values)
+        array: AnyArray = np.asarray(values)
         if array.dtype.kind in "UO":
             texts = [str(text).encode() for text in array.ravel().tolist()]
             return self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, texts)

@@ -31,7 +31,7 @@ def to_onnx(model: Any) -> Any:
 
 def _add_classes(graph: OnnxGraph, model: Any, numbers: str) -> None:
     """Add the outputs label, probabilities and decision. numbers: [row, 1] for two classes, else [row, class]."""
-    two, link = model.n_classes_ == 2, model._shown_link()
+    two, link = model.n_classes_ == 2, model._calibrated_link()
     if two:
         flat = graph.add("Reshape", numbers, graph.constant(np.array([-1])), name="decision")
         best = graph.add("Cast", graph.add("Greater", flat, graph.constant(0.0)), to=int(graph.onnx.TensorProto.INT64))

@@ -7,8 +7,8 @@ operator has one number for one output: a tree whose leaves have several numbers
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.data.table import Categories
 from electorate.export.onnx_graph import ML, OnnxGraph
 from electorate.export.summed_trees import SummedTrees
@@ -17,7 +17,6 @@ from electorate.model.ensemble import LEAF, Ensemble
 
 LESS_OR_EQUAL, MEMBER, SUM = 0, 6, 1  # codes of the operator
 UNKNOWN, NEVER = -1.0, -2.0  # the code of missing and unseen categories, and one that no row has
-Ints = NDArray[np.int64]
 
 
 def add_votes(graph: OnnxGraph, source: SummedTrees) -> str:
@@ -75,7 +74,7 @@ def _with_codes(graph: OnnxGraph, source: SummedTrees, trees: Ensemble) -> str:
     return graph.add("Concat", *used, axis=1)
 
 
-def _codes(categories: Categories) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _codes(categories: Categories) -> tuple[Floats, Floats]:
     """Return the numbers that stand for known categories in the input, and their codes."""
     if categories.is_text:
         return (np.arange(float(categories.n_codes)),) * 2
@@ -106,7 +105,7 @@ def _node_attributes(graph: OnnxGraph, trees: Ensemble) -> dict[str, Any]:
     }
 
 
-def _set(trees: Ensemble, node: int, swapped: bool) -> NDArray[np.float64]:
+def _set(trees: Ensemble, node: int, swapped: bool) -> Floats:
     """Return the codes on the side that missing values do not take, and the NaN that ends a set."""
     codes = np.flatnonzero(trees.sets[trees.members[node], :-1] != swapped).astype(np.float64)
     return np.append(codes if len(codes) else [NEVER], np.nan)

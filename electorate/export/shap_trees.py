@@ -7,8 +7,8 @@ shap's trees test numbers only: a test by category becomes tests of the category
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Bools, Floats
 from electorate.data.table import Categories
 from electorate.export.numbers import export_input
 from electorate.export.summed_trees import SummedTrees, summed_trees
@@ -18,7 +18,6 @@ from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_NODES = 10_000_000
 NEXT_TO_NOTHING = 1e-9  # rows at a leaf that none reaches
-Floats = NDArray[np.float64]
 
 
 class ShapTree:
@@ -115,7 +114,7 @@ def to_shap(model: Any, X: Any = None) -> dict[str, Any]:
     }
 
 
-def _runs(categories: Categories, codes_left: NDArray[np.bool_], missing_left: bool) -> tuple[list[float], list[bool]]:
+def _runs(categories: Categories, codes_left: Bools, missing_left: bool) -> tuple[list[float], list[bool]]:
     """Return the ends of runs of categories that go the same way, and whether they go left.
 
     The ends are between known numbers. A last run, beyond them, takes the side of missing values.

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Ints
 from electorate.export.summed_trees import SummedTrees, summed_trees
 from electorate.model.ensemble import LEAF, Ensemble
 
@@ -33,7 +33,7 @@ def to_sklearn(model: Any) -> Any:
     return new
 
 
-def _labels_of_leaves(found: SummedTrees) -> NDArray[np.int64]:
+def _labels_of_leaves(found: SummedTrees) -> Ints:
     """Return the class that each node votes for, or raise TypeError where scikit-learn has no such model."""
     import electorate  # its public names import the estimators
 
@@ -56,7 +56,7 @@ def _labels_of_leaves(found: SummedTrees) -> NDArray[np.int64]:
     return np.asarray(chosen, dtype=np.int64)
 
 
-def _grown(trees: Ensemble, voter: int, labels: NDArray[np.int64], model: Any) -> Any:
+def _grown(trees: Ensemble, voter: int, labels: Ints, model: Any) -> Any:
     """Return one voter as a fitted DecisionTreeClassifier."""
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.tree._tree import NODE_DTYPE, Tree

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Floats
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
 from electorate.model.text import column_names
-
-Floats = NDArray[np.float64]
 
 
 class SummedTrees(NamedTuple):
@@ -41,7 +39,7 @@ class SummedTrees(NamedTuple):
 
 
 def summed_trees(model: Any, what: str) -> SummedTrees:
-    """Return the trees of a fitted model, or raise TypeError. what: the method that asks, for the message."""
+    """Return the trees of a fitted model, or raise TypeError. what: the name of the caller, for the message."""
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     name = type(model).__name__

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import AnyArray, Floats, Hashes
 from electorate.certified.certified_classifier import CertifiedClassifier
 from electorate.certified.cross_fitted import CrossFittedClassifier
 from electorate.data import inputs
@@ -21,7 +21,14 @@ from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
-from electorate.inspection.complexity_classes import Parts, classes_of, columns_shape, log_all, parts_of, places
+from electorate.inspection.complexity_classes import (
+    DistinctVoters,
+    classes_of,
+    columns_shape,
+    log_all,
+    parts_of,
+    places,
+)
 from electorate.inspection.convergence import training_bounds
 from electorate.inspection.family_complexity import empirical_rademacher
 from electorate.inspection.margins import votes_of
@@ -31,7 +38,7 @@ from electorate.model.voter_outputs import count_rows, rows_of
 from electorate.stacking.stacked import StackedModel
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound, priced_bound
-from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Floats, Loss, Terms
+from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Loss, Terms
 from electorate.theory.certificate import IID, Bound, Certificate, proved, refused
 from electorate.theory.complexity import Shape, log_trees, massart
 from electorate.theory.cross_fit import routed_bound
@@ -185,7 +192,7 @@ class LabelledRows:
     """X and y as they were given, and `table`, X as the model reads it; None for a scanned table."""
 
     X: Any
-    y: NDArray[Any]
+    y: AnyArray
     table: Any
     weight: Any = None
 
@@ -216,9 +223,9 @@ class LabelledRows:
             with batch.named():
                 yield rows_of(reader_of(model), self.X.table(batch))
 
-    def marks(self, model: Any, y: NDArray[Any]) -> NDArray[np.uint64]:
+    def marks(self, model: Any, y: AnyArray) -> Hashes:
         """Marks of the rows. y: of the type it had in the fit."""
-        found: list[NDArray[np.uint64]] = []
+        found: list[Hashes] = []
         start = 0
         for table in self.tables(model):
             stop = start + count_rows(table)
@@ -299,7 +306,7 @@ def overlap(model: Any, rows: LabelledRows, equal_rows: str) -> tuple[str | None
     return None, [f"{len(found)} held-out rows equal a row of the fit, taken as coincidence: {rate}"]
 
 
-def is_no_coincidence(seen: Seen, marks: NDArray[np.uint64], equal: int) -> bool:
+def is_no_coincidence(seen: Seen, marks: Hashes, equal: int) -> bool:
     """Whether far more rows equal a row of the fit than rows of the fit equal each other."""
     compared = int(np.count_nonzero(marks <= np.uint64(seen.limit)))
     usual = compared * seen.distinct[1] / max(seen.rows, 1)  # among independent rows the same share equals another one
@@ -315,7 +322,7 @@ class BinaryVote:
 
     margins: Floats
     wrong: Floats  # 0 or 1
-    parts: Parts
+    parts: DistinctVoters
     shares: Floats  # of |alpha|_1 in every complexity class
     complexities: list[Complexity]
     whole: Complexity  # all classes as one family

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.text import monomial
 from electorate.theory import complexity
@@ -119,7 +119,7 @@ def log_all(classes: list[ComplexityClass], n: int, shape: Shape) -> float | Non
     return float(np.logaddexp.reduce(counts)) if len(counts) == len(classes) else None
 
 
-def places(ensemble: Any, voters: list[int], classes: list[ComplexityClass], prices: list[float]) -> NDArray[np.int64]:
+def places(ensemble: Any, voters: list[int], classes: list[ComplexityClass], prices: list[float]) -> Ints:
     """The class of each voter, as a place in the list."""
     order = np.argsort(prices, kind="stable").tolist()
     found = [next((k for k in order if classes[k].holds(ensemble, voter)), -1) for voter in voters]
@@ -151,7 +151,7 @@ def columns_shape(model: Any, tables: Iterable[Any]) -> tuple[Shape, bool]:
 
 
 @dataclass(frozen=True)
-class Parts:
+class DistinctVoters:
     """The distinct voters of a vote, each scaled to outputs from -1 to 1, with the weight that this leaves it.
 
     Copies of a voter, and a voter and its complement, are one: their weights add up. voters: the place of each distinct
@@ -159,7 +159,7 @@ class Parts:
     """
 
     voters: list[int]
-    steps: NDArray[np.float64]
+    steps: Floats
     dimension: int
 
     @property
@@ -171,7 +171,7 @@ class Parts:
         return float(np.abs(self.steps).sum())
 
 
-def parts_of(ensemble: Any, about: int = -1) -> Parts:
+def parts_of(ensemble: Any, about: int = -1) -> DistinctVoters:
     """Of an ensemble of trees or of voters by rows; about: the class of one against the rest, -1 for all."""
     look = _tree if isinstance(ensemble, Ensemble) else _by_rows
     found: dict[Any, tuple[int, float, int]] = {}  # place, weight, dimension
@@ -181,7 +181,7 @@ def parts_of(ensemble: Any, about: int = -1) -> Parts:
         found[key] = first, weight + size * float(ensemble.steps[voter]), dimension
     used = [part for part in found.values() if part[1] != 0]
     steps = np.array([weight for _, weight, _ in used], dtype=np.float64)
-    return Parts([first for first, _, _ in used], steps, sum(dimension for *_, dimension in used))
+    return DistinctVoters([first for first, _, _ in used], steps, sum(dimension for *_, dimension in used))
 
 
 def _tree(ensemble: Ensemble, voter: int) -> tuple[Any, float, int]:

@@ -1,4 +1,4 @@
-"""What the papers prove about the training rows of a fit, beside what was observed: for every round, and for the last.
+"""Predictions of the papers about the training rows, next to the observed values: for every round, and the last.
 
 It comes from the history; what was observed of margins comes from the training rows, where they are given. The theorems
 about rounds hold at learning_rate = 1, for two classes or for each class against the rest.
@@ -8,9 +8,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Hashes
 from electorate.data import inputs
 from electorate.data.split import NO_LEVELS, hash_rows, hash_table, text_levels
 from electorate.estimators.certified import refuse_others
@@ -168,13 +168,13 @@ def _observed_margins(model: Any, theta: float, train: Any) -> tuple[float, floa
     return float(np.minimum(up, down).sum() / weight.sum()), float(weight[low].sum() / weight.sum())
 
 
-def _hashes(model: Any, X: Any) -> NDArray[np.uint64]:
+def _hashes(model: Any, X: Any) -> Hashes:
     """Hashes of the rows, of a scanned table batch by batch."""
     if not is_scanned(X):
         return hash_rows(model._check_rows(X, reset=False), 0)
     texts = [column for column, categories in model.bins_.categories.items() if categories.is_text]
 
-    def hashes(rows: Any) -> NDArray[np.uint64]:
+    def hashes(rows: Any) -> Hashes:
         table = model._check_rows(rows, reset=False)
         levels = text_levels(table)
         return hash_table(table, 0, {column: levels.get(column, NO_LEVELS) for column in texts})

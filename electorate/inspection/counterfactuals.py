@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.export.summed_trees import SummedTrees
 from electorate.model.text import comparison
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def counterfactuals(source: SummedTrees, block: Floats, row: int) -> list[Counte
     return sorted(found, key=lambda one: one.distance)
 
 
-def _predicted(source: SummedTrees, block: Floats) -> NDArray[np.int64]:
+def _predicted(source: SummedTrees, block: Floats) -> Ints:
     """Return the codes of the predicted classes."""
     block = np.ascontiguousarray(block)
     votes = source.trees.votes(block.shape[1], lambda low, high: block[:, low:high])

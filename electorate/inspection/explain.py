@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.cleaning import clean_beforehand
+from electorate.data.row_subset import evenly_spaced, some_rows
 from electorate.escape import literal
 from electorate.inspection.importances import Importances, check_explainable, column_importances
-from electorate.inspection.median_row import explain_median_row
-from electorate.inspection.row_explanation import RowExplanation, explain_row
+from electorate.inspection.row_explanation import RowExplanation, explain_median_row, explain_row
 from electorate.inspection.rule_table import RuleTable, rule_table
-from electorate.inspection.shapes import Shape, shape_functions
+from electorate.inspection.shapes import ShapeFunction, shape_functions
 from electorate.model.ensemble import Ensemble
 from electorate.stacking.stacked import StackedModel
 from electorate.training.lazy_inputs import refuse_lazy_for
@@ -31,7 +31,7 @@ class Explanation:
         The name of its class.
     rules : RuleTable or None
         Its rules; None if the voters are not electorate's trees, or if they are too deep to be written out.
-    shapes : list of Shape
+    shapes : list of ShapeFunction
         For stumps, what each column adds to the decision; the largest first.
     importances : Importances
         By splits, by permutation and by margin.
@@ -43,7 +43,7 @@ class Explanation:
 
     model: str
     rules: RuleTable | None
-    shapes: list[Shape]
+    shapes: list[ShapeFunction]
     importances: Importances
     row: RowExplanation | None
     models: list[tuple[str, float]] = field(default_factory=list)
@@ -107,11 +107,11 @@ def explain(model: Any, X: Any, y: Any = None, *, row: int | None = None) -> Exp
     check_explainable(model, "explain")
     model, X, y = clean_beforehand(model, X, y)
     if isinstance(model, StackedModel):
-        return _explain_stack(model, *_some_rows(X, y), row)
+        return _explain_stack(model, *some_rows(X, y, MOST_ROWS), row)
     is_summed = isinstance(getattr(model, "ensemble_", None), Ensemble)
     is_median = getattr(getattr(model, "vote_", None), "trees", None) is not None
     one = None if row is None else (explain_median_row if is_median else explain_row)(model, X, row)
-    some, labels = _some_rows(X, y)
+    some, labels = some_rows(X, y, MOST_ROWS)
     rules = _rules(model) if is_summed or is_median else None
     stumps = is_summed and hasattr(model, "classes_") and model.ensemble_.lookup is not None
     shapes = shape_functions(model)[1] if stumps else []
@@ -134,17 +134,6 @@ def _rules(model: Any) -> RuleTable | None:
         return None
 
 
-def _some_rows(X: Any, y: Any) -> tuple[Any, Any]:
-    """Return every k-th row, so that there are at most MOST_ROWS."""
-    from electorate.data.row_subset import take_rows
-
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n_rows <= MOST_ROWS:
-        return X, y
-    rows = np.linspace(0, n_rows - 1, MOST_ROWS).astype(np.int64)
-    return take_rows(X, rows), None if y is None else np.asarray(y)[rows]
-
-
 def _importances_text(found: Importances, most: int) -> str:
     against = "labels" if found.by_labels else "the model's own predictions"
     lines = [f"Importances (permutation and margin: computed with {against})", "   split  permutation  margin  column"]
@@ -155,7 +144,7 @@ def _importances_text(found: Importances, most: int) -> str:
     return "\n".join(lines)
 
 
-def _shapes_text(shapes: list[Shape], most: int) -> str:
+def _shapes_text(shapes: list[ShapeFunction], most: int) -> str:
     """For each column, what it adds from its lowest to its highest values."""
     lines = ["Shape functions (what a column adds to the decision)"]
     for shape in shapes[:most]:
@@ -165,8 +154,7 @@ def _shapes_text(shapes: list[Shape], most: int) -> str:
         if shape.levels is not None:
             cells = [f"{level!r} {value:+.3f}" for level, value in zip(shape.levels, shape.values, strict=True)]
         else:
-            places = np.unique(np.linspace(0, len(shape.edges) - 1, POINTS).astype(np.int64))
-            cells = [f"<= {shape.edges[k]:.6g} {shape.values[k]:+.3f}" for k in places]
+            cells = [f"<= {shape.edges[k]:.6g} {shape.values[k]:+.3f}" for k in evenly_spaced(len(shape.edges), POINTS)]
             cells.append(f"above {shape.values[-1]:+.3f}")
         lines.append(f"  {literal(shape.name, 60)}: {literal(', '.join(cells[:12]), 300)}")
     return "\n".join(lines)

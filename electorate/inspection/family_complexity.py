@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.adaboost import AdaBoost
+from electorate.arrays import Ints
 from electorate.data import inputs
 from electorate.data.bins import Bins, find_bins
 from electorate.data.table import Table
@@ -28,7 +28,7 @@ from electorate.voters.prices import shape_of
 from electorate.voters.trees import Search
 from electorate.voters.union import is_exhaustive, right_weight
 
-Trial = tuple[Callable[[NDArray[np.int64]], float], int, bool]  # agreement(signs) on n rows, n, whether it is exact
+Trial = tuple[Callable[[Ints], float], int, bool]  # agreement(signs) on n rows, n, whether it is exact
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _by_bins(model: Any, X: Any) -> Trial:
     table = inputs.check_table(model, X, reset=True)
     bins, n, family = _bins(table, model), table.n_rows, model._family()
 
-    def agreement(signs: NDArray[np.int64]) -> float:
+    def agreement(signs: Ints) -> float:
         examples = Examples(table, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))
         engine = Threads(examples, bins, ThreadPool(1), 1)
         sums = _first_sums(engine)
@@ -162,7 +162,7 @@ def _by_rows(model: Any, X: Any) -> Trial:
     reader = RowVoterReader(np.arange(2), "log_odds", type(model).__name__)
     names = [str(j) for j in range(numbers.shape[1])]
 
-    def agreement(signs: NDArray[np.int64]) -> float:
+    def agreement(signs: Ints) -> float:
         examples = Examples(None, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))  # type: ignore[arg-type]
         engine = Rows(examples, lambda voter: reader.of(voter, numbers))
         search = Search(_first_sums(engine), None, None, engine)  # type: ignore[arg-type]

@@ -8,16 +8,14 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Floats, Ints
 from electorate.data.cleaning import clean_beforehand
 from electorate.inspection.margins import margins
 from electorate.model.text import column_names
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,7 @@ def column_importances(model: Any, X: Any, y: Any = None, *, repeats: int = 3, r
     check_is_fitted(model)
     check_explainable(model, "column_importances")
     model, X, y = clean_beforehand(model, X, y)
-    rng, rows = check_random_state(random_state), Rows(X)
+    rng, rows = check_random_state(random_state), ShuffledRows(X)
     truth = model.predict(X) if y is None else np.asarray(y)
     now = _losses(model, X, truth)
     used = np.flatnonzero(model.feature_importances_ > 0)
@@ -108,7 +106,7 @@ def _losses(model: Any, X: Any, truth: Any) -> tuple[float, float]:
         return error, np.nan
 
 
-class Rows:
+class ShuffledRows:
     """A table whose columns can be shuffled."""
 
     def __init__(self, X: Any) -> None:
@@ -120,7 +118,7 @@ class Rows:
             self.array = X.toarray() if issparse(X) else np.array(X)
         self.n_rows = len(self.frame) if self.is_frame else len(self.array)
 
-    def shuffled(self, column: int, order: NDArray[np.int64]) -> Any:
+    def shuffled(self, column: int, order: Ints) -> Any:
         """Return the rows with one column in another order."""
         if self.is_frame:
             name = self.frame.columns[column]

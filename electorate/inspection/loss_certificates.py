@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Ints
 from electorate.data import inputs
 from electorate.estimators.certified import refuse_others
 from electorate.inspection.certificates import CLOPPER, IID_OUT, LabelledRows, overlap
@@ -144,7 +144,7 @@ def _bound(name: str, source: str, terms: Terms, delta: float, largest: float = 
     return Bound(name, source, PROVED if value < largest else VACUOUS, value, terms, (IID_OUT,), delta)
 
 
-def _codes(model: Any, rows: LabelledRows) -> NDArray[np.int64]:
+def _codes(model: Any, rows: LabelledRows) -> Ints:
     return inputs.encode_labels(rows.y, model.classes_, np.ones(len(rows.y)), "heldout")
 
 

@@ -1,4 +1,4 @@
-"""Margins of rows under a fitted model: its votes, the largest votes there can be, and what training proves of them.
+"""Margins of rows under a fitted model: its votes, their largest possible values, and the proved bounds.
 
 theory/margins.py has the arithmetic; this module reads votes, steps and history from models.
 """
@@ -9,10 +9,10 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from electorate.algorithms.costs import GivenCost
+from electorate.arrays import Floats
 from electorate.data import inputs
 from electorate.estimators.medboost import COSTS
 from electorate.grid import UNITS
@@ -23,7 +23,6 @@ from electorate.theory.training import COST_3, MEAN_EXP, MEAN_WEIGHT, Guarantees
 from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 from electorate.training.scanned_rows import require_columns
 
-Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 4096  # of a regressor's voters
 
 
@@ -172,7 +171,7 @@ def _scanned_margins(model: Any, given: tuple[Any, Any, Any], kind: str | None) 
             found.append(_case(model, X.table(batch), y.values(batch), kind, None).last())
         weights.append(found[-1].weights if weight is None else weight.values(batch))
     if not found:
-        raise ValueError("Found array with 0 sample(s): X has no rows")
+        raise ValueError(inputs.NO_ROWS)
     values, scores = (np.concatenate([getattr(one, name) for one in found]) for name in ("values", "scores"))
     return replace(found[0], values=values, scores=scores, weights=_check_weight(np.concatenate(weights), len(values)))
 

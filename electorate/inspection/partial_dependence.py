@@ -1,4 +1,4 @@
-"""Partial dependence of models whose vote is a sum, in scikit-learn's terms, without predicting every grid point anew.
+"""Partial dependence of models whose vote is a sum, in scikit-learn's terms, without a prediction for every grid point.
 
 Voters that do not split on the columns in question vote once per row. The others vote once per row and cell: grid
 points between the same two thresholds are one cell. The sums are exact, so the result is that of predicting each point.
@@ -9,17 +9,16 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats.mstats import mquantiles
 from sklearn.utils import Bunch
 
+from electorate.arrays import Floats, Ints
 from electorate.export.summed_trees import SummedTrees, summed_trees
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.training.lazy_inputs import refuse_lazy_for
 
-Floats = NDArray[np.float64]
-Votes = NDArray[np.int64]
+Votes = Ints
 KINDS, RESPONSES = ("average", "individual", "both"), ("auto", "predict_proba", "decision_function")
 
 
@@ -139,7 +138,7 @@ def _curves(source: SummedTrees, block: Floats, columns: list[int], points: Floa
     return np.stack(found, axis=-1)[..., place.ravel()]
 
 
-def _part(trees: Ensemble, voters: NDArray[np.int64]) -> Ensemble:
+def _part(trees: Ensemble, voters: Ints) -> Ensemble:
     return trees.chosen(voters.tolist(), trees.steps[voters].tolist())
 
 
@@ -147,7 +146,7 @@ def _votes(trees: Ensemble, block: Floats) -> Votes:
     return trees.votes(block.shape[1], lambda low, high: np.ascontiguousarray(block[:, low:high]))
 
 
-def _cells(trees: Ensemble, columns: list[int], points: Floats) -> NDArray[np.int64]:
+def _cells(trees: Ensemble, columns: list[int], points: Floats) -> Ints:
     """[column, point]: between which thresholds of the trees a point is; a category is its own cell."""
     found = np.zeros(points.shape, dtype=np.int64)
     for row, column in enumerate(columns):
@@ -172,5 +171,5 @@ def _response(source: SummedTrees, votes: Votes, by_probability: bool) -> Floats
     decision = model._decision(votes, model._total_step())
     if not by_probability:
         return np.atleast_2d(np.asarray(decision).T)
-    proba = model._shown_probabilities(decision).T
+    proba = model._calibrated_probabilities(decision).T
     return np.asarray(proba[1:] if len(proba) == 2 else proba)

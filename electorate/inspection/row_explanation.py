@@ -1,21 +1,25 @@
-"""Explains the prediction for one row: the voters for and against it, the margin, the columns."""
+"""Explains a prediction for one row: its voters, its margin, its columns, and the least changes that turn it."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
+from electorate.data.row_subset import take_rows
 from electorate.export.summed_trees import SummedTrees, summed_trees
 from electorate.grid import UNITS
 from electorate.inspection.counterfactuals import Counterfactual, counterfactuals
+from electorate.inspection.importances import ShuffledRows
 from electorate.inspection.margins import margins
 from electorate.inspection.shapley import contributions
 from electorate.model.ensemble import LEAF, Ensemble
-from electorate.model.text import Path, Words
+from electorate.model.text import Path, Words, column_names
 
-Floats = NDArray[np.float64]
 MOST_BACKGROUND = 200  # rows to compare with for Shapley values
+
+
+# ---------------------------------------------------------------- row explanation
 
 
 @dataclass(frozen=True)
@@ -93,9 +97,7 @@ def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
     """Return the explanation of the prediction for a row of X, compared with the other rows."""
     source = summed_trees(model, "explain")
     model = source.model
-    table = model._check_rows(X, reset=False)
-    if not 0 <= row < table.n_rows:
-        raise ValueError(f"row {row} does not exist: X has {table.n_rows} rows, counted from 0")
+    table = check_row(model, X, row)
     block = np.array(model._reader(table)(0, table.n_rows))
     votes = source.trees.votes(table.n_rows, lambda low, high: np.ascontiguousarray(block[:, low:high]))
     predicted = model.predict(X)
@@ -115,7 +117,15 @@ def explain_row(model: Any, X: Any, row: int) -> RowExplanation:
     return RowExplanation(row, labels[first], runner_up, margin, share, cast, columns, turning)
 
 
-def _two_strongest(votes: NDArray[np.int64]) -> tuple[int, int]:
+def check_row(model: Any, X: Any, row: int) -> Any:
+    """Return X as a table; ValueError if it does not have this row."""
+    table = model._check_rows(X, reset=False)
+    if not 0 <= row < table.n_rows:
+        raise ValueError(f"row {row} does not exist: X has {table.n_rows} rows, counted from 0")
+    return table
+
+
+def _two_strongest(votes: Ints) -> tuple[int, int]:
     """Return the codes of the predicted class and of the class with the second most votes."""
     if len(votes) == 1:
         return (1, 0) if votes[0] > 0 else (0, 1)
@@ -175,3 +185,41 @@ def _columns(source: SummedTrees, X: Any, table: Any, row: int, output: int) -> 
         values = found.values[0] * (-1.0 if source.is_classifier and output == 0 else 1.0)
     order = np.argsort(-np.abs(values), kind="stable").tolist()
     return [(found.names[k], float(values[k])) for k in order if values[k]]
+
+
+# ---------------------------------------------------------------- median row
+
+
+def explain_median_row(model: Any, X: Any, row: int) -> RowExplanation:
+    """Return the explanation of the prediction for a row of X. The votes are shares of the weight, with a sign."""
+    table = check_row(model, X, row)
+    predicted = float(model.predict(take_rows(X, [row]))[0])
+    values = np.array(model._reader(table)(row, row + 1))[:, 0]
+    outputs, confidences = model._outputs(X)[1](row, row + 1)
+    weights = model.vote_.units * (1.0 if confidences is None else confidences[0])
+    if model.vote_.decides and (confidences is None or confidences[0, -1] > 0):
+        weights = np.where(np.arange(len(weights)) == len(weights) - 1, 1.0, 0.0)
+    shares = np.sign(outputs[0] - predicted) * weights / (weights.sum() or 1.0)
+    words, votes = Words(model, brief=True), []
+    for voter, share in enumerate(shares.tolist()):
+        alone = model.vote_.trees.only(voter)
+        path, leaf = path_of(alone, values)
+        rule = f"{words.path_text(alone, path) or 'always'}: {words.output_text(alone, alone.value[leaf])}"
+        votes.append(VoterVote(voter, rule, float(model.vote_.steps[voter]), share))
+    votes.sort(key=lambda one: -abs(one.vote))
+    columns = _column_changes(model, X, table.n_rows, row, predicted)
+    return RowExplanation(row, predicted, None, None, None, votes, columns, [], is_median=True)
+
+
+def _column_changes(model: Any, X: Any, n_rows: int, row: int, predicted: float) -> list[tuple[str, float]]:
+    """Return by how much the prediction exceeds its mean when a column takes the values of other rows."""
+    background = np.arange(0, n_rows, max(1, n_rows // MOST_BACKGROUND))
+    n = len(background)
+    rows, names = ShuffledRows(take_rows(X, np.concatenate([np.full(n, row), background]))), column_names(model)
+    order = np.concatenate([np.arange(n, 2 * n), np.arange(n, 2 * n)])
+    found = []
+    for column in np.flatnonzero(model.feature_importances_ > 0).tolist():
+        change = predicted - float(np.mean(model.predict(rows.shuffled(column, order))[:n]))
+        if change:
+            found.append((names[column], change))
+    return sorted(found, key=lambda one: -abs(one[1]))

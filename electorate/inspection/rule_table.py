@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Floats
 from electorate.data import inputs
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
@@ -88,7 +88,7 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     return RuleTable({name: [line[k] for line in lines] for k, name in enumerate(names)})
 
 
-def _coverage(model: Any, alone: Ensemble, table: Any, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _coverage(model: Any, alone: Ensemble, table: Any, weight: Floats) -> Floats:
     """[node]: the share of the weight that ends there, found by a voter whose output is its leaf's number."""
     numbers = np.arange(len(alone.value), dtype=np.float64)[:, None] / len(alone.value)
     votes = replace(alone, value=numbers).votes(table.n_rows, model._reader(table))[0]

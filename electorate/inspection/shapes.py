@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import Floats, Ints
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble, tables_of
 from electorate.model.text import column_names
 from electorate.training.lazy_inputs import refuse_lazy_for
 
-Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class ShapeFunction:
     """The sum of all stumps on one column.
 
     Attributes
@@ -61,7 +60,7 @@ class Shape:
         return float((used.max(axis=1) - used.min(axis=1)).max())
 
 
-def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
+def shape_functions(model: Any) -> tuple[Floats, list[ShapeFunction]]:
     """Return the constant, and the shape functions of all columns that stumps test, the largest first.
 
     Parameters
@@ -72,7 +71,7 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
     -------
     constant : ndarray
         The decision without any column.
-    shapes : list of Shape
+    shapes : list of ShapeFunction
         One per column, the largest first.
 
     Examples
@@ -101,7 +100,7 @@ def shape_functions(model: Any) -> tuple[Floats, list[Shape]]:
     return ensemble.constant / UNITS, sorted(shapes, key=lambda shape: -shape.weight)
 
 
-def shape_parts(model: Any, X: Any) -> tuple[list[Shape], Floats]:
+def shape_parts(model: Any, X: Any) -> tuple[list[ShapeFunction], Floats]:
     """The shape functions of a model of stumps, and what each adds to f for every row: [row, shape], or a class first.
 
     Their sum over the shapes, and the constant, is f.
@@ -119,7 +118,7 @@ def shape_parts(model: Any, X: Any) -> tuple[list[Shape], Floats]:
     return shapes, np.concatenate(parts, axis=-2)
 
 
-def deciles_of(model: Any, X: Any, shapes: list[Shape]) -> dict[int, Floats]:
+def deciles_of(model: Any, X: Any, shapes: list[ShapeFunction]) -> dict[int, Floats]:
     """Of the columns of numbers among the shapes: nine values that part the rows into tenths."""
     table = model._check_rows(X, reset=False)
     numeric = [shape.column for shape in shapes if shape.levels is None]
@@ -128,7 +127,7 @@ def deciles_of(model: Any, X: Any, shapes: list[Shape]) -> dict[int, Floats]:
     return {j: np.nanquantile(x, shares) for j, x in zip(numeric, columns, strict=True) if not np.all(np.isnan(x))}
 
 
-def tree_sizes(model: Any) -> NDArray[np.int64]:
+def tree_sizes(model: Any) -> Ints:
     """The nodes of every distinct voter, leaves among them."""
     check_is_fitted(model)
     ensemble = model._merged() if hasattr(model, "_merged") else getattr(model, "ensemble_", None)
@@ -137,7 +136,7 @@ def tree_sizes(model: Any) -> NDArray[np.int64]:
     return np.diff(ensemble.offsets)
 
 
-def _shape(model: Any, column: int, name: str, edges: Floats, table: NDArray[np.int64]) -> Shape:
+def _shape(model: Any, column: int, name: str, edges: Floats, table: Ints) -> ShapeFunction:
     """table: [output, cell], the sum of all stumps on the column, the last cell for missing values."""
     levels, cells, known = None, table.shape[1] - 1, model.bins_.categories.get(column)
     if known is not None:
@@ -145,4 +144,4 @@ def _shape(model: Any, column: int, name: str, edges: Floats, table: NDArray[np.
         edges, cells = np.empty(0), len(levels)
     values = table / UNITS if len(table) > 1 else table[0] / UNITS
     has_missing = bool(model.bins_.has_missing[column])
-    return Shape(column, name, edges, levels, values[..., :cells], values[..., -1], has_missing)
+    return ShapeFunction(column, name, edges, levels, values[..., :cells], values[..., -1], has_missing)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import comb
 
+from electorate.arrays import Floats, Hashes, Ints
 from electorate.export.summed_trees import summed_trees
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble, tables_of
@@ -19,7 +19,6 @@ from electorate.model.text import Path, leaf_paths
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.lazy_inputs import refuse_lazy_for
 
-Floats = NDArray[np.float64]
 MOST_COLUMNS = 63  # on the way to one leaf: they are the bits of a pattern
 
 
@@ -122,7 +121,7 @@ def _add_stumps(ensemble: Ensemble, rows: Floats, others: Floats, values: Floats
     cells = ensemble.cells
     mine, theirs = (cells.find(np.ascontiguousarray(block), -1, np.int32) for block in (rows, others))
 
-    def add(part: tuple[int, int, NDArray[np.int64]]) -> None:
+    def add(part: tuple[int, int, Ints]) -> None:
         place, column, table = part
         shape = table / UNITS  # the last cell, which -1 finds, is for missing values
         means = shape[:, theirs[place]].mean(axis=1)
@@ -148,7 +147,7 @@ def _add_voter(ensemble: Ensemble, voter: int, rows: Floats, others: Floats, val
             values[output][:, columns] += outputs[output] * shares[place.ravel()]
 
 
-def _patterns(ensemble: Ensemble, path: Path, columns: list[int], block: Floats) -> NDArray[np.uint64]:
+def _patterns(ensemble: Ensemble, path: Path, columns: list[int], block: Floats) -> Hashes:
     """For each row, a bit for each column: whether its value passes all tests of that column on the path."""
     passes = np.ones((len(columns), block.shape[1]), dtype=np.bool_)
     for node, side in path:
@@ -164,7 +163,7 @@ def _patterns(ensemble: Ensemble, path: Path, columns: list[int], block: Floats)
     return np.bitwise_or.reduce(passes.astype(np.uint64) << bits, axis=0)
 
 
-def _leaf_shares(mine: NDArray[np.uint64], theirs: NDArray[np.uint64], weight: Floats, n_columns: int) -> Floats:
+def _leaf_shares(mine: Hashes, theirs: Hashes, weight: Floats, n_columns: int) -> Floats:
     """[own pattern, column]: the Shapley values of the game that is 1 where a mixed row reaches the leaf.
 
     Of the a columns that only the own row passes, each has (a - 1)! b! / (a + b)!; of the b columns that only the other

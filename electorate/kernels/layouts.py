@@ -42,6 +42,53 @@ class LevelArrays(NamedTuple):
     on_left: Any
 
 
+class ShardArrays(NamedTuple):
+    """The arrays of a shard that threads share while they work on all shards at once."""
+
+    codes: Any
+    packed: Any  # the codes as words of four columns
+    rows: RowArrays
+    state: Any
+    grids: Any
+    order: Any  # the rows of the growing tree
+    spare: Any  # as many row numbers; or, as `leaf`, the leaf of every row
+    leaf: Any
+    nodes: NodeArrays
+
+
+class ShardTable(NamedTuple):
+    """Several shards: where the `ShardArrays` of each were noted, and those of one of them, for their type."""
+
+    address: Any
+    like: ShardArrays
+
+
+class AddedStump(NamedTuple):
+    """A stump and what it adds to the state; no gains: there is none."""
+
+    column: int  # as stored
+    leaf_of_code: Any
+    gains: Any  # [state, label, leaf]
+
+
+class AddedTree(NamedTuple):
+    """A tree, as `find_leaves` takes it, and what it adds to the state; no gains: there is none."""
+
+    numbers: Any
+    begins: Any
+    column: Any
+    on_left: Any
+    children: Any
+    gains: Any
+
+
+class Tiles(NamedTuple):
+    """How the cells of a histogram pass are divided into tasks: by shards and by stored words of columns."""
+
+    by_rows: int
+    by_columns: int
+
+
 class NodeRows(NamedTuple):
     """Rows of some nodes of a growing tree. Vectors that a criterion does not need are empty."""
 

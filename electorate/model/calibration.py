@@ -7,14 +7,13 @@ predictions do not change.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax
 
+from electorate.arrays import Floats, Ints
 from electorate.model.decisions import ABSENT
 from electorate.modelfile import Contents, expect, require
 
-Floats = NDArray[np.float64]
 LOWEST, HIGHEST = -12.0, 12.0  # of the logarithm of the temperature
 
 
@@ -26,7 +25,7 @@ def log_probabilities(decision: Floats, temperature: float) -> Floats:
     return np.asarray(log_softmax(temperature * decision, axis=1))
 
 
-def fit_temperature(decision: Floats, codes: NDArray[np.int64], weight: Floats | None = None) -> float:
+def fit_temperature(decision: Floats, codes: Ints, weight: Floats | None = None) -> float:
     """The temperature of the least log loss; 1 without rows.
 
     codes: the classes of the rows, from 0 on. The labels are smoothed as if one more row had another class than its

@@ -1,4 +1,4 @@
-"""Voters as training leaves them, which split bins; from them to the arrays of a model, which split values; and back.
+"""Converts voters of training, which split bins, into the arrays of a model, which split values, and back.
 
 Several runs are one per label, against the rest.
 """
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Step
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.data.bins import Bins
 from electorate.messages import Change, Split, SplitArrays, StoredVoter
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
@@ -18,7 +19,6 @@ from electorate.model.trace import Row, Trace
 from electorate.voters.trees import Voter
 from electorate.voters.wrapped import LeafOutputs
 
-Floats = NDArray[np.float64]
 FEW = 100  # numbers that take less time in Python than in NumPy
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Cast:
 
     @property
     def reach(self) -> float:
-        """The most it can add to a vote."""
+        """The largest amount that it can add to a vote."""
         if self.outputs.size > FEW:
             return abs(self.step.size) * float(np.abs(self.outputs).max())
         return abs(self.step.size) * max(map(abs, self.outputs.ravel().tolist()), default=0.0)
@@ -87,7 +87,7 @@ def from_casts(runs: list[list[Cast]], bins: Bins, n_outputs: int) -> Ensemble:
     )
 
 
-def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[str, NDArray[Any]]:
+def _tests(casts: list[Cast], offsets: Ints, bins: Bins) -> dict[str, AnyArray]:
     """The splits of all voters, at their nodes; a voter's nodes are numbered as in training."""
     one_by_one, parts = [], []
     for low, cast in zip(offsets.tolist(), casts, strict=False):
@@ -107,7 +107,7 @@ def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[st
     first = np.cumsum([0, *map(len, bins.edges)])
     edges = np.concatenate([*bins.edges, [np.inf]])
     inside = (cut >= 0) & (cut < np.diff(first)[column])
-    tests: dict[str, NDArray[Any]] = {
+    tests: dict[str, AnyArray] = {
         "column": np.full(n, LEAF, dtype=np.int32),
         "threshold": np.zeros(n),
         "members": np.full(n, -1, dtype=np.int32),
@@ -123,7 +123,7 @@ def _tests(casts: list[Cast], offsets: NDArray[np.int64], bins: Bins) -> dict[st
     return tests
 
 
-def _values(casts: list[Cast], offsets: NDArray[np.int64], about: NDArray[np.int32], n_outputs: int) -> Floats:
+def _values(casts: list[Cast], offsets: Ints, about: NDArray[np.int32], n_outputs: int) -> Floats:
     """The outputs of the leaves; a voter about one label has an output for that label only."""
     value = np.zeros((int(offsets[-1]), n_outputs))
     if not casts:

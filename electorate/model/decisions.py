@@ -1,4 +1,4 @@
-"""How votes decide: from their sums, in units of the grid, to the numbers that decision functions give.
+"""Decision functions, from summed votes in units of the grid.
 
 Votes may be on a device: operators only, so that decisions stay there.
 """
@@ -6,8 +6,8 @@ Votes may be on a device: operators only, so that decisions stay there.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.grid import UNITS
 
 ABSENT = -1e6  # the decision about a class that is not in the training rows
@@ -30,7 +30,7 @@ def as_samme(votes: Any, n_classes: int, total: float) -> Any:
     return (f * (n_classes / others) - 1 / others).T.copy(order="C")
 
 
-def for_all_classes(decision: Any, places: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
+def for_all_classes(decision: Any, places: Ints, n_classes: int) -> Floats:
     """Decisions about some of the classes as [row, class] for all of them; one column if there are two.
 
     places: of the classes that the model was trained with, in order; the decisions about the others are `ABSENT`.

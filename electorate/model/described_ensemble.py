@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Bools, Floats
 from electorate.data.bins import Bins
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
 from electorate.theory.description import NOBODY, AnyVoter
 from electorate.theory.tree_code import Branch, CodedTree
 from electorate.voters.prior_tests import BinTest, PriorTests
-
-Floats = NDArray[np.float64]
 
 
 def joint_bins(first: Bins, second: Bins) -> Bins:
@@ -55,7 +53,7 @@ class _Nodes:
         self.n_columns, self.n_classes = n_columns, n_classes
         self.rows: list[tuple[int, float, int, bool, tuple[int, int]]] = []
         self.values: list[Floats] = []
-        self.sets: list[NDArray[np.bool_]] = []
+        self.sets: list[Bools] = []
         self.offsets = [0]
 
     def add(self, chain: Sequence[tuple[BinTest, bool, Bins]], inside: int, outside: int) -> None:

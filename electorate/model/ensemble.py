@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import AnyArray, Bools, Floats, Ints
 from electorate.data.bins import block_rows, pad_edges, similar_sizes
 from electorate.grid import UNITS
 from electorate.model.masks import MISSING, Masks
@@ -41,25 +42,25 @@ MOST_TABLE = 1 << 22  # entries of tables by column, beyond a few times what the
 VOTERS_AT_ONCE = 64  # walked over a block in one kernel call: stays far under 0.2 s
 
 SERIAL = ThreadPool(1)
-Tables = list[NDArray[np.int64]]  # of each column, [output, cell]
-Read = Callable[[int, int], NDArray[np.float64]]  # rows low..high as a block [column, row]
+Tables = list[Ints]  # of each column, [output, cell]
+Read = Callable[[int, int], Floats]  # rows low..high as a block [column, row]
 
 
 @dataclass(frozen=True)
 class Ensemble:
     """Voter t has the nodes offsets[t]..offsets[t+1], its root first; children come after their parent."""
 
-    offsets: NDArray[np.int64]
+    offsets: Ints
     column: NDArray[np.int32]  # LEAF at a leaf
-    threshold: NDArray[np.float64]  # x <= threshold goes left
+    threshold: Floats  # x <= threshold goes left
     members: NDArray[np.int32]  # row of `sets` for a test by category, else -1
-    missing_left: NDArray[np.bool_]
+    missing_left: Bools
     children: NDArray[np.int32]  # [node, left and right], counted from the voter's root
-    value: NDArray[np.float64]  # [node, output] of leaves
-    steps: NDArray[np.float64]
+    value: Floats  # [node, output] of leaves
+    steps: Floats
     rounds: NDArray[np.int32]  # in which each voter came, from 1, ascending
     about: NDArray[np.int32]  # the label that a one-against-rest voter is about, -1 for all
-    sets: NDArray[np.bool_]  # [set, category code]: goes left
+    sets: Bools  # [set, category code]: goes left
     n_columns: int  # of the table
 
     @property
@@ -71,18 +72,18 @@ class Ensemble:
         return int(self.value.shape[1])
 
     @cached_property
-    def units(self) -> NDArray[np.int64]:
+    def units(self) -> Ints:
         """[node, output]: step times leaf value, in units of the grid."""
         steps = np.repeat(self.steps, np.diff(self.offsets))
         return np.rint(steps[:, None] * self.value * UNITS).astype(np.int64)
 
     @cached_property
-    def child_nodes(self) -> NDArray[np.int64]:
+    def child_nodes(self) -> Ints:
         """[node, left and right], counted from the first node of all; of no use at leaves."""
         return np.repeat(self.offsets[:-1], np.diff(self.offsets))[:, None] + self.children
 
     @cached_property
-    def constant(self) -> NDArray[np.int64]:
+    def constant(self) -> Ints:
         """[output]: the votes of all voters of one leaf."""
         roots = self.offsets[:-1]
         return np.asarray(self.units[roots[self.column[roots] == LEAF]].sum(axis=0))
@@ -110,7 +111,7 @@ class Ensemble:
         entries = sum(max(least, len(edges) + 2) for edges in self.cells.edges) * self.n_outputs
         return entries <= MOST_TABLE + 4 * self.value.size
 
-    def votes(self, n_rows: int, read: Read, pool: ThreadPool = SERIAL) -> NDArray[np.int64]:
+    def votes(self, n_rows: int, read: Read, pool: ThreadPool = SERIAL) -> Ints:
         """[output, row] of the summed votes, in units of the grid."""
         votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
         vote = self.lookup.fill if self.lookup is not None else self._walk
@@ -118,7 +119,7 @@ class Ensemble:
         pool.map(lambda part: vote(votes, *part, read), pairwise(ends))
         return votes
 
-    def staged_votes(self, n_rows: int, read: Read) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def staged_votes(self, n_rows: int, read: Read) -> Iterator[tuple[int, Ints]]:
         """After every round, how many voters there are and their votes (the same array, added to)."""
         votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
         cells = np.empty((len(self.cells.columns), n_rows), dtype=np.int32 if self.masks is None else np.uint8)
@@ -129,7 +130,7 @@ class Ensemble:
             self._walk_cells(cells, votes, first, last)
             yield last, votes
 
-    def _walk(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
+    def _walk(self, votes: Ints, low: int, high: int, read: Read) -> None:
         """votes[:, low:high], block by block."""
         for at, end in _blocks(low, high, self.n_columns):
             cells = self.find_cells(read(at, end))
@@ -138,17 +139,17 @@ class Ensemble:
                 self._walk_cells(cells, part, first, min(first + VOTERS_AT_ONCE, self.n_voters))
             votes[:, at:end] = part
 
-    def find_cells(self, block: NDArray[np.float64]) -> NDArray[Any]:
+    def find_cells(self, block: Floats) -> AnyArray:
         """[place, row]: the cell of every value of a block, as bytes where `masks` are used."""
         return self.cells.find(block, -1, np.int32) if self.masks is None else self.cells.find(block, MISSING, np.uint8)
 
     @cached_property
-    def leaf_units(self) -> NDArray[np.int64]:
+    def leaf_units(self) -> Ints:
         """[output, leaf] of the units, in the order of `masks`."""
         assert self.masks is not None
         return np.ascontiguousarray(self.units[self.masks.nodes].T)
 
-    def _walk_cells(self, cells: NDArray[Any], votes: NDArray[np.int64], first: int, last: int) -> None:
+    def _walk_cells(self, cells: AnyArray, votes: Ints, first: int, last: int) -> None:
         offsets = self.offsets[first : last + 1]
         if self.masks is not None:
             ends = (self.masks.offsets[first : last + 1], self.masks.leaves[first : last + 1])
@@ -186,7 +187,7 @@ class Ensemble:
             **parts,
         )
 
-    def importances(self) -> NDArray[np.float64]:
+    def importances(self) -> Floats:
         """The share of the steps that rests on each column; a voter's own is divided among its splits."""
         inner = self.column != LEAF
         splits = np.maximum(1, np.add.reduceat(inner, self.offsets[:-1])) if self.n_voters else 1
@@ -194,7 +195,7 @@ class Ensemble:
         total = np.bincount(self.column[inner], weights=share[inner], minlength=self.n_columns)
         return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         return {name: getattr(self, name) for name in ARRAY_TYPES}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -205,8 +206,8 @@ class Ensemble:
 class Cells:
     """Columns cut at the thresholds of the ensemble: a voter then tests small integers."""
 
-    columns: NDArray[np.int64]  # that some voter splits on, ascending
-    edges: list[NDArray[np.float64]]
+    columns: Ints  # that some voter splits on, ascending
+    edges: list[Floats]
     place: NDArray[np.int32]  # of each node's column in `columns`, -1 at a leaf
     cut: NDArray[np.int32]  # the last cell that a node sends left
 
@@ -216,7 +217,7 @@ class Cells:
         columns = np.unique(ensemble.column[inner]).astype(np.int64)
         place = np.where(inner, np.searchsorted(columns, ensemble.column), LEAF).astype(np.int32)
         cut = np.zeros(len(place), dtype=np.int32)
-        edges: list[NDArray[np.float64]] = []
+        edges: list[Floats] = []
         inner_nodes = np.flatnonzero(inner)
         order = inner_nodes[np.argsort(place[inner_nodes], kind="stable")]
         ends = np.cumsum(np.bincount(place[inner_nodes], minlength=len(columns))).tolist()
@@ -230,11 +231,11 @@ class Cells:
         return cls(columns, edges, place, cut)
 
     @cached_property
-    def padded(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
+    def padded(self) -> list[tuple[Ints, Floats, Ints]]:
         """Places, padded edges and depths, in groups of columns that waste little on padding."""
         return [(places, *pad_edges([self.edges[k] for k in places])) for places in similar_sizes(self.edges)]
 
-    def find(self, block: NDArray[np.float64], missing: int, kind: type[np.generic]) -> NDArray[Any]:
+    def find(self, block: Floats, missing: int, kind: type[np.generic]) -> AnyArray:
         """[place, row]: the cell of every value of a block."""
         rows = block.shape[1]
         cells = np.empty((len(self.columns), rows, 1), dtype=kind)
@@ -282,9 +283,9 @@ class Lookup:
     """
 
     n_columns: int
-    constant: NDArray[np.int64]  # [output]: the votes below all edges
-    climbed: tuple[NDArray[Any], ...]  # columns, first, edges, rises, absent: see kernels.climb
-    searched: list[tuple[NDArray[Any], ...]]  # columns, edges, depths, first, tables: see kernels.lookup
+    constant: Ints  # [output]: the votes below all edges
+    climbed: tuple[AnyArray, ...]  # columns, first, edges, rises, absent: see kernels.climb
+    searched: list[tuple[AnyArray, ...]]  # columns, edges, depths, first, tables: see kernels.lookup
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> "Lookup":
@@ -298,7 +299,7 @@ class Lookup:
         searched = [_searched(cells, tables, many[group], n_outputs) for group in groups]
         return cls(ensemble.n_columns, constant, _climbed(cells, tables, np.flatnonzero(few), n_outputs), searched)
 
-    def fill(self, votes: NDArray[np.int64], low: int, high: int, read: Read) -> None:
+    def fill(self, votes: Ints, low: int, high: int, read: Read) -> None:
         """votes[:, low:high], block by block."""
         for at, end in _blocks(low, high, self.n_columns):
             block = read(at, end)
@@ -333,7 +334,7 @@ def tables_of(ensemble: Ensemble) -> Tables:
     return tables
 
 
-def _climbed(cells: Cells, tables: Tables, chosen: NDArray[np.int64], n_outputs: int) -> tuple[NDArray[Any], ...]:
+def _climbed(cells: Cells, tables: Tables, chosen: Ints, n_outputs: int) -> tuple[AnyArray, ...]:
     edges, rises, sizes = [np.empty(0)], [np.empty(0, dtype=np.int64)], [0]
     absent = np.zeros(len(chosen) * n_outputs, dtype=np.int64)
     for n, (j, output) in enumerate((j, output) for j in chosen for output in range(n_outputs)):
@@ -346,7 +347,7 @@ def _climbed(cells: Cells, tables: Tables, chosen: NDArray[np.int64], n_outputs:
     return cells.columns[chosen], np.cumsum(sizes), np.concatenate(edges), np.concatenate(rises), absent
 
 
-def _searched(cells: Cells, tables: Tables, chosen: NDArray[np.int64], n_outputs: int) -> tuple[NDArray[Any], ...]:
+def _searched(cells: Cells, tables: Tables, chosen: Ints, n_outputs: int) -> tuple[AnyArray, ...]:
     edges, depths = pad_edges([cells.edges[j] for j in chosen])
     first = np.concatenate([[0], np.cumsum([tables[j].shape[1] for j in chosen])]).astype(np.int64)
     empty = np.empty((n_outputs, 0), dtype=np.int64)

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Ints
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
 from electorate.grid import LONGEST
@@ -20,7 +20,7 @@ LABEL_TYPES = {"object", "str", "|b1", "|i1", "|u1"} | {f"<{kind}{size}" for kin
 CATEGORY_TYPES: dict[str, type] = {"column": int, "text": bool, "levels": list, "rest": list}
 
 
-def read_arrays(contents: Contents, types: Mapping[str, ArrayType]) -> dict[str, NDArray[Any]]:
+def read_arrays(contents: Contents, types: Mapping[str, ArrayType]) -> dict[str, AnyArray]:
     """Copies of arrays that have these dtypes and shapes."""
     return {name: np.array(require(contents, name, *kind)) for name, kind in types.items()}
 
@@ -43,7 +43,7 @@ def read_names(contents: Contents, model: Any) -> None:
         model.feature_names_in_ = np.array(names, dtype=object)
 
 
-def read_classes(contents: Contents) -> NDArray[Any]:
+def read_classes(contents: Contents) -> AnyArray:
     stored = meta_value(contents, "classes", dict)
     expect(set(stored) == {"labels", "dtype"}, "classes are not stored as labels and their dtype")
     labels, dtype = stored["labels"], stored["dtype"]
@@ -128,7 +128,7 @@ def check_voters(ensemble: Any, n_fitted: int, n_classes: int) -> None:
     expect(np.all((ensemble.about >= -1) & (ensemble.about < n_classes)), "a voter is about no class")
 
 
-def check_rounds(rounds: NDArray[Any]) -> None:
+def check_rounds(rounds: AnyArray) -> None:
     """Check that rounds count up from 1; each may be there several times."""
     in_turn = not len(rounds) or (rounds[0] == 1 and np.all(np.isin(np.diff(rounds), (0, 1))))
     expect(in_turn, "rounds do not count up from 1")
@@ -171,6 +171,6 @@ def _check_thresholds(e: Ensemble, bins: Bins) -> None:
         expect(np.all(np.isin(mine, bins.edges[column])), f"a threshold of column {column} is none of its edges")
 
 
-def partition(offsets: NDArray[np.int64], total: int) -> bool:
+def partition(offsets: Ints, total: int) -> bool:
     """Whether offsets go from 0 to the total and never fall; compared, not subtracted, which could overflow."""
     return bool(len(offsets) and offsets[0] == 0 and offsets[-1] == total and np.all(offsets[1:] >= offsets[:-1]))

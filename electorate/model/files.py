@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import modelfile
+from electorate.arrays import AnyArray
 from electorate.data import seen_rows
 from electorate.data.bins import Bins
 from electorate.data.cleaning import read_cleaning
@@ -32,7 +32,7 @@ from electorate.registry import WRITTEN
 from electorate.voters.confidence import Bump, Sure
 from electorate.voters.finite_regressors import ColumnPredictor
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 HISTORY = "history."
 NO_COLUMNS = np.empty(0, dtype=np.int32)  # of voters that do not use bins
 TWO_CLASSES = np.arange(2)  # a sum that predicts numbers has one output, as that of two classes
@@ -176,12 +176,12 @@ def shared_meta(model: Any) -> dict[str, Any]:
     return meta
 
 
-def stored_labels(classes: NDArray[Any]) -> dict[str, Any]:
+def stored_labels(classes: AnyArray) -> dict[str, Any]:
     """The classes as a file holds them."""
     return _labels(classes, STORED_KINDS)
 
 
-def _labels(classes: NDArray[Any], kinds: dict[str, str]) -> dict[str, Any]:
+def _labels(classes: AnyArray, kinds: dict[str, str]) -> dict[str, Any]:
     """The labels and their kind."""
     kind = kinds.get(classes.dtype.kind, classes.dtype.newbyteorder("<").str)
     return {"dtype": kind, "labels": classes.tolist()}
@@ -194,7 +194,7 @@ def _stored_categories(categories: dict[int, Categories]) -> list[dict[str, Any]
     ]
 
 
-def bin_arrays(bins: Bins, columns: NDArray[Any]) -> Arrays:
+def bin_arrays(bins: Bins, columns: AnyArray) -> Arrays:
     """The bins as a file holds them: edges of the columns that voters use, and a hash of all.
 
     columns: those in the nodes of the voters; negative ones are leaves. Without this, a model of a few stumps over
@@ -265,7 +265,7 @@ def rebuild(contents: Contents, families: dict[str, type]) -> Any:
         model.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
     model.history_ = _read_history(contents)
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
-    expect(len(model.stop_reason_) <= LONGEST_REASON and model.stop_reason_.isprintable(), "stop_reason is no text")
+    expect(len(model.stop_reason_) <= LONGEST_REASON and model.stop_reason_.isprintable(), "stop_reason is not a text")
     for key, attribute in (("best_round", "best_round_"), ("validation_seed", "_validation_seed")):
         value = contents.meta.get(key)
         expect(value is None or (type(value) is int and 0 <= value < 2**31), f"{key} is not a number in range")
@@ -338,14 +338,18 @@ def _read_number(contents: Contents, model: Any) -> None:
     expect(np.all(np.abs(model.centres_) <= 1), "the mean output of a voter is above 1")
 
 
-def _read_voters(contents: Contents, model: Any, classes: NDArray[Any]) -> None:
+def _read_voters(contents: Contents, model: Any, classes: AnyArray) -> None:
     model._validate_family()
     if model._is_native:
         model.ensemble_ = parts.read_ensemble(contents, model.bins_, len(classes))
         return
-    expect(hasattr(model._family(), "pack"), "its voters have no place in a file")
-    expect(not model.bins_.categories, "voters by rows take no categories")
+    _check_row_voters(model, hasattr(model._family(), "pack"))
     model.ensemble_ = RowEnsemble.read(contents, model._family(), classes, model.n_features_in_)
+
+
+def _check_row_voters(model: Any, are_storable: bool) -> None:
+    expect(are_storable, "its voters have no place in a file")
+    expect(not model.bins_.categories, "voters by rows take no categories")
 
 
 # ---------------------------------------------------------------- the vote by a median
@@ -365,8 +369,7 @@ def _read_median(contents: Contents, model: Any) -> None:
         expect(np.all((trees.value[:, 1] >= 0) & (trees.value[:, 1] <= 1)), "a confidence is not from 0 to 1")
         steps = trees.steps
     else:
-        expect(model._by_rows, "its voters have no place in a file")
-        expect(not model.bins_.categories, "voters by rows take no categories")
+        _check_row_voters(model, model._by_rows)
         steps = np.array(require(contents, "steps", "<f8", (None,)))
         columns = require(contents, "voter.column", "<i4", (len(steps),)).tolist()
         expect(all(0 <= column < n_columns for column in columns), "the column of a voter is out of range")

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.grid import UNITS
 from electorate.model.casting import Cast, in_rounds
 from electorate.model.ensemble import ARRAY_TYPES
@@ -21,7 +21,6 @@ from electorate.modelfile import Contents, expect
 from electorate.voters.by_rows import Always, RowVoterReader
 from electorate.voters.wrapped import ClassifierReader
 
-Floats = NDArray[np.float64]
 OWN_ARRAYS = {name: ARRAY_TYPES[name] for name in ("steps", "rounds", "about")}
 
 
@@ -60,14 +59,14 @@ class ForeignEnsemble:
         made.about = self.about[voters]
         return made
 
-    def votes(self, X: Any) -> NDArray[np.int64]:
+    def votes(self, X: Any) -> Ints:
         """[output, row] of the summed votes, in units of the grid."""
         votes = np.zeros((self.n_outputs, X.shape[0]), dtype=np.int64)
         for _, after in self.staged_votes(X):
             votes = after
         return votes
 
-    def staged_votes(self, X: Any) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def staged_votes(self, X: Any) -> Iterator[tuple[int, Ints]]:
         """After every round, the number of voters and their votes (the same array, added to)."""
         votes = np.zeros((self.n_outputs, X.shape[0]), dtype=np.int64)
         for voter in range(self.n_voters):
@@ -87,10 +86,10 @@ class RowEnsemble(ForeignEnsemble):
         super().__init__(runs, reader, n_columns)  # type: ignore[arg-type]
         self.family = family
 
-    def outputs(self, voter: int, X: Any) -> NDArray[np.float64]:
+    def outputs(self, voter: int, X: Any) -> Floats:
         return np.asarray(self.fitted[voter].outputs(X))[None]
 
-    def importances(self) -> NDArray[np.float64]:
+    def importances(self) -> Floats:
         """The share of the steps that rests on each column; a voter's step is split over its columns."""
         total = np.zeros(self.n_columns)
         for fitted, step in zip(self.fitted, np.abs(self.steps), strict=True):
@@ -102,12 +101,12 @@ class RowEnsemble(ForeignEnsemble):
             np.add.at(total, list(columns), step / len(columns))
         return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         return {**{name: getattr(self, name) for name in OWN_ARRAYS}, **self.family.pack(self.fitted)}
 
     @classmethod
-    def read(cls, contents: Contents, family: Any, classes: NDArray[Any], n_columns: int) -> "RowEnsemble":
-        """From a model file, checked; ValueError where it does not fit."""
+    def read(cls, contents: Contents, family: Any, classes: AnyArray, n_columns: int) -> "RowEnsemble":
+        """Read from a model file; ValueError if it is invalid."""
         arrays = read_arrays(contents, OWN_ARRAYS | family.array_types)
         made = cls([[]], RowVoterReader(classes, "log_odds", ""), n_columns, family)
         made.fitted = family.unpack({name: arrays[name] for name in family.array_types}, n_columns)
@@ -155,7 +154,7 @@ class SklearnEnsemble(ForeignEnsemble):
         mine = np.flatnonzero(self._codes(member.classes_) == label)
         return np.asarray(2.0 * proba[:, mine[0]] - 1.0) if len(mine) else np.full(len(proba), -1.0)
 
-    def _codes(self, labels: Any) -> NDArray[np.int64]:
+    def _codes(self, labels: Any) -> Ints:
         """The positions of labels in `classes`."""
         return np.asarray(labels).astype(np.int64) if self.numbered else np.searchsorted(self.classes, labels)
 
@@ -180,7 +179,7 @@ class OneVsRestView(ForeignEnsemble):
         return self.outputs(voter, X)[0]
 
 
-def fitted_importances(fitted: list[Any], steps: NDArray[Any], n_columns: int) -> Floats:
+def fitted_importances(fitted: list[Any], steps: AnyArray, n_columns: int) -> Floats:
     """The mean of the importances that fitted estimators have, weighted by the sizes of their steps."""
     none = np.zeros(n_columns)
     try:

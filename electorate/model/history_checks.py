@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats
 from electorate.model.ensemble import NODE_ARRAYS, Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.moves import first_moves
@@ -29,7 +29,6 @@ COLUMNS = {
 }
 MOVING = [name for name, columns in COLUMNS.items() if columns is MOVE]  # weights change in later rounds
 WHOLE = ("label", "n_voters", "kept", "voter", "family", "size")  # columns of whole numbers
-Numbers = NDArray[np.float64]
 
 
 def check_history(model: Any, kind: str) -> None:
@@ -52,7 +51,7 @@ def check_history(model: Any, kind: str) -> None:
         _check_runs(model, kind, rows)
 
 
-def _check_median_steps(steps: Numbers, vote: Any) -> None:
+def _check_median_steps(steps: Floats, vote: Any) -> None:
     expect(len(steps) >= vote.n_voters, "the history has fewer rounds than there are voters")
     first = steps[: vote.n_voters]
     alone = np.zeros(len(first), dtype=np.bool_)
@@ -62,12 +61,12 @@ def _check_median_steps(steps: Numbers, vote: Any) -> None:
 
 
 def _check_runs(model: Any, kind: str, rows: int) -> None:
-    """Of a sum: each run has rounds for its voters."""
+    """Check that each run of a summed vote has rounds for its voters."""
     history, n_classes = model.history_, getattr(model, "n_classes_", 2)
     n_runs = n_classes if n_classes > 2 and model._one_vs_rest else 1
     expect(("label" in history) == (n_runs > 1), "the labels of the history do not fit the classes")
     label = history["label"] if n_runs > 1 else np.zeros(rows)
-    expect(np.all(label < n_runs), "the history has a label that is no class")
+    expect(np.all(label < n_runs), "the history has a label that is not a class")
     counted = np.bincount(label.astype(np.int64), minlength=n_runs)
     _check_voters(model, n_runs)
     about = np.maximum(model.ensemble_.about, 0)
@@ -101,7 +100,7 @@ def _check_voters(model: Any, n_runs: int) -> None:
         expect(not others.any(), "a voter about one class has an output for another")
 
 
-def _check_moves(model: Any, label: Numbers, counted: NDArray[Any]) -> None:
+def _check_moves(model: Any, label: Floats, counted: AnyArray) -> None:
     """Each run has a move in every round, and a row of history for it. label: of each row; counted: rows per run."""
     moves, history = model.moves_, model.history_
     run = np.maximum(moves.label, 0)
@@ -119,7 +118,7 @@ def _check_moves(model: Any, label: Numbers, counted: NDArray[Any]) -> None:
         expect(np.all(np.isfinite(errors)), "the history lacks the training error of a round")
 
 
-def _check_numbers(model: Any, label: Numbers, about: NDArray[Any]) -> None:
+def _check_numbers(model: Any, label: Floats, about: AnyArray) -> None:
     """DeepBoost numbers its voters in the order they come in; one that moves again is the same voter."""
     history = model.history_
     members = len(getattr(model._family(), "families", [None]))

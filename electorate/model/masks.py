@@ -1,4 +1,4 @@
-"""Trees laid out for prediction without going down them: every split crosses out the leaves it rules out.
+"""Trees laid out for prediction without a descent: every split removes the leaves that it rules out from a bit mask.
 
 A tree's leaves are bits, numbered from left to right; a split leaves those of the side a row goes to, and the one bit
 left after all splits is the row's leaf. On bytes this runs over many rows at once, and depth costs little.
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from electorate.arrays import Ints
 
 if TYPE_CHECKING:
     from electorate.model.ensemble import Ensemble
@@ -37,9 +39,9 @@ class Tests(NamedTuple):
 class Masks:
     """Splits of voter t: offsets[t]..offsets[t+1]; its leaves: leaves[t]..leaves[t+1] of `nodes`."""
 
-    offsets: NDArray[np.int64]
-    leaves: NDArray[np.int64]
-    nodes: NDArray[np.int64]
+    offsets: Ints
+    leaves: Ints
+    nodes: Ints
     tests: Tests
 
     @classmethod
@@ -74,7 +76,7 @@ class Masks:
         return np.empty((self.tests.keep.shape[1], rows), dtype=np.uint8), np.empty(rows, dtype=np.uint8)
 
 
-def _leaves(ensemble: "Ensemble") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _leaves(ensemble: "Ensemble") -> tuple[Ints, Ints]:
     """Of every node, how many leaves lie below it, and the number of the first one in its tree."""
     below = np.ones(len(ensemble.column), dtype=np.int64)
     first = np.zeros(len(ensemble.column), dtype=np.int64)
@@ -92,7 +94,7 @@ def _leaves(ensemble: "Ensemble") -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _crossed_out(
-    ensemble: "Ensemble", splits: NDArray[np.int64], below: NDArray[np.int64], first: NDArray[np.int64]
+    ensemble: "Ensemble", splits: Ints, below: Ints, first: Ints
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """span and keep. A root also crosses out the bits that are no leaves."""
     left = ensemble.child_nodes[splits, 0]
@@ -109,7 +111,7 @@ def _crossed_out(
     return span, np.ascontiguousarray(np.stack(left_over, axis=2))
 
 
-def _tables(ensemble: "Ensemble", splits: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+def _tables(ensemble: "Ensemble", splits: Ints) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     by_set = ensemble.members[splits] >= 0
     inner_nodes = splits[by_set]
     tables = ensemble.sets[ensemble.members[inner_nodes]].astype(np.uint8)

@@ -15,18 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import Floats, Ints
 from electorate.engines.running_median import Stage, needs, outside
 from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.foreign_ensemble import fitted_importances
 from electorate.threads import ThreadPool
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 CELLS_AT_ONCE = 2**17  # outputs in a block: they stay in the cache
 CELLS_ELSEWHERE = 2**22  # of third-party regressors, whose calls are slow
-Outputs = Callable[[int, int], tuple[Array, Array | None]]  # outputs and confidences [row, voter] of rows low..high
-Kappas = Callable[[int, int], Array]  # [candidate, row] of the confidences in rows low..high
+Outputs = Callable[[int, int], tuple[Floats, Floats | None]]  # outputs and confidences [row, voter] of rows low..high
+Kappas = Callable[[int, int], Floats]  # [candidate, row] of the confidences in rows low..high
 
 
 @dataclass(frozen=True)
@@ -36,17 +35,17 @@ class Votes:
     table: all distinct outputs, in order. The outputs are then places in it, which are faster to choose from.
     """
 
-    outputs: Array
+    outputs: Floats
     weights: Ints
-    reach: Array
-    table: Array | None = None
+    reach: Floats
+    table: Floats | None = None
 
     @property
     def mass(self) -> Ints:
         """[row] of the summed weights."""
         return np.broadcast_to(self.weights.sum(axis=1), (len(self.outputs),))
 
-    def quantiles(self, rho: Any, upper: bool) -> Array:
+    def quantiles(self, rho: Any, upper: bool) -> Floats:
         """f_rho+ (eq. 7) if upper, else f_rho- (eq. 8); rho: a number, or one per row."""
         mass = self.mass
         need, inside = needs(mass, self.reach, rho)
@@ -58,7 +57,7 @@ class Votes:
             out[some] = self._choose(self.outputs[some], weights, need[some], upper)
         return outside(out, inside, rho, upper)
 
-    def _choose(self, outputs: Array, weights: Ints, need: Ints, upper: bool) -> Array:
+    def _choose(self, outputs: Floats, weights: Ints, need: Ints, upper: bool) -> Floats:
         """Row by row, the first value, from below or from above, up to which the votes come to the need."""
         out = np.empty(len(outputs))
         if self.table is None:
@@ -68,7 +67,7 @@ class Votes:
         kernels.place_quantiles(outputs, weights, need, len(self.table), not upper, places)
         return self.table[places]
 
-    def lower_medians(self) -> Array:
+    def lower_medians(self) -> Floats:
         """The smallest value up to which the votes come to half, as scikit-learn chooses. Infinite without votes."""
         mass = self.mass
         out = self._choose(self.outputs, self.weights, (mass + 1) // 2, upper=True)
@@ -85,7 +84,7 @@ class Median:
 
     trees: Ensemble | None
     fitted: list[Any]
-    steps: Array
+    steps: Floats
     kappa: NDArray[np.int32]
     decides: bool = False
 
@@ -103,13 +102,13 @@ class Median:
         return self.trees is not None and bool(np.any(self.trees.value[self.trees.column == LEAF, 1] != 1))
 
     @cached_property
-    def table(self) -> Array:
+    def table(self) -> Floats:
         """The distinct outputs of all leaves, in order."""
         assert self.trees is not None
         return np.unique(self.trees.value[self.trees.column == LEAF, 0])
 
     @cached_property
-    def placed(self) -> Array:
+    def placed(self) -> Floats:
         """[node, (place in the table, confidence)] of leaves."""
         assert self.trees is not None
         value = self.trees.value.copy()
@@ -119,7 +118,7 @@ class Median:
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # not what is derived from them
 
-    def votes(self, outputs: Array, confidences: Array | None, table: Array | None = None) -> Votes:
+    def votes(self, outputs: Floats, confidences: Floats | None, table: Floats | None = None) -> Votes:
         """Of some rows. confidences[row, voter]: confidences, None where all are 1. table: see Votes."""
         units = self.units
         weights = units[None] if confidences is None else np.rint(units * confidences).astype(np.int64)
@@ -153,8 +152,8 @@ class Median:
         n_outputs = 2 if self.leaves_doubt else 1
         value = self.placed if places and self.trees is not None else None
 
-        def outputs_of(low: int, high: int) -> tuple[Array, Array | None]:
-            confidences: Array | None = None
+        def outputs_of(low: int, high: int) -> tuple[Floats, Floats | None]:
+            confidences: Floats | None = None
             if self.trees is not None:
                 outputs, *doubts = tree_outputs(self.trees, rows(low, high), n_outputs, value)
                 confidences = doubts[0] if doubts else None
@@ -174,7 +173,7 @@ class Median:
 
     # ------------------------------------------------------------ round by round
 
-    def staged(self, outputs: Array, confidences: Array | None) -> Iterator["Stage"]:
+    def staged(self, outputs: Floats, confidences: Floats | None) -> Iterator["Stage"]:
         """After every voter; rows stay sorted, so a round costs a pass over them."""
         stage = Stage(len(outputs), self.n_voters)
         units = self.units
@@ -183,14 +182,14 @@ class Median:
             stage.add(outputs[:, t], int(units[t]), None if confidences is None else confidences[:, t], last)
             yield stage
 
-    def importances(self, n_columns: int) -> Array:
+    def importances(self, n_columns: int) -> Floats:
         if self.trees is not None:
             return self.trees.importances()
         steps = np.where(self.units > 0, self.units, 1) if self.decides else self.units
         return fitted_importances(self.fitted, steps, n_columns)
 
 
-def tree_outputs(trees: Ensemble, block: Array, n_outputs: int, value: Array | None = None) -> Array:
+def tree_outputs(trees: Ensemble, block: Floats, n_outputs: int, value: Floats | None = None) -> Floats:
     """[output, row, voter] of trees on a block [column, row]. value: used instead of that of their nodes."""
     value = trees.value if value is None else value
     cells = trees.find_cells(block)

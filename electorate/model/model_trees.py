@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats
 from electorate.model.ensemble import Ensemble
 
 
-def model_trees(model: Any, what: str) -> tuple[Ensemble, NDArray[np.float64]]:
-    """Return the trees and their steps, or raise TypeError. what: the function that asks, for the message."""
+def model_trees(model: Any, what: str) -> tuple[Ensemble, Floats]:
+    """Return the trees and their steps, or raise TypeError. what: the name of the caller, for the message."""
     is_median = hasattr(model, "vote_")
     ensemble = model.vote_.trees if is_median else model.ensemble_
     if not isinstance(ensemble, Ensemble):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.grid import UNITS
 from electorate.model.ensemble import ArrayType
 from electorate.model.file_parts import check_rounds, read_arrays
@@ -31,10 +32,10 @@ Turn = list[tuple[int, float, float]]  # of a round: voter, its weight before, a
 class Moves:
     """In the order of rounds, and in a round of labels."""
 
-    round: NDArray[np.int64]
+    round: Ints
     label: NDArray[np.int32]  # the class that a one-against-rest voter is about, -1 for all
-    number: NDArray[np.int64]  # of the voter in its pool
-    details: NDArray[np.float64]  # [move]: weight after it, step, edge, what the objective lost, voters of weight
+    number: Ints  # of the voter in its pool
+    details: Floats  # [move]: weight after it, step, edge, what the objective lost, voters of weight
 
     @classmethod
     def of(cls, traces: Sequence[Trace]) -> "Moves":
@@ -48,11 +49,11 @@ class Moves:
         return cls(rounds[order], label[order], numbers[order], details[order])
 
     @property
-    def weight(self) -> NDArray[np.float64]:
+    def weight(self) -> Floats:
         """Of the voter, after the move."""
         return self.details[:, 0]
 
-    def places(self) -> NDArray[np.int64]:
+    def places(self) -> Ints:
         """[move]: the place of its voter in the ensemble."""
         rank = np.empty(len(self.round), dtype=np.int64)
         for label in np.unique(self.label).tolist():
@@ -66,12 +67,12 @@ class Moves:
         """Round by round, the voters that move, as places in the ensemble."""
         return changes(self.round, self.places(), self.weight)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         return dict(zip(TYPES, (self.round, self.label, self.number, self.details), strict=True))
 
     @classmethod
     def read(cls, contents: Contents, ensemble: Any) -> "Moves":
-        """From a model file, checked against its ensemble; ValueError where it does not fit."""
+        """Read from a model file; ValueError if it does not fit the ensemble."""
         moves = cls(*read_arrays(contents, TYPES).values())
         expect(len({len(array) for array in moves.arrays().values()}) == 1, "the arrays of the moves differ in length")
         check_rounds(moves.round)
@@ -87,7 +88,7 @@ class Moves:
         return moves
 
 
-def changes(rounds: NDArray[Any], voters: NDArray[np.int64], weights: NDArray[np.float64]) -> Iterator[Turn]:
+def changes(rounds: AnyArray, voters: Ints, weights: Floats) -> Iterator[Turn]:
     """Round by round, the voters that move. Of each move: its round, its voter, and the weight after it."""
     now: dict[int, float] = {}
     moves = list(zip(voters.tolist(), weights.tolist(), strict=True))
@@ -100,7 +101,7 @@ def changes(rounds: NDArray[Any], voters: NDArray[np.int64], weights: NDArray[np
         yield turn
 
 
-def first_moves(ensemble: Any, history: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+def first_moves(ensemble: Any, history: Mapping[str, AnyArray]) -> Ints:
     """[entry of the ensemble]: the entry that added its voter. Only in a history with voters do old ones move again."""
     if "voter" not in history:
         return np.arange(len(ensemble.steps))

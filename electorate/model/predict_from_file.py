@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import modelfile
+from electorate.arrays import Floats, Ints
 from electorate.data.bins import Bins, reader
 from electorate.data.table import ArrowTable, read_table, refuse_infinite
 from electorate.model import decisions
@@ -32,7 +33,7 @@ VALUES = 256
 BITS = 1 << np.arange(8)
 GATHERED = 16  # categories up to which adding them up beats a table
 Bytes = NDArray[np.uint8]
-Votes = NDArray[np.int64]
+Votes = Ints
 
 
 def read_quickly(path: Any) -> "QuickClassifier | None":
@@ -60,7 +61,7 @@ class QuickClassifier:
         self._voting = voting(self.ensemble_, self.bins_) if len(self.ensemble_.column) <= FEW_NODES else None
         self._decide = DECIDE[WRITTEN[contents.kind].vote]
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         table: Any = ArrowTable(X) if ArrowTable.fits(X) else read_table(X)
         if self._voting is None or not isinstance(table, ArrowTable):
             votes = self.ensemble_.votes(table.n_rows, reader(table, self.bins_.categories))
@@ -88,12 +89,12 @@ class QuickClassifier:
         return np.array(cells, dtype=np.uint8).reshape(-1, high - low)
 
 
-def code_cells(codes: NDArray[np.float64]) -> Bytes:
+def code_cells(codes: Floats) -> Bytes:
     """The cell of every category code."""
     return np.where(np.isnan(codes), MISSING, codes).astype(np.uint8)
 
 
-def count_below(edges: NDArray[np.float64], values: NDArray[np.float64]) -> Bytes:
+def count_below(edges: Floats, values: Floats) -> Bytes:
     """The cell of every value: how many edges are below it."""
     if len(edges) > COUNTED:
         cells = np.searchsorted(edges, values).astype(np.uint8)
@@ -109,14 +110,14 @@ def count_below(edges: NDArray[np.float64], values: NDArray[np.float64]) -> Byte
 
 
 @dataclass(frozen=True)
-class ColumnTables:
+class StumpTables:
     """[output, cell] for every column that stumps split on; constant: the votes of voters of one leaf."""
 
-    constant: NDArray[np.int64]
-    tables: list[NDArray[np.int64]]
+    constant: Ints
+    tables: list[Ints]
 
     @classmethod
-    def of(cls, ensemble: Ensemble) -> "ColumnTables":
+    def of(cls, ensemble: Ensemble) -> "StumpTables":
         tables = tables_of(ensemble)
         wide = [np.zeros((len(table), VALUES), dtype=np.int64) for table in tables]
         for table, copy in zip(tables, wide, strict=True):
@@ -220,10 +221,10 @@ def _byte_split(tests: Tests, number: int, n_codes: list[int]) -> ByteSplit:
     return ByteSplit(place, by_cell=tuple((k, np.where(on_left, left[k], right[k])) for k in planes))
 
 
-def voting(ensemble: Ensemble, bins: Bins) -> ColumnTables | Crossing | None:
+def voting(ensemble: Ensemble, bins: Bins) -> StumpTables | Crossing | None:
     """Return None where a byte is too small for the cells of a column, or a tree has too many leaves."""
     if ensemble.masks is None:
         return None
     if ensemble.lookup is not None and not ensemble.fits_tables(VALUES):
         return None
-    return ColumnTables.of(ensemble) if ensemble.lookup is not None else Crossing(ensemble, ensemble.masks, bins)
+    return StumpTables.of(ensemble) if ensemble.lookup is not None else Crossing(ensemble, ensemble.masks, bins)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Bools, Floats
 from electorate.model.ensemble import LEAF, Ensemble
 
 MOST_CHARACTERS = 1 << 24  # of all rules that are written at once
@@ -21,8 +21,8 @@ class Monomial(NamedTuple):
     """A voter with one output where all tests of a path hold, and another where they do not."""
 
     path: Path
-    inside: NDArray[np.float64]
-    outside: NDArray[np.float64]
+    inside: Floats
+    outside: Floats
 
 
 class Rule(NamedTuple):
@@ -56,7 +56,7 @@ def leaf_paths(alone: Ensemble, first: int = 0) -> Iterator[tuple[int, Path]]:
 
 
 def monomial(alone: Ensemble) -> Monomial | None:
-    """Return the rule that a voter is, if it is one: a path of tests, and one output at all leaves beside it."""
+    """Return a voter as a rule, if it is one: a path of tests, and one output at all other leaves."""
     if alone.column[0] == LEAF:
         return Monomial([], alone.value[0], alone.value[0])
     path: Path = []
@@ -100,14 +100,14 @@ class Words:
         self._alone: Ensemble | None = None
         self._texts: dict[tuple[int, int], str] = {}  # of the tests of `_alone`
 
-    def label(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
+    def label(self, alone: Ensemble, value: Floats) -> str:
         """The class that a leaf votes for; a voter about one class against the rest may vote against it."""
         about = int(alone.about[0])
         if about >= 0:
             return self._class(about) if value[about] > 0 else f"not {self._class(about)}"
         return self._class(int(value[0] > 0) if len(value) == 1 else int(np.argmax(value)))
 
-    def output_text(self, alone: Ensemble, value: NDArray[np.float64]) -> str:
+    def output_text(self, alone: Ensemble, value: Floats) -> str:
         """The class, with the number where there is one that is not +-1. Of a regressor, the shortest exact number."""
         if not hasattr(self.model, "classes_"):
             abstains = len(value) > 1 and value[1] <= 0  # the confidence of a voter of a median
@@ -131,7 +131,7 @@ class Words:
         self._count(sum(map(len, texts)))
         return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
 
-    def rules(self, alone: Ensemble, output: Callable[[Ensemble, NDArray[np.float64]], str]) -> Iterator[Rule]:
+    def rules(self, alone: Ensemble, output: Callable[[Ensemble, Floats], str]) -> Iterator[Rule]:
         """Yield the one line of a voter that is a path of tests, else a line per leaf. output: the text of a value.
 
         ValueError if the paths are too long to write out.
@@ -171,7 +171,7 @@ class Words:
         test = f"{name} {comparison(float(alone.threshold[node]), side)}"
         return f"{test} or {name} is missing" if missing else test
 
-    def _categories(self, name: str, column: int, on_left: NDArray[np.bool_], side: int, missing: bool) -> str:
+    def _categories(self, name: str, column: int, on_left: Bools, side: int, missing: bool) -> str:
         """One category by "=", all but one by "is not", others as a set."""
         found = self.model.bins_.categories[column]
         levels = [repr(level) for level in found.levels.tolist()] + (["a rare level"] if found.rest else [])

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from electorate.arrays import AnyArray, Floats, Ints
 
 Row = dict[str, float]
 Move = tuple[int, float]  # voter, its weight after the move
@@ -24,12 +25,12 @@ class GrowingArray:
     """An array that grows at its end. Its buffer doubles when it is full."""
 
     def __init__(self, dtype: Any, fill: Any = 0, shape: tuple[int, ...] = ()) -> None:
-        self.buffer: NDArray[Any] = np.empty((0, *shape), dtype=dtype)
+        self.buffer: AnyArray = np.empty((0, *shape), dtype=dtype)
         self.fill = fill
         self.n = 0
 
     @property
-    def values(self) -> NDArray[Any]:
+    def values(self) -> AnyArray:
         return self.buffer[: self.n]
 
     def resize(self, n: int) -> None:
@@ -154,25 +155,25 @@ class Trace:
     # ------------------------------------------------------------ reading
 
     @property
-    def rounds(self) -> NDArray[np.int64]:
+    def rounds(self) -> Ints:
         """[move]: its round, from 1."""
         self._take_up()
         return self._round.values
 
     @property
-    def voters(self) -> NDArray[np.int64]:
+    def voters(self) -> Ints:
         """[move]: the number of its voter."""
         self._take_up()
         return self._voter.values
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """[move]: the weight of its voter after it."""
         self._take_up()
         return self._weight.values
 
     @property
-    def details(self) -> NDArray[np.float64]:
+    def details(self) -> Floats:
         """[move, number]: numbers of the method's own about each move, which it needs to resume."""
         self._take_up()
         return self._details.values
@@ -182,7 +183,7 @@ class Trace:
         return list(zip(self.voters[low:high].tolist(), self.weights[low:high].tolist(), strict=True))
 
     @property
-    def history(self) -> dict[str, NDArray[Any]]:
+    def history(self) -> dict[str, AnyArray]:
         """A column per name, an entry per round."""
         self._take_up()
         return {name: column.values for name, column in self._history.items()}
@@ -194,7 +195,7 @@ class Trace:
         return {name: column.values[round - 1].item() for name, column in self._history.items()}
 
     def last_weights(self) -> list[Move]:
-        """Every voter that ever moved with its last weight, in the order in which they first moved."""
+        """Return every voter that moved, with its last weight, in the order of first moves."""
         last = dict(zip(self.voters.tolist(), self.weights.tolist(), strict=True))
         return list(last.items())
 
@@ -225,7 +226,7 @@ class Trace:
         return self.cut(self.best_round) if self.done and self.best_round is not None else self
 
 
-def joined_history(traces: Sequence[Trace]) -> dict[str, NDArray[Any]]:
+def joined_history(traces: Sequence[Trace]) -> dict[str, AnyArray]:
     """The history of all runs, round by round; of several runs, with the label that each entry is about."""
     if len(traces) == 1:
         return {name: np.array(column) for name, column in traces[0].history.items()}

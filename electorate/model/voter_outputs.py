@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from electorate.arrays import Floats
 from electorate.data.sparse_format import check_sparse
 from electorate.grid import UNITS
 from electorate.model.casting import in_rounds
@@ -22,7 +22,6 @@ from electorate.model.foreign_ensemble import (
     scaled_outputs,
 )
 
-Floats = NDArray[np.float64]
 Picks = list[list[tuple[int, float]]]  # of each run, (voter, step)
 
 

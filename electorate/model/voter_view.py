@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats
 from electorate.data import inputs
 from electorate.model.ensemble import Read
 from electorate.model.median import tree_outputs
@@ -26,7 +26,7 @@ class VoterView:
     def step(self) -> float:
         return float(self._model.ensemble_.steps[self._number])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Return the class this voter alone votes for."""
         table = inputs.check_table(self._model, X, reset=False)
         alone = self._model.ensemble_.only(self._number)
@@ -44,18 +44,18 @@ class VoterView:
 
 
 class RowVoterView(VoterView):
-    """One voter of a classifier that looks at whole rows."""
+    """One voter of a classifier over whole rows."""
 
     @property
     def voter(self) -> Any:
         """The voter as the family made it."""
         return self._model.ensemble_.fitted[self._number]
 
-    def outputs(self, X: Any) -> NDArray[np.float64]:
+    def outputs(self, X: Any) -> Floats:
         """Return its outputs, from -1 to 1."""
         return np.asarray(self.voter.outputs(self._model._check_rows(X, reset=False)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """Return the class this voter alone votes for.
 
         A voter about one class against the rest votes for it or for the first other class.
@@ -77,7 +77,7 @@ class RegressionVoterView(VoterView):
     def step(self) -> float:
         return float(self._model.steps_[self._number])
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Floats:
         """Return the prediction of this voter alone; NaN where a column abstains."""
         table = self._model._check_rows(X, reset=False)
         vote = self._model.vote_

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Ints
 from electorate.report.page import Chart, rounded
 
 MOST_POINTS = 160  # of a line
@@ -20,8 +20,8 @@ def line(name: str, x: Any, y: Any, *, dash: bool = False, step: bool = False, p
     """A series; long ones are thinned to equally spaced places, with both ends."""
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(xs) > MOST_POINTS:
-        kept = np.unique(np.linspace(0, len(xs) - 1, MOST_POINTS).round().astype(np.int64))
-        xs, ys = xs[kept], ys[kept]
+        places = np.unique(np.linspace(0, len(xs) - 1, MOST_POINTS).round().astype(np.int64))
+        xs, ys = xs[places], ys[places]
     found: dict[str, Any] = {"name": name, "x": rounded(xs), "y": rounded(ys)}
     return found | {key: True for key, wanted in (("dash", dash), ("step", step), ("points", points)) if wanted}
 
@@ -71,7 +71,7 @@ def intervals(
     return {"kind": "intervals", "title": title, "names": list(names), "tied": list(tied), "label": label} | values
 
 
-def some_rounds(n_rounds: int, most: int = 40) -> NDArray[np.int64]:
+def some_rounds(n_rounds: int, most: int = 40) -> Ints:
     """Rounds to show: all, or about equally spaced on a scale of logarithms, with the first and the last."""
     if n_rounds <= most:
         return np.arange(1, n_rounds + 1)

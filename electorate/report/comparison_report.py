@@ -9,8 +9,8 @@ from electorate.data.cleaning import without_cleaning
 from electorate.data.row_subset import take_rows
 from electorate.data.split import hash_rows
 from electorate.report import charts
-from electorate.report.html_report import how_section, model_sections
-from electorate.report.page import Section, code, grid, render, text
+from electorate.report.html_report import add_code, how_section, model_sections
+from electorate.report.page import ReportSection, code, grid, render, text
 from electorate.safe_write import write_text
 
 Z95 = 1.959964  # of the normal distribution
@@ -42,17 +42,17 @@ def comparison_report(found: Any, path: str | os.PathLike[str], *, title: str = 
     return page
 
 
-def _ranking(found: Any) -> Section:
-    section, columns, metric = Section("ranking", "Ranking"), found.columns, found.protocol.metric
+def _ranking(found: Any) -> ReportSection:
+    section, columns, metric = ReportSection("ranking", "Ranking"), found.columns, found.protocol.metric
     for line in found.meaning:
         in_python = line.startswith(IN_PYTHON)
         section.add(code(line.removeprefix(IN_PYTHON).replace("; ", "\n", 1)) if in_python else _paragraph(line))
     is_baseline = np.array([bool(line.algorithm.baseline) for line in found.ranking.lines])
     middle = np.array(columns[metric.name], dtype=np.float64)
     reach = Z95 * np.nan_to_num(np.array(columns["standard_error"], dtype=np.float64))
-    shown = np.flatnonzero(~is_baseline) if not is_baseline.all() else np.arange(len(middle))
-    ends = ((middle - reach)[shown], middle[shown], (middle + reach)[shown])
-    names, tied = ([columns[name][k] for k in shown] for name in ("algorithm", "difference_to_first"))
+    drawn = np.flatnonzero(~is_baseline) if not is_baseline.all() else np.arange(len(middle))
+    ends = ((middle - reach)[drawn], middle[drawn], (middle + reach)[drawn])
+    names, tied = ([columns[name][k] for k in drawn] for name in ("algorithm", "difference_to_first"))
     base = float(middle[is_baseline][0]) if is_baseline.any() else None
     chart = charts.intervals("Algorithms", names, ends, [one != "real" for one in tied], metric.head, _near(base, ends))
     baseline = "" if base is None else f" Baseline: {base:.4f}."
@@ -106,10 +106,8 @@ def _duplicates(found: Any, model: Any) -> list[str]:
     ]
 
 
-def _repeat_section(command: str) -> Section:
+def _repeat_section(command: str) -> ReportSection:
     """Return how to repeat a comparison that has no model to show."""
-    section = Section("how", "How it was computed")
-    if command:
-        section.add("<p>The command that repeats it:</p>" + code(command))
-    section.add("<p>In Python:</p>" + code("import electorate\n\nfound = electorate.compare(X, y)"))
+    section = ReportSection("how", "How it was computed")
+    add_code(section, command, "import electorate\n\nfound = electorate.compare(X, y)")
     return section

@@ -1,12 +1,12 @@
-"""What a table holds, column by column, and what looks wrong with it before any model is fitted."""
+"""The contents of a table, column by column, with warnings about them."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from electorate.arrays import Ints
 from electorate.data.split import hash_rows
 from electorate.data.table import Categories, Table
 from electorate.report.page import number
@@ -66,7 +66,7 @@ def profile(table: Table, names: list[str], is_category: Any, target: Any = None
     return DataProfile(table.n_rows, columns, n_duplicates, warnings)
 
 
-def _imbalance(codes: NDArray[np.int64], labels: list[str]) -> list[str]:
+def _imbalance(codes: Ints, labels: list[str]) -> list[str]:
     shares = np.bincount(codes, minlength=len(labels)) / len(codes)
     found = [
         f"class {label!r} has {share:.1%} of the rows"
@@ -80,7 +80,7 @@ def _imbalance(codes: NDArray[np.int64], labels: list[str]) -> list[str]:
     return found
 
 
-def _numbers(table: Table, column: int, name: str, target: Any, codes: NDArray[np.int64] | None) -> ColumnProfile:
+def _numbers(table: Table, column: int, name: str, target: Any, codes: Ints | None) -> ColumnProfile:
     x = table.numbers(0, table.n_rows, [column])[0]
     known = ~np.isnan(x)
     values = np.unique(x[known])
@@ -100,7 +100,7 @@ def _numbers(table: Table, column: int, name: str, target: Any, codes: NDArray[n
     return ColumnProfile(name, "numbers", float(1 - known.mean()), len(values), summary, warnings)
 
 
-def _agreement(x: Any, target: Any, codes: NDArray[np.int64] | None) -> float:
+def _agreement(x: Any, target: Any, codes: Ints | None) -> float:
     """Return the largest area under the ROC curve of a class, or the rank correlation with numbers, or 0."""
     if target is None or not len(x):
         return 0.0
@@ -119,13 +119,13 @@ def _agreement(x: Any, target: Any, codes: NDArray[np.int64] | None) -> float:
     return float(max(areas))
 
 
-def _categories(table: Table, column: int, name: str, codes: NDArray[np.int64] | None) -> ColumnProfile:
+def _categories(table: Table, column: int, name: str, codes: Ints | None) -> ColumnProfile:
     levels, place = level_codes(table, column)
     known = place >= 0
     counts = np.bincount(place[known], minlength=len(levels))
     order = np.argsort(-counts, kind="stable")[:3]
-    shown = ", ".join(f"{levels[k]} ({counts[k]})" for k in order)
-    summary = shown + (", ..." if len(levels) > 3 else "")
+    listed = ", ".join(f"{levels[k]} ({counts[k]})" for k in order)
+    summary = listed + (", ..." if len(levels) > 3 else "")
     warnings = _missing(1 - known.mean())
     if len(levels) <= 1:
         warnings.append("constant")
@@ -140,7 +140,7 @@ def _categories(table: Table, column: int, name: str, codes: NDArray[np.int64] |
     return ColumnProfile(name, "categories", float(1 - known.mean()), len(levels), summary, warnings)
 
 
-def level_codes(table: Table, column: int) -> tuple[list[str], NDArray[np.int64]]:
+def level_codes(table: Table, column: int) -> tuple[list[str], Ints]:
     """Return the levels of a column as texts, and the place of each row's among them, -1 where it is missing."""
     levels = table.levels(column)
     codes = table.codes(0, table.n_rows, column, Categories(levels))

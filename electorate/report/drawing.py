@@ -1,4 +1,4 @@
-"""What all displays share: axes, line styles that differ without colour, and escaped texts.
+"""Base class and helpers of displays: axes, line styles that differ without colour, and escaped texts.
 
 matplotlib is imported only here, when something is drawn.
 """
@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterable
 from itertools import cycle
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from electorate.arrays import Floats
 from electorate.escape import literal
 
-Floats = NDArray[np.float64]
 # Colours for the colour-blind, each with its own dashes, which remain in grey.
 LINES: list[tuple[str, Any]] = [
     ("#000000", "-"),
@@ -51,7 +48,7 @@ class Display:
             self.lines_ += self.ax_.plot(x, y, drawstyle=drawstyle, label=named(name), **style)
 
     def _draw_bound(self, x: Floats, bound: Floats) -> None:
-        """What is proved about the training rows, everything above it shaded."""
+        """Draw the bound for the training rows; the area above it is shaded."""
         self.lines_ += self.ax_.plot(x, bound, color="0.5", linewidth=1, label="bound (training)")
         self.ax_.fill_between(x, bound, 1.0, color="0.93", linewidth=0)
 
@@ -67,7 +64,7 @@ def pyplot(who: Any) -> Any:
 
 
 def panels(who: Any, n: int, columns: int, width: float) -> list[Any]:
-    """n axes of a new figure, in rows of so many columns, each so wide."""
+    """Return n axes of a new figure, in rows of `columns` axes of the given width."""
     rows = -(-n // columns)
     size = (width * columns, 2.5 * rows)
     grid = pyplot(who).subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)[1].ravel().tolist()
@@ -77,7 +74,7 @@ def panels(who: Any, n: int, columns: int, width: float) -> list[Any]:
 
 
 def on_both(measure: Callable[..., Any], training: tuple[Any, ...], X_test: Any, y_test: Any) -> dict[str, Any]:
-    """What is measured on training rows (X, y and more), and on test rows where there are some."""
+    """Return the measure on training rows (X, y and more) and, if there are any, on test rows."""
     if (X_test is None) != (y_test is None):
         raise ValueError("Pass X_test and y_test together.")
     found = {"training": measure(*training)}

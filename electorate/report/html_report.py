@@ -10,17 +10,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.cleaning import clean_beforehand
-from electorate.data.row_subset import take_rows
+from electorate.data.row_subset import some_rows
 from electorate.inspection.importances import check_explainable, column_importances
 from electorate.model.text import column_names
 from electorate.registry import MODULES
-from electorate.report.columns_section import columns_section
 from electorate.report.data_profile import DataProfile, profile
-from electorate.report.errors_section import errors_section
-from electorate.report.page import Section, code, pairs, render, table, text
-from electorate.report.probabilities_section import probabilities_section
-from electorate.report.rounds_sections import margins_section, rounds_section
-from electorate.report.rules_section import rules_section
+from electorate.report.page import ReportSection, code, pairs, render, table, text
+from electorate.report.sections import (
+    columns_section,
+    errors_section,
+    margins_section,
+    probabilities_section,
+    rounds_section,
+    rules_section,
+)
 from electorate.safe_write import write_text
 from electorate.training.lazy_inputs import refuse_lazy_for
 
@@ -85,11 +88,11 @@ def html_report(
     return page
 
 
-def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None = None) -> list[Section]:
+def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None = None) -> list[ReportSection]:
     """Return the sections about a model on some rows. profiled: the rows of the profile, if they differ."""
-    some_X, some_y = _some(X, y, MOST_ROWS)
+    some_X, some_y = some_rows(X, y, MOST_ROWS)
     n_voters = max(1, len(getattr(model, "steps_", ())))
-    few_X, few_y = _some(X, y, int(np.clip(MOST_VOTES // n_voters, FEWEST_SHUFFLED, MOST_SHUFFLED)))
+    few_X, few_y = some_rows(X, y, int(np.clip(MOST_VOTES // n_voters, FEWEST_SHUFFLED, MOST_SHUFFLED)))
     importances = column_importances(model, few_X, few_y, repeats=2)
     return [
         errors_section(model, X, y),
@@ -109,14 +112,6 @@ def _check_labels(model: Any, y: Any) -> None:
             raise ValueError(f"y contains the label {unknown[0]!r}, which is not one of the classes of the model")
 
 
-def _some(X: Any, y: Any, most: int) -> tuple[Any, Any]:
-    """Return every k-th row, so that there are at most so many."""
-    if len(y) <= most:
-        return X, y
-    rows = np.linspace(0, len(y) - 1, most).astype(np.int64)
-    return take_rows(X, rows), y[rows]
-
-
 def _profile(model: Any, X: Any, y: Any) -> DataProfile | None:
     if not hasattr(model, "bins_"):
         return None
@@ -126,8 +121,8 @@ def _profile(model: Any, X: Any, y: Any) -> DataProfile | None:
     )
 
 
-def _data_section(found: DataProfile | None) -> Section:
-    section = Section("data", "Data")
+def _data_section(found: DataProfile | None) -> ReportSection:
+    section = ReportSection("data", "Data")
     if found is None:
         return section
     for warning in found.warnings:
@@ -141,9 +136,9 @@ def _data_section(found: DataProfile | None) -> Section:
     return section
 
 
-def how_section(model: Any, n_rows: int, command: str) -> Section:
+def how_section(model: Any, n_rows: int, command: str) -> ReportSection:
     """Return how it was computed, and how to repeat it."""
-    section = Section("how", "How it was computed")
+    section = ReportSection("how", "How it was computed")
     entries: list[tuple[str, object]] = [("model", " ".join(repr(model).split())), ("rows", f"{n_rows:,}")]
     for name, attribute in (("digest", "digest_"), ("training stopped", "stop_reason_")):
         if hasattr(model, attribute):
@@ -154,10 +149,15 @@ def how_section(model: Any, n_rows: int, command: str) -> Section:
         ("versions", f"electorate {version('electorate')}, Python {platform.python_version()}, NumPy {np.__version__}"),
     ]
     section.add(pairs(entries))
+    add_code(section, command, _python_code(model))
+    return section
+
+
+def add_code(section: ReportSection, command: str, python: str) -> None:
+    """Add the command, if there is one, and the Python code that repeat the work."""
     if command:
         section.add("<p>The command that repeats it:</p>" + code(command))
-    section.add("<p>In Python:</p>" + code(_python_code(model)))
-    return section
+    section.add("<p>In Python:</p>" + code(python))
 
 
 def _python_code(model: Any) -> str:

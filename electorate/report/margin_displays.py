@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from electorate.arrays import Floats
 from electorate.inspection.margins import margins
-from electorate.report.drawing import SHADES, Display, Floats, finish, lines, named, on_both, panels, plain
+from electorate.report.drawing import SHADES, Display, finish, lines, named, on_both, panels, plain
 from electorate.theory.margins import Graph, Margins
 
 MARGIN = {"normalised": "normalised margin", "logistic": "logistic margin", "award": "average award"}

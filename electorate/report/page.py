@@ -23,7 +23,7 @@ Chart = dict[str, Any]  # see the kinds in assets/report.js
 
 
 @dataclass
-class Section:
+class ReportSection:
     """A part of the page: HTML, then charts, then more HTML. name: of its anchor."""
 
     name: str
@@ -101,7 +101,7 @@ def rounded(values: Any) -> Any:
     return values
 
 
-def render(title: str, lead: str, sections: list[Section]) -> str:
+def render(title: str, lead: str, sections: list[ReportSection]) -> str:
     """Return the page. lead: HTML below the title."""
     style, script = (
         files("electorate.report").joinpath(f"assets/report.{kind}").read_text("utf-8") for kind in ("css", "js")
@@ -110,10 +110,10 @@ def render(title: str, lead: str, sections: list[Section]) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    shown = [section for section in sections if not section.is_empty]
+    filled = [section for section in sections if not section.is_empty]
     charts: list[Chart] = []
-    body = "\n".join(_section(section, charts) for section in shown)
-    links = "".join(f"<li><a href='#{section.name}'>{text(section.title)}</a></li>" for section in shown)
+    body = "\n".join(_section(section, charts) for section in filled)
+    links = "".join(f"<li><a href='#{section.name}'>{text(section.title)}</a></li>" for section in filled)
     return (
         "<!DOCTYPE html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -129,7 +129,7 @@ def render(title: str, lead: str, sections: list[Section]) -> str:
     )
 
 
-def _section(section: Section, charts: list[Chart]) -> str:
+def _section(section: ReportSection, charts: list[Chart]) -> str:
     figures = []
     for caption, chart in section.charts:
         head = f"<figcaption><strong>{text(chart['title'])}</strong>{text(caption)}</figcaption>"

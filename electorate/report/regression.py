@@ -9,9 +9,10 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from electorate.arrays import Floats
 from electorate.grid import UNITS
 from electorate.model.median import Votes
-from electorate.report.drawing import Display, Floats, finish, plain, pyplot
+from electorate.report.drawing import Display, finish, plain, pyplot
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 Target = tuple[float, float, float] | None  # x, y, eps

@@ -9,8 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from electorate.arrays import Floats
 from electorate.inspection.margins import log_mean
-from electorate.report.drawing import Display, Floats, finish, plain
+from electorate.report.drawing import Display, finish, plain
 from electorate.theory import training
 
 Rounds = Mapping[str, Any]  # name -> one number per round

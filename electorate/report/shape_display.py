@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from electorate.inspection.shapes import Shape, deciles_of, shape_functions, shape_parts
+from electorate.inspection.shapes import ShapeFunction, deciles_of, shape_functions, shape_parts
 from electorate.report.drawing import SHADES, finish, panels, plain
 
 WIDTH = 14  # characters of a category
@@ -20,7 +20,7 @@ class ShapeDisplay:
 
     Parameters
     ----------
-    shapes : list of Shape
+    shapes : list of ShapeFunction
         As of :func:`shape_functions`.
     about : int, default=0
         With more than two classes, the position in ``classes_`` of the class to draw.
@@ -44,7 +44,9 @@ class ShapeDisplay:
     axes_: list[Any]
     figure_: Any
 
-    def __init__(self, shapes: Sequence[Shape], about: int = 0, deciles: Mapping[int, Any] | None = None) -> None:
+    def __init__(
+        self, shapes: Sequence[ShapeFunction], about: int = 0, deciles: Mapping[int, Any] | None = None
+    ) -> None:
         if not shapes:
             raise ValueError("no column to draw: no stump tests any of them")
         self.shapes = list(shapes)
@@ -101,7 +103,7 @@ class ShapeDisplay:
         return self
 
 
-def _staircase(panel: Any, shape: Shape, values: Any, deciles: Any) -> None:
+def _staircase(panel: Any, shape: ShapeFunction, values: Any, deciles: Any) -> None:
     edges = shape.edges[np.isfinite(shape.edges)]
     if not len(edges):
         panel.axhline(values[0], color="0.0", linewidth=1.6)
@@ -116,7 +118,7 @@ def _staircase(panel: Any, shape: Shape, values: Any, deciles: Any) -> None:
     panel.locator_params(axis="x", nbins=4)
 
 
-def _bars(panel: Any, shape: Shape, values: Any) -> None:
+def _bars(panel: Any, shape: ShapeFunction, values: Any) -> None:
     """The strongest categories, from the lowest to the highest."""
     assert shape.levels is not None
     strongest = np.argsort(-np.abs(values), kind="stable")[:MANY]

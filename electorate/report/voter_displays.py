@@ -43,7 +43,7 @@ class PathDisplay(Display):
 
     def __init__(self, path: Any, names: Sequence[str] | None = None) -> None:
         if len(path.lam) < 2:
-            raise ValueError("a path of one point is no line: give more values")
+            raise ValueError("a path needs two points or more: give more values")
         n = path.weights.shape[1]
         if names is not None and len(names) != n:
             raise ValueError(f"names: {len(names)} were given for {n} voters")

@@ -91,7 +91,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return exactly so many bytes, or fewer at the end: pyarrow takes fewer as the end."""
+        """Return exactly `size` bytes, or fewer at the end: pyarrow treats a short read as the end."""
         parts = [self._first[:size] if size >= 0 else self._first]
         self._first = self._first[len(parts[0]) :]
         missing = size - len(parts[0])

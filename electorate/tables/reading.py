@@ -14,8 +14,8 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats
 from electorate.data.number_text import guess_number_format, is_placeholder
 from electorate.escape import literal
 from electorate.tables import binary
@@ -58,8 +58,8 @@ class TrainingTable:
     """
 
     X: Any
-    y: NDArray[Any]
-    weight: NDArray[np.float64] | None
+    y: AnyArray
+    weight: Floats | None
     where: RowLocator
     n_skipped: int = 0
 
@@ -89,7 +89,7 @@ def read_training(source: Source, request: TableRequest) -> TrainingTable:
     weight = None if request.weights is None else _weights(table.column(request.weights), request.weights, where)
     rest = table.drop_columns(request.extra)
     if rest.num_columns == 0:
-        raise source.error("there is no column beside the target" + ("" if weight is None else " and the weights"))
+        raise source.error("there is no column besides the target" + ("" if weight is None else " and the weights"))
     return TrainingTable(rest, labels, weight, where, n_rows - table.num_rows)
 
 
@@ -249,7 +249,7 @@ def _can_be_cleaned(column: Any) -> bool:
 # ---------------------------------------------------------------- the target and the weights
 
 
-def _weights(column: Any, name: str, where: RowLocator) -> NDArray[np.float64]:
+def _weights(column: Any, name: str, where: RowLocator) -> Floats:
     """Numbers from 0 on, not all 0."""
     source = where.source
     if not (arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)):
@@ -264,7 +264,7 @@ def _weights(column: Any, name: str, where: RowLocator) -> NDArray[np.float64]:
     return weight
 
 
-def _labels(column: Any, name: str, where: RowLocator) -> NDArray[Any]:
+def _labels(column: Any, name: str, where: RowLocator) -> AnyArray:
     """Texts, each distinct one stored once; or numbers, whole ones as integers."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])

@@ -194,7 +194,7 @@ class OpenedSource:
         self._n_lines = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to so many bytes; b"" at the end."""
+        """Return up to `size` bytes; b"" at the end."""
         try:
             data: bytes = self._stream.read(size) if size >= 0 else self._stream.read()
         except OSError as error:

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from electorate.arrays import Ints
 from electorate.data.factors import as_number
 from electorate.escape import literal
 from electorate.tables.source import Source, TableError, arrow
@@ -214,7 +212,7 @@ class RowLocator:
     rows: the place of each row in the table, if some were left out. Rows of other formats have numbers only.
     """
 
-    rows: NDArray[np.int64] | None = None
+    rows: Ints | None = None
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -10,8 +10,8 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray
 from electorate.escape import FORMULA, NUMBER, cell
 from electorate.safe_write import writing
 from electorate.tables.source import arrow, format_of
@@ -109,7 +109,7 @@ def _without_dictionaries(table: Any) -> Any:
 # ---------------------------------------------------------------- columns, without importing pandas as pyarrow does
 
 
-def column(values: NDArray[Any]) -> Any:
+def column(values: AnyArray) -> Any:
     """Return a pyarrow array of booleans, numbers or texts, none of them missing."""
     if values.dtype.kind in "OU":
         return texts(values.tolist())

@@ -1,4 +1,4 @@
-"""The exact binomial bounds of Clopper and Pearson (1934): what errors on held-out rows prove.
+"""The exact binomial bounds of Clopper and Pearson (1934), for errors on held-out rows.
 
 One-sided, each at its own confidence: the truth is above the upper one with probability at most 1 - confidence. For
 a model that was chosen by the same rows, `priced_bound` adds the length of its description to the price.
@@ -14,7 +14,7 @@ PRECISION = 1e-9
 
 
 def binomial_bound(errors: int, rows: int, confidence: float = 0.95) -> float:
-    """The largest error rate under which so few errors still happen with probability 1 - confidence.
+    """Return the largest error rate at which at most `errors` errors have probability 1 - confidence.
 
     Exact for any number of rows drawn from the distribution of new rows.
     """
@@ -23,13 +23,13 @@ def binomial_bound(errors: int, rows: int, confidence: float = 0.95) -> float:
 
 
 def binomial_floor(errors: int, rows: int, confidence: float = 0.95) -> float:
-    """The smallest error rate under which so many errors still happen with probability 1 - confidence."""
+    """Return the smallest error rate at which at least `errors` errors have probability 1 - confidence."""
     _check(errors, rows)
     return 0.0 if errors == 0 else float(betaincinv(errors, rows - errors + 1, 1 - confidence))
 
 
 def priced_bound(errors: int, rows: int, price: float) -> float:
-    """The upper bound that fails with probability exp(-price), however small that is.
+    """Return the upper bound that fails with probability exp(-price), which may be tiny.
 
     price: ln(1 / delta) for one model fixed in advance; for one that was chosen, also its bits times ln 2.
     """
@@ -46,7 +46,7 @@ def priced_bound(errors: int, rows: int, price: float) -> float:
 
 
 def _log_tail(errors: int, rows: int, rate: float) -> float:
-    """log P(at most so many errors), for a rate of at least errors / rows, from its largest term down."""
+    """Return log P(at most `errors` errors), for a rate of at least errors / rows; sums from the largest term down."""
     largest = gammaln(rows + 1) - gammaln(errors + 1) - gammaln(rows - errors + 1)
     largest += (errors * math.log(rate) if errors else 0.0) + (rows - errors) * math.log1p(-rate)
     fewer = np.arange(errors, 0, -1, dtype=np.float64)

@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-Floats = NDArray[np.float64]
+from electorate.arrays import Floats
+
 Terms = dict[str, float]
 
 CORNER = 0.1  # of the ramp of `deep`: the part of its width on which its slope changes
@@ -27,7 +27,7 @@ LEVELS = 20  # margins 1/2, 1/4, ... that are tried
 
 
 class Known(NamedTuple):
-    """A bound on a Rademacher complexity, and what it leaves of delta.
+    """A bound on a Rademacher complexity, and the rest of delta after its own confidence is paid.
 
     of_these: it holds for these rows only, so roots count three times and with half of delta (Mohri et al., Thm 3.1).
     """
@@ -123,7 +123,7 @@ def vote_terms(
 
 
 def deep_bound(margins: Floats, shares: Floats, complexities: list[Complexity], delta: float) -> Terms:
-    """Over margins rho = 1/2, 1/4, ...: the smallest, with delta_k = 6 delta / (pi k)^2.
+    """Return the smallest bound over margins rho = 1/2, 1/4, ..., with delta_k = 6 delta / (pi k)^2.
 
     shares: of |alpha|_1 that lies in each of the p families.
     """
@@ -131,7 +131,7 @@ def deep_bound(margins: Floats, shares: Floats, complexities: list[Complexity], 
 
 
 def _levels(delta: float) -> list[tuple[float, float]]:
-    """The margins that are tried, each with its part of delta."""
+    """Return the margins to try, each with its part of delta."""
     return [(2.0**-k, 6 * delta / (math.pi * k) ** 2) for k in range(1, LEVELS)]
 
 
@@ -170,7 +170,7 @@ def _log_cases(drawn: int, p: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _voters_drawn(n: int, p: int, rho: float, known: Known) -> int:
-    """Any number is allowed that does not depend on the rows: the best power of two."""
+    """Return the best power of two: any number is allowed that does not depend on the rows."""
     tried = [2**k for k in range(50)]
     return min(tried, key=lambda drawn: _scatter(rho, drawn) + known.root(n, _log_cases(drawn, p)))
 
@@ -206,9 +206,9 @@ def bernstein_bound(losses: Floats, log_count: float, delta: float) -> Terms:
 
 
 def log_votes(n: int, voters: int, dimension: int, log_labelings: float) -> float:
-    """log of the labelings of n rows by the sign of a vote of so many voters, each one of so many.
+    """Return the log of the number of labelings of n rows by the sign of a vote of `voters` voters.
 
-    Given the outputs of the voters, their votes are half-spaces through 0 in so many dimensions: Sauer's lemma.
+    Given the outputs of the voters, their votes are half-spaces through 0 in `dimension` dimensions: Sauer's lemma.
     """
     count = np.arange(min(dimension, n) + 1)
     sauer = float(np.logaddexp.reduce(gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)))
@@ -216,7 +216,7 @@ def log_votes(n: int, voters: int, dimension: int, log_labelings: float) -> floa
 
 
 def log_sizes(voters: int, dimension: int) -> float:
-    """The price of a size of the vote that was not fixed in advance: delta_T = 6 delta / (pi T)^2, of each number."""
+    """Return the price of a vote size that was not fixed in advance: delta_T = 6 delta / (pi T)^2, for each number."""
     numbers = {voters, dimension}
     return sum(math.log(math.pi**2 * max(number, 1) ** 2 / 6) for number in numbers)
 

@@ -52,7 +52,7 @@ class Bound:
 
 
 def known(name: str, source: str, terms: Terms, **details: Any) -> Bound:
-    """A bound with these terms: proved, or vacuous."""
+    """Return a bound with these terms: proved, or vacuous."""
     value = total(terms)
     return Bound(name, source, PROVED if value < 1 else VACUOUS, value, terms, **details)
 
@@ -60,12 +60,12 @@ def known(name: str, source: str, terms: Terms, **details: Any) -> Bound:
 def proved(
     name: str, source: str, at: At, delta: float, assumptions: tuple[str, ...] = (), offered: bool = True
 ) -> Bound:
-    """A bound that holds with probability 1 - delta."""
+    """Return a bound that holds with probability 1 - delta."""
     return known(name, source, at(delta), assumptions=assumptions, delta=delta, offered=offered, at=at)
 
 
 def refused(name: str, source: str, why: str) -> Bound:
-    """A bound that does not apply, with the reason."""
+    """Return a bound that does not apply, with the reason."""
     return Bound(name, source, f"does not apply: {why}")
 
 

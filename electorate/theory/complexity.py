@@ -1,4 +1,4 @@
-"""Complexities of the families, for n rows: the papers' to reproduce, and counts that can be proved for certificates.
+"""Complexities of the families for n rows: published formulas, and counts that are proved, for certificates.
 
 Equation numbers are those of Cortes, Mohri and Syed, "Deep Boosting". A provable complexity is Massart's
 sqrt(2 log N / n) for the number N of ways in which a family can label n rows.
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Ints
 from electorate.special import log, log2
 
 DEEPEST = 900  # 2^depth stays within float64; the complexity of such trees is far beyond 1 for any table
@@ -34,7 +34,7 @@ class Shape:
         return self.numeric + self.with_missing + len(self.levels)
 
     def labelings(self, n: int) -> int:
-        """Of n rows by stumps: 2n for a column of numbers, 4n with missing values, 2^k for sets of k categories."""
+        """Labelings of n rows by stumps: 2n for a column of numbers, 4n with missing values, 2^k for k categories."""
         return 2 * n * self.numeric + 4 * n * self.with_missing + sum(2**k for k in self.levels)
 
     def terms(self, n: int) -> int:
@@ -143,7 +143,7 @@ class Estimate:
 
 
 def monte_carlo(
-    agreement: Callable[[NDArray[np.int64]], float],
+    agreement: Callable[[Ints], float],
     n: int,
     *,
     draws: int = 100,

@@ -1,4 +1,4 @@
-"""The risk of a routed predictor: each part of the inputs is answered by a model that was trained without it.
+"""The risk of a routed predictor: each part of the inputs is predicted by a model that was trained without it.
 
 Part k has n_k rows, of which its model gets E_k wrong. Given which rows are in which part, E_k is binomial with rate
 R_k = P(error | part k), since the model of part k did not see its rows. The risk is sum p_k R_k, with p_k = P(part k).
@@ -14,10 +14,10 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import betaincc, ndtri
 
+from electorate.arrays import Bools, Floats, Hashes, Ints
 from electorate.theory.binomial import binomial_bound, priced_bound
 from electorate.theory.bounds import Terms
 
@@ -27,9 +27,6 @@ FEW = 3  # parts up to which a union bound is smaller
 NEARER = 0.25  # standard deviations from the quantile of delta at which evidence begins: any fixed number is valid
 CELLS = 1000  # of the rates of a part
 LOWEST_PRICE = 1e-9
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Evidence(NamedTuple):
@@ -79,7 +76,7 @@ def _by_evidence(errors: Sequence[int], rows: Sequence[int], delta: float, share
     return price / delta + float(at(weights, price).sum()), worst(price)
 
 
-def allows(errors: Ints, rows: Ints, rates: Floats, shares: Floats, delta: float) -> NDArray[np.bool_]:
+def allows(errors: Ints, rows: Ints, rates: Floats, shares: Floats, delta: float) -> Bools:
     """Whether counts [..., part] allow these rates [..., part] and shares [part] of the parts.
 
     Then `routed_bound` is not below the mean of the rates, for four parts or more. The converse does not hold: the
@@ -190,7 +187,7 @@ class Shares:
         )
 
 
-def heavy_share(hashes: NDArray[np.uint64]) -> float:
+def heavy_share(hashes: Hashes) -> float:
     """The share of rows that have the most frequent input."""
     _, counts = np.unique(hashes, return_counts=True)
     return float(counts.max(initial=0)) / max(len(hashes), 1)

@@ -14,11 +14,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Floats, Ints
 from electorate.theory.tree_code import CodedTree, shape_bits
 
-Floats = NDArray[np.float64]
 NOBODY = -1  # in place of a class: no vote
 
 
@@ -54,7 +53,7 @@ AnyVoter = CodedVoter | CodedTree
 
 
 class Urn:
-    """Polya's urn: a thing drawn before is more likely to come again, in proportion to how often it came.
+    """Polya's urn: an item is more likely to be drawn again, in proportion to how often it was drawn.
 
     The probability of a sequence depends on how often each thing came, not on their order: it is exchangeable.
     """
@@ -66,7 +65,7 @@ class Urn:
         self.base, self.strength = base, strength
 
     def bits(self, drawn: Iterable[int]) -> float:
-        """Of a sequence of draws."""
+        """Return the bits of a sequence of draws."""
         counts: Counter[int] = Counter()
         total = 0.0
         for before, thing in enumerate(drawn):
@@ -75,7 +74,7 @@ class Urn:
         return total
 
     def next_bits(self, drawn: Sequence[int]) -> Floats:
-        """Of every thing, as the next one after these."""
+        """Return the bits of each item as the next draw after these."""
         counts = np.bincount(np.asarray(drawn, dtype=np.int64), minlength=len(self.base))
         with np.errstate(divide="ignore"):
             return np.asarray(np.log2(self.strength + len(drawn)) - np.log2(self.strength * self.base + counts))
@@ -92,7 +91,7 @@ class Code:
     """
 
     columns: Floats
-    column: NDArray[np.int64]
+    column: Ints
     test_bits: Floats
     n_classes: int
     n_weights: int
@@ -103,7 +102,7 @@ class Code:
 
     STRENGTH = 2.0  # of the urns
     TREES = 0.25  # the probability that a voter is a tree, where trees are allowed
-    ABSTAINING = 0.125  # the probability that a leaf beside a branch votes for nobody
+    ABSTAINING = 0.125  # the probability that a leaf next to a branch abstains
 
     def __post_init__(self) -> None:
         share = np.bincount(self.column, weights=2.0**-self.test_bits, minlength=len(self.columns))
@@ -126,12 +125,12 @@ class Code:
 
     @cached_property
     def vote_pairs(self) -> list[tuple[int, int]]:
-        """(inside, outside): two classes that differ, or one of them nobody."""
+        """Pairs (inside, outside): two different classes, or a class and an abstention."""
         classes = [*range(self.n_classes), NOBODY]
         return [(a, b) for a in classes for b in classes if a != b]
 
     def class_at(self, place: int) -> int:
-        """The class at a place of arrays that have nobody last."""
+        """Return the class at a place of arrays whose last entry is the abstention."""
         return int(place) if place < self.n_classes else NOBODY
 
     @cached_property
@@ -140,7 +139,7 @@ class Code:
 
     @cached_property
     def leaf_urn(self) -> Urn:
-        """Of leaves beside a branch: every class, and nobody last, where NOBODY finds it."""
+        """The urn of leaves next to a branch: every class, and the abstention last, at index NOBODY."""
         each = (1 - self.ABSTAINING) / self.n_classes
         return Urn(np.array([each] * self.n_classes + [self.ABSTAINING]), self.STRENGTH)
 
@@ -149,11 +148,11 @@ class Code:
         return Urn(np.full(self.n_weights, 1 / self.n_weights), self.STRENGTH)
 
     def size_bits(self, terms: int) -> float:
-        """Of the number of literals of a voter: 1/2, 1/4, ..., of what max_terms leaves."""
+        """Return the bits of the number of literals of a voter: 1/2, 1/4, ..., normalised for max_terms."""
         return terms + math.log2(1 - 2.0**-self.max_terms)
 
     def count_bits(self, voters: int) -> float:
-        """Of the number T of voters: `none` for 0, the others in proportion to 1 / ((T + 1) (T + 2))."""
+        """Return the bits of the number T of voters: `none` for 0, others in proportion to 1 / ((T + 1) (T + 2))."""
         if not voters:
             return -math.log2(self.none)
         return math.log2((voters + 1) * (voters + 2)) - math.log2(2 * (1 - self.none))
@@ -161,7 +160,7 @@ class Code:
     # ------------------------------------------------------------ a vote
 
     def bits(self, voters: Sequence[AnyVoter]) -> float:
-        """Of a vote. The order of its voters, and of the literals of each, is not paid for."""
+        """Return the bits of a vote. The order of its voters, and of the literals of each, is free."""
         place = self.pair_places
         tests = [test for voter in voters for test in voter.tests]
         total = self.head + self.count_bits(len(voters))
@@ -175,11 +174,11 @@ class Code:
         return total - log2_orders(voters)
 
     def tree_bits(self, tree: CodedTree) -> float:
-        """Of a tree besides its columns, tests, votes and weight: that it is one, and its shape."""
+        """Return the bits of a tree without its columns, tests, votes and weight: its kind and its shape."""
         return shape_bits(tree.root, self.max_depth) - math.log2(self.TREES)
 
     def voter_bits(self, terms: int) -> float:
-        """Of a voter besides its columns, tests, votes and weight: its size, and which literals hold.
+        """Return the bits of a rule without its columns, tests, votes and weight: its size, and which literals hold.
 
         One literal that fails is one that holds with the votes exchanged: only several need their signs.
         """
@@ -195,7 +194,7 @@ def log2_orders(voters: Sequence[AnyVoter]) -> float:
 
 
 def subdivision_bits(cuts: int) -> Floats:
-    """Bits of each of so many ordered cuts: the middle one is cheapest, then those in the middle of each half.
+    """Return the bits of each of some ordered cuts: the middle one is cheapest, then the middles of both halves.
 
     A cut at depth l of the balanced subdivision costs log2 of the number of depths, and l bits.
     """

@@ -7,13 +7,11 @@ docs/certificates.md.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
+from electorate.arrays import Floats
 from electorate.theory.bounds import Terms
 from electorate.theory.pac_bayes import WeighedVote, kl_upper
-
-Floats = NDArray[np.float64]
 
 CONCENTRATIONS: Floats = np.exp2(np.arange(41) / 2)  # K: the posterior may be chosen freely
 MARGINS: Floats = np.exp2(-np.arange(1.0, 9.0))  # of a drawn vote: each has an equal part of delta

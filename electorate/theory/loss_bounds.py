@@ -1,4 +1,4 @@
-"""Bounds on other losses than the error, from held-out rows: of each class, balanced, by costs, or of any bounded loss.
+"""Bounds on losses other than the error, from held-out rows: by class, balanced, by costs, or of any bounded loss.
 
 The model is fixed before the rows are drawn. A count is binomial, with Clopper and Pearson's bound; a mean of losses
 from 0 to 1 has kl(mean || expectation) <= ln(1/delta) / n where it is below its expectation (Chernoff).
@@ -8,13 +8,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Bools, Floats
 from electorate.theory.binomial import binomial_bound
 from electorate.theory.bounds import Terms
 from electorate.theory.pac_bayes import kl_upper
-
-Floats = NDArray[np.float64]
 
 
 def class_limits(errors: Sequence[int], rows: Sequence[int], delta: float) -> Floats:
@@ -27,7 +25,7 @@ def class_limits(errors: Sequence[int], rows: Sequence[int], delta: float) -> Fl
 
 
 def mean_bound(losses: Floats, delta: float, largest: float = 1.0, independent: int | None = None) -> Terms:
-    """Of the expectation of losses from 0 to `largest`.
+    """Return a bound on the expectation of losses from 0 to `largest`.
 
     independent: for a mean over pairs of rows, how many pairs without a common row there can be (Hoeffding 1963).
     """
@@ -42,7 +40,7 @@ def clipped_log_losses(probabilities: Floats, clip: float) -> Floats:
     return np.asarray(-np.log(np.clip(probabilities, clip, 1.0)))
 
 
-def misranked(scores: Floats, positive: NDArray[np.bool_]) -> Floats:
+def misranked(scores: Floats, positive: Bools) -> Floats:
     """By positive row, the share of negative rows with a larger score; ties count half. Their mean is 1 - AUC."""
     below = np.sort(scores[~positive])
     low = np.searchsorted(below, scores[positive], side="left")

@@ -11,13 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
+from electorate.arrays import Floats
 from electorate.escape import literal
 
-Floats = NDArray[np.float64]
 KINDS = ("normalised", "logistic", "award")
 SLACK = 1e-6  # of a logarithm: sums on the grid against sums of floats
 LOWEST = float(np.nextafter(-1.0, 0.0))  # a finite vote never has the margin -1
@@ -39,7 +38,7 @@ class Proof:
     logistic: bool
 
     def bound(self, theta: Any) -> Any:
-        """Of the margin error at theta, at most 1."""
+        """Return the bound on the margin error at theta, at most 1."""
         at = np.asarray(theta, dtype=np.float64)
         bounds = np.minimum(1.0, np.exp(np.minimum(self.score(at) + self.log_mean, 0.0)))
         return float(bounds) if at.ndim == 0 else bounds
@@ -52,7 +51,7 @@ class Proof:
         return theta, np.asarray(self.bound(theta))
 
     def score(self, theta: Floats) -> Floats:
-        """Which score has this margin."""
+        """Return the score that has this margin."""
         if not self.logistic:
             return np.asarray(theta * self.reach)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -9,12 +9,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from electorate.arrays import Floats
 from electorate.theory.bounds import Terms, total
-
-Floats = NDArray[np.float64]
 
 FEWEST = 8  # rows: Maurer's lemma needs them
 DRAWN = tuple(2**k for k in range(13))  # voters drawn to stand for the vote
@@ -36,7 +34,7 @@ class WeighedVote:
 
     @classmethod
     def of(cls, margins: Floats, weights: Floats, n_voters: int) -> "WeighedVote":
-        """From the weights of so many voters."""
+        """Return the vote with these weights over `n_voters` voters."""
         used = np.abs(weights[weights != 0])
         return cls(margins, divergence(weights, n_voters), used / used.sum(), choice_of_voters(weights, n_voters))
 
@@ -50,7 +48,7 @@ class WeighedVote:
         return np.clip((1 - self.margins) / 2, 0.0, 1.0)
 
     def budget(self, delta: float, times: float = 1.0, divergence: float | None = None) -> float:
-        """What kl may be. times: how often the divergence counts. divergence: of another posterior."""
+        """Return the largest kl that the bound allows. times: of the divergence. divergence: of another posterior."""
         if self.n < FEWEST:
             return math.inf
         paid = times * (self.divergence if divergence is None else divergence)
@@ -58,7 +56,7 @@ class WeighedVote:
 
 
 def divergence(weights: Floats, n_voters: int) -> float:
-    """KL of the shares of the weights from the uniform prior over so many voters and their complements."""
+    """Return the KL of the shares of the weights from the uniform prior over all voters and their complements."""
     shares = np.abs(weights[weights != 0]) / np.abs(weights).sum()
     return float(math.log(2 * n_voters) + (shares * np.log(shares)).sum())
 
@@ -71,7 +69,7 @@ def choice_of_voters(weights: Floats, n_voters: int) -> float:
 
 
 def binary_kl(p: float, q: float) -> float:
-    """Of the coin p from the coin q."""
+    """Return KL(p || q) of two Bernoulli distributions."""
     first = p * math.log(p / q) if p > 0 else 0.0
     second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
     return first + second

@@ -1,4 +1,4 @@
-"""What the papers prove about training: bounds and identities for every round, computed from the history of a run.
+"""Theorems of the papers about training: bounds and identities for every round, from the history of a run.
 
 They are about the training rows. None of them is about new rows. A prediction is a bound (what was observed is never
 above it) or an identity (both are equal); `holds` checks it.
@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Floats
 from electorate.theory.bounds import EXPONENTIAL, Loss
 
-Floats = NDArray[np.float64]
-History = Mapping[str, NDArray[Any]]
+History = Mapping[str, AnyArray]
 # What history_["objective"] is.
 MEAN_EXP = "the mean of exp(-y f)"
 MEAN_LOG2 = "the mean of log2(1 + exp(-y f))"
@@ -98,7 +97,7 @@ class Convergence:
 
 
 def _some(rounds: int) -> list[int]:
-    """A few rounds, the first and the last among them, evenly by ratio."""
+    """Return a few rounds, spaced by a constant ratio, with the first and the last."""
     if rounds <= MOST_ROUNDS:
         return list(range(rounds))
     return sorted({round(float(t)) - 1 for t in np.geomspace(1, rounds, MOST_ROUNDS)})
@@ -106,7 +105,7 @@ def _some(rounds: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Run:
-    """The history of one run of training, and what the theorems need besides.
+    """The history of one run of training, and further facts that the theorems need.
 
     params: the parameters of the estimator. lam: the penalty that was used. largest: max |h| of every voter.
     unit_outputs: whether every voter has the outputs -1 and 1 only. certain: whether the confidences of all voters are
@@ -121,7 +120,7 @@ class Run:
     certain: bool
     label: int | None = None
 
-    def __getitem__(self, column: str) -> NDArray[Any]:
+    def __getitem__(self, column: str) -> AnyArray:
         return self.history[column]
 
     def prediction(
@@ -134,7 +133,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Guarantees:
-    """What is proved about an algorithm, declared by its estimator. The defaults claim nothing.
+    """The theorems about an algorithm, declared by its estimator. By default there are none.
 
     objective: what ``history_["objective"]`` is, one of the constants above. source: who proved the bound on the
     training error. rounds: what is predicted of every round. mu: the edges mu_t of eq. 8 of the AdaBoost_R paper, where
@@ -164,7 +163,7 @@ def edges_over_largest(run: Run) -> Floats:
 
 
 def broken_condition(run: Run, mus: Floats) -> str | None:
-    """Why eq. 14 and Theorem 1 do not cover these rounds; None if they do."""
+    """Return why eq. 14 and Theorem 1 do not cover these rounds; None if they do."""
     if np.any((run["step"] == 0) & (mus != 0)):
         return "some voters have infinite outputs, whose step is 0"
     if len(mus) and abs(mus[-1]) >= PERFECT:
@@ -297,7 +296,7 @@ def _errors(run: Run, mus: Floats, source: str) -> list[Prediction]:
 
 
 def _before_perfect(predictions: list[Prediction], mus: Floats) -> list[Prediction]:
-    """A perfect voter ends training with a step of convention: its round is not predicted."""
+    """Cut the last round if its voter is perfect: its step is a convention, which no theorem predicts."""
     end = len(mus) - 1 if len(mus) and abs(mus[-1]) >= PERFECT else len(mus)
     return [replace(one, predicted=one.predicted[:end], observed=one.observed[:end]) for one in predictions]
 

@@ -17,7 +17,7 @@ class Branch(NamedTuple):
 
 
 class CodedTree(NamedTuple):
-    """A tree of depth 2 or more: each leaf votes for a class, or for nobody. weight: a place on the grid."""
+    """A tree of depth 2 or more: each leaf votes for a class, or abstains. weight: a place on the grid."""
 
     root: Branch
     weight: int
@@ -37,7 +37,7 @@ class CodedTree(NamedTuple):
 
     @property
     def single_leaves(self) -> tuple[int, ...]:
-        """The votes of leaves beside a branch."""
+        """The votes of leaves next to a branch."""
         found = []
         for branch in branches(self.root):
             leaves = [child for child in branch[1:] if isinstance(child, int)]
@@ -60,7 +60,7 @@ def depth(node: Branch | int) -> int:
 def shape_bits(root: Branch, max_depth: int) -> float:
     """The root has one branch below it (1/4 for each side) or two (1/2); a branch further down has none with 1/2.
 
-    At the largest depth a branch has two leaves, and nothing is to be said.
+    At the largest depth a branch has two leaves, which takes no bits.
     """
     if depth(root) > max_depth:
         raise ValueError(f"a tree of depth {depth(root)} has no code of trees up to depth {max_depth}")

@@ -20,7 +20,7 @@ from electorate.training.lazy_inputs import is_lazy
 
 @dataclass
 class Hooks:
-    """The watcher on behalf of a model's callbacks. When fit breaks off, it saves the rounds that are complete.
+    """Calls the callbacks of a model after every round. If fit fails, it saves the complete rounds.
 
     make: the attributes of a model from the traces of its first runs. n_runs: one, or one per class.
     """
@@ -41,7 +41,7 @@ class Hooks:
 
     @property
     def wanted(self) -> bool:
-        """Whether rounds are watched: by callbacks, or since one may fail: third-party voters, and cluster workers."""
+        """Whether rounds are watched: by callbacks, or as a round may fail (third-party voters, cluster workers)."""
         return bool(self.callbacks) or not hasattr(self.model._family(), "best") or is_lazy(self.data[0])
 
     @property
@@ -51,7 +51,7 @@ class Hooks:
 
     @property
     def so_far(self) -> list[Any]:
-        """The traces of all runs up to now; of one that was broken off, the complete rounds."""
+        """The traces of all runs up to now; of an unfinished run, its complete rounds."""
         if any(trace is self.now for trace in self.finished):
             return self.finished
         return [*self.finished, self.now.cut(self.n_whole)]
@@ -108,8 +108,8 @@ class Hooks:
             if usable:
                 self._settle(self.make(self.so_far))
                 self.model._rescued = True
-            kept = "; the model holds the rounds before it" if usable else ""
-            error.add_note(f"in round {self.n_whole + 1}{kept}")
+            held = "; the model holds the rounds before it" if usable else ""
+            error.add_note(f"in round {self.n_whole + 1}{held}")
 
     def _settle(self, fitted: dict[str, Any]) -> None:
         self.model.__dict__.pop("best_round_", None)
@@ -117,12 +117,12 @@ class Hooks:
 
 
 def reason_of(callbacks: list[Any]) -> str:
-    """Why callbacks stopped a fit."""
+    """Return the reason for which callbacks stopped a fit."""
     return next(filter(None, (getattr(callback, "stop_reason", None) for callback in callbacks)), "callback")
 
 
 class Callback:
-    """The hooks of scikit-learn's protocol, doing nothing."""
+    """Base class of callbacks: the hooks of scikit-learn's protocol, which do nothing."""
 
     def setup(self, estimator: Any, context: Any) -> None:
         pass
@@ -175,7 +175,7 @@ class TimeLimit(Callback):
         return over
 
     def left(self, hooks: Hooks) -> float:
-        """Seconds that this run still has."""
+        """Return the seconds left for this run."""
         part = (len(hooks.finished) + 1) / hooks.n_runs
         return self.seconds * part - (time.monotonic() - self._started)
 
@@ -214,17 +214,17 @@ class ProgressBar(Callback):
     def __init__(self, file: TextIO | None = None, every: float = 0.1) -> None:
         self.file = file
         self.every = every
-        self._started = self._shown = 0.0
+        self._started = self._written = 0.0
 
     def setup(self, estimator: Any, context: Any) -> None:
         self._started = time.monotonic()
-        self._shown = 0.0
+        self._written = 0.0
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         now = time.monotonic()
         hooks = getattr(estimator, "_hooks", None)
-        if hooks is not None and hooks.row is not None and now - self._shown >= self.every:
-            self._shown = now
+        if hooks is not None and hooks.row is not None and now - self._written >= self.every:
+            self._written = now
             self._write("\r" + self._line(hooks))
         return False
 
@@ -233,7 +233,7 @@ class ProgressBar(Callback):
             self._write("\r" + self._line(hooks) + "\n")
 
     def _line(self, hooks: Any) -> str:
-        """Hooks that have no rounds bring their own line."""
+        """Return the line to print; hooks without rounds define `line`."""
         passed = time.monotonic() - self._started
         if hasattr(hooks, "line"):
             return str(hooks.line(passed))

@@ -1,4 +1,4 @@
-"""Benches of classifiers: voters over bins, wherever the rows are, and voters fitted to whole rows of this process.
+"""Benches of classifiers: for voters over bins, in any place, and for voters fitted to whole rows in this process.
 
 The model is only asked for its booster, family and options.
 """
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import AnyArray, Ints
 from electorate.data import inputs
 from electorate.data.all_reduce import run_locally
-from electorate.data.bins import Bins
+from electorate.data.bins import Bins, no_bins
 from electorate.engines.rows import Rows
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.foreign_ensemble import ForeignEnsemble, RowEnsemble
@@ -22,13 +22,13 @@ from electorate.model.trace import CLASSIFIER_COLUMNS, Trace
 from electorate.training.callbacks import TrialLimit
 from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train
 from electorate.training.run import OTHER_DATA, Patience, Watcher, run
-from electorate.training.stagewise import Setting, Stagewise, ValidationScore
+from electorate.training.stagewise import Stagewise, StagewiseSetting, ValidationScore
 from electorate.training.worker_data import ClassWorkerData, Outline
 from electorate.voters.by_rows import ByRows, RowVoterReader
 from electorate.voters.wrapped import ClassifierReader, Wrapped
 
-NO_BINS = Bins([], {}, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64))
-Group = tuple[int | None, NDArray[np.int64] | None]  # the label that is fitted against the rest, and [label] as 0 or 1
+NO_BINS = no_bins(0)
+Group = tuple[int | None, Ints | None]  # the label that is fitted against the rest, and [label] as 0 or 1
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Here:
         return self.data.engines
 
 
-def groups_of(model: Any, classes: NDArray[Any]) -> list[Group]:
+def groups_of(model: Any, classes: AnyArray) -> list[Group]:
     """The runs of a fit: all labels as they are, or each label against the rest."""
     n_labels = len(classes)
     if not model._one_vs_rest or n_labels <= 2:
@@ -64,7 +64,7 @@ def fit_classifier(model: Any, place: Any, outline: Outline, context: Any, data:
 
 
 class LabelBench(Bench):
-    """What all algorithms share whose vote is a sum. reader: of the outputs of voters that use whole rows."""
+    """Base class for algorithms whose vote is a sum. reader: reads the outputs of voters that use whole rows."""
 
     bins = NO_BINS
     reader: Any = None
@@ -92,7 +92,7 @@ class LabelBench(Bench):
 
 
 class ClassifierBench(LabelBench):
-    """What voters over bins and voters over rows share. engine, judge: over the training and the validation rows."""
+    """Base class for voters over bins and over rows. engine, judge: over the training and the validation rows."""
 
     family: Any
     engine: Any
@@ -115,10 +115,10 @@ class ClassifierBench(LabelBench):
         """The voters (of one label's run) of the model that training resumes from."""
         raise NotImplementedError
 
-    def method(self, booster: Any, group: NDArray[np.int64] | None, past: PastRun) -> Stagewise:
+    def method(self, booster: Any, group: Ints | None, past: PastRun) -> Stagewise:
         self.engine.start(booster, group)
         family = self.model._searching(self, booster, past)
-        return Stagewise(Setting(self.engine, family, booster, self.bins, self.model.n_estimators), past)
+        return Stagewise(StagewiseSetting(self.engine, family, booster, self.bins, self.model.n_estimators), past)
 
     def start(self, task: Group, past: PastRun) -> Stagewise | None:
         n_labels = len(self.outline.classes)
@@ -157,7 +157,7 @@ class BinBench(ClassifierBench):
 
 
 class RowBench(ClassifierBench):
-    """Voters that are fitted to, or search, whole rows: third-party classifiers, and families of ours by rows."""
+    """Voters over whole rows: third-party classifiers, and electorate's own families by rows."""
 
     def __init__(self, model: Any, outline: Outline, data: ClassWorkerData) -> None:
         super().__init__(model, outline)
@@ -205,8 +205,8 @@ class RowBench(ClassifierBench):
             raise ValueError(f"BaseClassifier in {name} ensemble is worse than random, ensemble can not be fit.")
 
 
-def row_reader(model: Any, classes: NDArray[Any], leaves: str, smoothing: float = 0.0) -> Any:
-    """How the outputs of voters that use whole rows are read: of all classes, or of one against the rest as 0 and 1."""
+def row_reader(model: Any, classes: AnyArray, leaves: str, smoothing: float = 0.0) -> Any:
+    """Return the reader of the outputs of voters that use whole rows, for all classes or for one against the rest."""
     if model._one_vs_rest and len(classes) > 2:
         classes = np.arange(2)
     if model._by_rows:
@@ -214,14 +214,8 @@ def row_reader(model: Any, classes: NDArray[Any], leaves: str, smoothing: float 
     return ClassifierReader(classes, leaves, smoothing)
 
 
-def no_bins(n_columns: int) -> Bins:
-    """Empty bins, for an unbinned table."""
-    nothing = np.zeros(n_columns, dtype=np.int64)
-    return Bins([np.empty(0)] * n_columns, {}, nothing.astype(np.bool_), nothing)
-
-
 def find_bins(
-    model: Any, place: Any, before: Any = None, classes: NDArray[Any] | None = None, unbinned: Bins = NO_BINS
+    model: Any, place: Any, before: Any = None, classes: AnyArray | None = None, unbinned: Bins = NO_BINS
 ) -> Bins:
     """The bins of the rows. Raises ValueError where the model that is resumed has other bins, or other classes."""
     bins = unbinned
@@ -235,13 +229,13 @@ def find_bins(
 
 
 def build_engines(model: Any, place: Any, bins: Bins, n_labels: int) -> tuple[Any, Any]:
-    """Over the training rows, and over the validation rows if there are any."""
+    """Return the engines over the training rows and, if there are any, over the validation rows."""
     sizes = place.all_reduce("build", bins, model.max_bins)
     engines = {name: place.engine(name, numbers, n_labels) for name, numbers in sizes.items()}
     return engines["train"], engines.get("validation")
 
 
-def validation_score(bench: Any, group: NDArray[np.int64] | None, booster: Any, part: float) -> float:
+def validation_score(bench: Any, group: Ints | None, booster: Any, part: float) -> float:
     """The validation score of a run with this booster, to choose among boosters.
 
     With early stopping, of its best round; otherwise of its last. part: its share of the time that is left, if limited.

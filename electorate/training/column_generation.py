@@ -1,4 +1,4 @@
-"""Column generation: the best voter under the dual weights enters, all weights are solved for, and again.
+"""Column generation: repeatedly adds the best voter under the dual weights and solves for all weights.
 
 LPBoost's method: its `advance` is its solver. Every round has a duality gap, which proves how far the weights are from
 the best ones over all voters that the search could have found.
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.lpboost import Margin
 from electorate.algorithms.protocol import Step
 from electorate.algorithms.solvers.linear import Master, master_of
+from electorate.arrays import Floats, Ints
 from electorate.data.bins import Bins
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
 from electorate.grid import on_grid
@@ -29,13 +29,12 @@ from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import Wrapped
 
 TWO = np.arange(2)
-Floats = NDArray[np.float64]
 COLUMNS = ("step", "edge", "error", "objective", "gap", "train_error", "n_voters", "seconds", "kept")
 NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
 
 
 @dataclass
-class Candidate:
+class GeneratedVoter:
     """A voter, the outputs of its leaves, and its output for every example."""
 
     voter: Any
@@ -48,21 +47,19 @@ class Candidate:
 class WeightedSearch:
     """The best voter of a family under given weights of distinct examples. make: the family, for a group of labels."""
 
-    def __init__(
-        self, engine: DistinctBins | DistinctRows, bins: Bins, make: Callable[[NDArray[np.int64]], Any]
-    ) -> None:
+    def __init__(self, engine: DistinctBins | DistinctRows, bins: Bins, make: Callable[[Ints], Any]) -> None:
         self.engine, self.bins, self.make = engine, bins, make
         self.mass = engine.mass
 
-    def start(self, group: NDArray[np.int64]) -> None:
+    def start(self, group: Ints) -> None:
         self.engine.start(group)
         self.signs = self.engine.signs
         self.family = self.make(group)
 
-    def best(self, weights: Floats) -> Candidate:
+    def best(self, weights: Floats) -> GeneratedVoter:
         return self._candidate(self.family.best(self._search(weights)))
 
-    def constant(self, weights: Floats) -> Candidate:
+    def constant(self, weights: Floats) -> GeneratedVoter:
         return self._candidate(self.family.constant(self._search(weights)))
 
     def _search(self, weights: Floats) -> Search:
@@ -71,14 +68,14 @@ class WeightedSearch:
             return Search(engine.sums(weights), self.bins, engine.counts, engine.engine)
         return Search(engine.sums(weights), self.bins, NO_COUNTS, engine)
 
-    def _candidate(self, voter: Voter) -> Candidate:
+    def _candidate(self, voter: Voter) -> GeneratedVoter:
         """Outputs are scaled into -1 to 1, so that voters of larger scales do not count for more."""
         leaves = self.family.outputs(voter, self.engine.n_counted, "label")
         largest = float(np.abs(leaves).max(initial=0.0))
         if not np.isfinite(largest):
             raise ValueError("a leaf outputs infinity, which no margin can hold: give the family a smoothing above 0")
         leaves = np.asarray(leaves / largest) if largest > 1 else leaves
-        return Candidate(voter, leaves, self.engine.outputs(voter, leaves))
+        return GeneratedVoter(voter, leaves, self.engine.outputs(voter, leaves))
 
 
 class ColumnGeneration:
@@ -93,7 +90,7 @@ class ColumnGeneration:
     def __init__(self, examples: Any, margin: Margin, master: Master, tol: float) -> None:
         self.examples, self.margin, self.master, self.tol = examples, margin, master, tol
         self.trace = Trace(COLUMNS)
-        self.found: list[Candidate] = []
+        self.found: list[GeneratedVoter] = []
         self.seen: set[bytes] = set()  # outputs of the voters found
         self.alpha = np.empty(0)
         self.margins = np.zeros(len(examples.mass))
@@ -146,7 +143,7 @@ class ColumnGeneration:
         self._record(candidate)
         return None
 
-    def _improve_bound(self, candidate: Candidate) -> None:
+    def _improve_bound(self, candidate: GeneratedVoter) -> None:
         """The largest edge under the weights bounds what any weights of voters can reach."""
         active = [old for old, size in zip(self.found, self.alpha.tolist(), strict=True) if size > 0]
         edges = [float(np.sum(self.weights * self.examples.signs * one.outputs)) for one in [candidate, *active]]
@@ -154,7 +151,7 @@ class ColumnGeneration:
         if np.isnan(self.bound) or self.margin.gap(self.objective, bound) < self.gap:
             self.bound = bound
 
-    def _record(self, candidate: Candidate) -> None:
+    def _record(self, candidate: GeneratedVoter) -> None:
         """Margins are exact, as the ensemble votes: steps times outputs are on the grid."""
         mass, signs = self.examples.mass, self.examples.signs
         votes = np.zeros(len(mass))
@@ -182,9 +179,7 @@ class ColumnGeneration:
 class LPBench(LabelBench):
     """LPBoost over a family, in this process. margin: the program, given the sample weights of the examples."""
 
-    def __init__(
-        self, model: Any, place: Any, outline: Outline, margin: Callable[[NDArray[np.float64]], Margin]
-    ) -> None:
+    def __init__(self, model: Any, place: Any, outline: Outline, margin: Callable[[Floats], Margin]) -> None:
         super().__init__(model, outline)
         self.margin = margin
         self.examples = place.data.examples["train"]
@@ -215,7 +210,7 @@ class LPBench(LabelBench):
         first, labels, mass = distinct_rows(examples.table, examples.labels, examples.weights)
         rows = examples.table[first]
 
-        def family_of(group: NDArray[np.int64]) -> Any:
+        def family_of(group: Ints) -> Any:
             if model._by_rows:
                 return ByRows(model._family(), rows, reader, column_names(model))
             return Wrapped(model._family(), rows, reader.classes[group[labels]], reader, model.random_state)

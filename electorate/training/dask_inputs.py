@@ -1,22 +1,23 @@
-"""Dask collections at the door of an estimator: how fit gets its place, how predictions stay lazy.
+"""Dask collections as inputs of an estimator: opens the workers for fit, and keeps predictions lazy.
 
-Nothing here imports Dask before a Dask collection was handed in.
+Dask is imported only when a Dask collection is passed.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
+from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import is_there, rows_there
 from electorate.cuda.device import open_device
 from electorate.data import inputs
-from electorate.data.table import Stack, Table, ThereTable, read_table
+from electorate.data.table import StackedTable, Table, ThereTable, read_table
 from electorate.data.targets import check_targets
 from electorate.threads import ThreadPool
-from electorate.training.worker_data import Given, TargetWorkerData, WorkerData
+from electorate.training.worker_data import GivenRows, TargetWorkerData, WorkerData
 
 MOST_NAMED = 10  # columns in a message
 
@@ -26,21 +27,20 @@ def is_dask(X: Any) -> bool:
 
 
 def open_cluster(model: Any, rows: tuple[Any, Any, Any], validation: tuple[Any, Any, Any] | None, reset: bool) -> Any:
-    """Seats on the workers that hold the rows; refuses what cannot be fitted there."""
+    """Open the workers that hold the rows; raises for what cannot be fitted there."""
     from electorate.engines.dask import Cluster, collect
 
     lists = [rows] if validation is None else [rows, validation]
     for X, y, _ in lists:
         check_columns(model, X, reset=reset and X is rows[0])
-        if y is None:
-            raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
+        inputs.require_y(model, y)
     empty = [_like(X) for X, _, _ in lists]
     tasks = [collect(*part) for part in lists]
     return Cluster(tasks, open_worker_data, (model._worker_data, empty, model.n_jobs, model.device == "cuda"))
 
 
 def check_columns(model: Any, X: Any, *, reset: bool) -> None:
-    """Remember, or compare, the columns of a collection."""
+    """Store the columns of a collection in the model (reset), or compare them."""
     if not is_dask(X):
         raise TypeError(f"X is a Dask collection and X_val is {type(X).__name__}: make it one too")
     if not hasattr(X, "columns") and (X.ndim != 2 or np.isnan(X.shape[1])):
@@ -52,7 +52,7 @@ def check_columns(model: Any, X: Any, *, reset: bool) -> None:
 
 
 def _like(X: Any) -> Any:
-    """An empty table with the columns of a collection."""
+    """Return an empty table with the columns of a collection."""
     if hasattr(X, "columns"):
         return X._meta
     return np.empty((0, X.shape[1]), dtype=X.dtype if X.dtype.kind in "fiub" else np.float64)
@@ -70,12 +70,12 @@ def open_worker_data(
     n_jobs: int | None,
     on_device: bool,
 ) -> WorkerData:
-    """The data of a worker, from the partitions that it holds; there may be none of one list.
+    """Return the data of a worker from its partitions; a list of partitions may be empty.
 
     on_device: whether the shards are on the GPU of the worker.
     """
     device = open_device() if on_device else None
-    read = _targets if kind is TargetWorkerData else _labels
+    read = partial(check_targets, None) if kind is TargetWorkerData else _labels
     given = [_given(rows, empty, read) for rows, empty in zip(parts, like, strict=True)]
     jobs = n_threads if n_jobs is None else max(1, min(n_jobs, n_threads)) if n_jobs > 0 else n_threads
     data = kind(given, ThreadPool(jobs), jobs, number)
@@ -83,7 +83,7 @@ def open_worker_data(
     return data
 
 
-def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> Given:
+def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> GivenRows:
     tables, labels, weights = [], [], []
     for number, X, y, weight in parts:
         try:
@@ -94,9 +94,9 @@ def _given(parts: list[Any], like: Any, read: Callable[[Any, int], Any]) -> Give
         except ValueError as error:
             raise ValueError(f"{error} (rows are counted from the start of partition {number})") from error
     if not tables:
-        return Given(Stack([read_table(like)], [0]), read(np.empty(0), 0), np.empty(0))
+        return GivenRows(StackedTable([read_table(like)], [0]), read(np.empty(0), 0), np.empty(0))
     filled = [y for y in labels if len(y)] or labels[:1]
-    return Given(Stack(tables, [part[0] for part in parts]), np.concatenate(filled), np.concatenate(weights))
+    return GivenRows(StackedTable(tables, [part[0] for part in parts]), np.concatenate(filled), np.concatenate(weights))
 
 
 def _table(X: Any, like: Any) -> Table:
@@ -112,30 +112,25 @@ def _table(X: Any, like: Any) -> Table:
     there = rows_there(X) if is_there(X) else None
     options = {"accept_sparse": ("csr", "csc"), "dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": 0}
     checked = check_array(inputs.readable_container(X), **options) if there is None else there.array
-    if checked.dtype.kind not in "fiub":
-        raise ValueError(f"X has the type {checked.dtype}: turn it into numbers (dates: the days since some day)")
+    inputs.refuse_other_types(checked)
     if checked.shape[1] != like.shape[1]:
         raise ValueError(f"a partition has {checked.shape[1]} columns, expected {like.shape[1]}")
     return read_table(checked) if there is None else ThereTable(there)
 
 
 def _some(columns: Any) -> str:
-    """The names of columns, the first ones of many."""
+    """Return the names of columns, or the first ones if they are many."""
     names = [str(name) for name in columns]
     return str(names) if len(names) <= MOST_NAMED else f"{names[:MOST_NAMED]} and {len(names) - MOST_NAMED} more"
 
 
-def _labels(y: Any, n_rows: int) -> NDArray[Any]:
+def _labels(y: Any, n_rows: int) -> AnyArray:
     if n_rows == 0 and len(y) == 0:
         return np.empty(0, dtype=np.int64)
     return inputs.check_labels(None, y, n_rows)
 
 
-def _targets(y: Any, n_rows: int) -> NDArray[np.float64]:
-    return check_targets(None, y, n_rows)
-
-
-def _weight(weight: Any, n_rows: int) -> NDArray[np.float64]:
+def _weight(weight: Any, n_rows: int) -> Floats:
     if n_rows == 0 and (weight is None or len(weight) == 0):
         return np.empty(0)
     return inputs.check_weight(weight, n_rows)
@@ -158,8 +153,8 @@ def mapped(model: Any, name: str, X: Any) -> Any:
     return X.map_blocks(_answer, model, name, chunks=(X.chunks[0], (meta.shape[1],)), dtype=meta.dtype, meta=meta)
 
 
-def _answer_like(model: Any, name: str) -> NDArray[Any]:
-    """An empty answer: of one number per row, or of one per class."""
+def _answer_like(model: Any, name: str) -> AnyArray:
+    """Return an empty result: one number per row, or one per class."""
     if not hasattr(model, "classes_"):
         return np.empty(0)
     n_classes = len(model.classes_)

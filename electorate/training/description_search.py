@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from electorate.arrays import Bools, Floats, Ints
 from electorate.theory.binomial import priced_bound
 from electorate.theory.description import NOBODY, AnyVoter, Code, CodedVoter, Literal
 from electorate.theory.tree_code import Branch, CodedTree
 from electorate.training.description_trees import NodePrices, TreeGrower
 from electorate.voters.prior_tests import PriorTests
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Loss = Callable[[Floats], Floats]  # of margins
 Scored = tuple[float, AnyVoter]
 
@@ -30,7 +28,7 @@ PATHS = ((0.4, 1), (1.0, 1), (0.5, 3))  # slope of the logistic loss, per unit, 
 THRIFT = 0.25  # what bits weigh against the smooth loss, which changes less than the count of errors
 PATIENCE = 4  # additions without a smaller bound
 EXTENDED = 3  # candidates that get a second literal, or become trees
-PAIRED = 6  # classes, nobody among them, that a candidate may vote for on each side of its tests
+PAIRED = 6  # classes, or abstention, that a candidate may vote for on each side of its tests
 TRIED = 8  # candidates whose bound is computed
 SWEEPS = 2
 POLISHED = 3  # ends of paths: those with the least bounds
@@ -56,7 +54,7 @@ class Described:
     bound: float
 
 
-class CountedRows:
+class CountedExamples:
     """The rows that count: by test, where it holds, and the sums over them that a search needs."""
 
     def __init__(self, codes: Ints, tests: PriorTests, labels: Ints, n_classes: int) -> None:
@@ -83,14 +81,14 @@ class CountedRows:
         """[test, value]: sums of values [row, value] over the rows where a test holds."""
         return np.asarray(self.of_test @ (self.by_bin @ values))
 
-    def holds(self, literals: Sequence[Literal]) -> NDArray[np.bool_]:
+    def holds(self, literals: Sequence[Literal]) -> Bools:
         """Whether all literals are true, by row."""
         found = np.ones(self.n_rows, dtype=np.bool_)
         for test, holds in literals:
             found &= self.holds_at(test) == holds
         return found
 
-    def holds_at(self, test: int) -> NDArray[np.bool_]:
+    def holds_at(self, test: int) -> Bools:
         """Where a test holds, by row."""
         return np.asarray(self.tests[test].members[self.codes[self.tests[test].column]])
 
@@ -104,7 +102,7 @@ class CountedRows:
 class DescriptionSearch:
     """The search for the vote with the least bound from one start."""
 
-    def __init__(self, rows: CountedRows, start: Start, delta: float, most: int) -> None:
+    def __init__(self, rows: CountedExamples, start: Start, delta: float, most: int) -> None:
         self.rows, self.start, self.code, self.most = rows, start, start.code, most
         self.log_delta = math.log(1 / delta)
         self.weights = [start.unit * weight for weight in WEIGHTS]
@@ -130,7 +128,7 @@ class DescriptionSearch:
         return Described(voters, bits, errors, self.bound(errors, bits))
 
     def inserted(self, rest: tuple[AnyVoter, ...], place: int, voter: AnyVoter, votes: Floats) -> Described:
-        """One voter more. votes: of the others; sums are exact, so their order does not matter."""
+        """Add one voter. votes: of the others; sums are exact, so their order does not matter."""
         more = votes.copy()
         self.add(more, voter)
         return self.described((*rest[:place], voter, *rest[place:]), more)
@@ -203,7 +201,7 @@ class DescriptionSearch:
         return np.asarray(votes[each, labels] - others.max(axis=1)), others
 
     def changes(self, votes: Floats, loss: Loss) -> Floats:
-        """[row, class and weight]: how the loss of a row changes if a class gets a weight more."""
+        """Return [row, class and weight]: the change of a row's loss if the weight is added to the class."""
         labels, n_classes = self.rows.labels, votes.shape[1]
         margin, others = self.margins(votes)
         own, rival, now = votes[np.arange(len(labels)), labels], others.max(axis=1), loss(margin)
@@ -238,7 +236,7 @@ class DescriptionSearch:
         return sorted(found, key=lambda one: one[0])
 
     def rules(
-        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "Prices"
+        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "DescriptionPrices"
     ) -> list[Scored]:
         """Rules of two literals, one of them over a test of `firsts`."""
         found: list[Scored] = []
@@ -252,7 +250,7 @@ class DescriptionSearch:
         return found
 
     def trees(
-        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "Prices"
+        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "DescriptionPrices"
     ) -> list[Scored]:
         """Trees with a test of `firsts` at the root, for each weight that is allowed."""
         found: list[Scored] = []
@@ -277,7 +275,7 @@ class DescriptionSearch:
         self,
         inside: Floats,
         everywhere: Floats,
-        prices: "Prices",
+        prices: "DescriptionPrices",
         tests: Floats,
         first: tuple[Literal, ...],
         holds: bool,
@@ -301,8 +299,8 @@ class DescriptionSearch:
                 found.append((float(flat[number]), CodedVoter(literals, *votes, weight)))
         return found
 
-    def prices(self, voters: tuple[AnyVoter, ...], errors: int, thrift: float, n_weights: int) -> "Prices":
-        """What the next voter costs, in errors."""
+    def prices(self, voters: tuple[AnyVoter, ...], errors: int, thrift: float, n_weights: int) -> "DescriptionPrices":
+        """Return the price of the next voter, in errors."""
         rate = thrift * self.rate(errors, self.code.bits(voters))
         used = [int(self.code.column[test]) for voter in voters for test in voter.tests]
         place = self.code.pair_places
@@ -314,7 +312,7 @@ class DescriptionSearch:
         weights[n_weights:] = np.inf
         by_pair = np.full((self.rows.n_classes + 1,) * 2, np.inf)
         by_pair[tuple(np.array(self.code.vote_pairs).T)] = rate * pairs
-        return Prices(rate, rate * (columns + self.code.test_bits), by_pair, rate * leaves, rate * weights)
+        return DescriptionPrices(rate, rate * (columns + self.code.test_bits), by_pair, rate * leaves, rate * weights)
 
     def rate(self, errors: int, bits: float) -> float:
         """How many errors a bit is worth, at this point of the bound."""
@@ -325,7 +323,7 @@ class DescriptionSearch:
 
 
 @dataclass(frozen=True)
-class Prices:
+class DescriptionPrices:
     """In errors: of each test, each pair of votes, each vote of a single leaf, each weight. rate: errors per bit.
 
     by_pair: [inside, outside], nobody last; infinite where both are the same.

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from electorate.arrays import Bools, Floats
 from electorate.theory.description import Code
 from electorate.theory.tree_code import Branch
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 NONE, ONE, TWO = 1.0, 3.0, 2.0  # bits of the shape: how many branches are below one
 
@@ -41,7 +38,7 @@ class NodePrices(NamedTuple):
     rate: float
 
 
-class Grown(NamedTuple):
+class GrownSubtree(NamedTuple):
     """A subtree, and the change of the loss with its price."""
 
     score: float
@@ -65,21 +62,21 @@ class TreeGrower:
     prices: NodePrices
     changed: Floats
 
-    def tree(self, test: int, inside: Floats, everywhere: Floats) -> Grown:
+    def tree(self, test: int, inside: Floats, everywhere: Floats) -> GrownSubtree:
         """The best tree with this test at its root. inside, everywhere: sums of `changed` for each test, and in all."""
         region = Region(np.ones(len(self.changed), dtype=np.bool_), inside, everywhere)
         grown = self.fork(test, region, self.code.max_depth)
-        return Grown(grown.score - self.prices.rate, grown.node)  # a root has a branch below it: a bit less
+        return GrownSubtree(grown.score - self.prices.rate, grown.node)  # a root has a branch below it: a bit less
 
-    def branch(self, region: Region, left: int) -> Grown:
+    def branch(self, region: Region, left: int) -> GrownSubtree:
         """The best stump of a region, or its test with more below it. left: the depth that is allowed."""
         stump = self.stump(region)
         if left == 1:
             return stump
         forked = self.fork(stump.node.test, region, left) if isinstance(stump.node, Branch) else stump
-        return min(Grown(stump.score + NONE * self.prices.rate, stump.node), forked, key=lambda one: one.score)
+        return min(GrownSubtree(stump.score + NONE * self.prices.rate, stump.node), forked, key=lambda one: one.score)
 
-    def fork(self, test: int, region: Region, left: int) -> Grown:
+    def fork(self, test: int, region: Region, left: int) -> GrownSubtree:
         """A test with one or two branches below it."""
         here = region.rows & self.rows.holds_at(test)
         sums = self.rows.sums(self.changed * here[:, None])
@@ -93,12 +90,14 @@ class TreeGrower:
         )
         tried = [(first, second, TWO), (first, other, ONE), (one, second, ONE)]
         found = [
-            Grown(a.score + b.score + bits * self.prices.rate + self.prices.tests[test], Branch(test, a.node, b.node))
+            GrownSubtree(
+                a.score + b.score + bits * self.prices.rate + self.prices.tests[test], Branch(test, a.node, b.node)
+            )
             for a, b, bits in tried
         ]
         return min(found, key=lambda grown: grown.score)
 
-    def stump(self, region: Region) -> Grown:
+    def stump(self, region: Region) -> GrownSubtree:
         """The best test with two leaves."""
         within = np.column_stack([region.sums, np.zeros(len(region.sums))])
         without = np.column_stack([region.total - region.sums, np.zeros(len(region.sums))])
@@ -106,9 +105,9 @@ class TreeGrower:
         test = int(np.argmin(score))
         pairs = within[test, :, None] + without[test] + self.prices.pairs
         a, b = np.unravel_index(int(np.argmin(pairs)), pairs.shape)
-        return Grown(float(score[test]), Branch(test, self.code.class_at(int(a)), self.code.class_at(int(b))))
+        return GrownSubtree(float(score[test]), Branch(test, self.code.class_at(int(a)), self.code.class_at(int(b))))
 
-    def leaf(self, region: Region) -> Grown:
+    def leaf(self, region: Region) -> GrownSubtree:
         score = np.append(region.total, 0.0) + self.prices.leaves
         best = int(np.argmin(score))
-        return Grown(float(score[best]), self.code.class_at(best))
+        return GrownSubtree(float(score[best]), self.code.class_at(best))

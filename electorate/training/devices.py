@@ -1,4 +1,4 @@
-"""Where a fit is made: in the memory of this process, or on a GPU."""
+"""Chooses where a fit runs: on the CPU or on a GPU."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -11,7 +11,7 @@ ANY_FLOORS = Floors((0.0, 0.0))
 
 
 def reason_against(model: Any) -> str | None:
-    """Why a model cannot be trained on a GPU, by its parameters; None where it can."""
+    """Return why the parameters of a model rule out training on a GPU, or None."""
     name, family = type(model).__name__, type(model._family()).__name__
     if not model._on_devices:
         return f"{name} cannot be trained on a GPU"
@@ -23,7 +23,7 @@ def reason_against(model: Any) -> str | None:
 
 
 def refuse_device(model: Any, away: str | None, here: bool) -> None:
-    """Raise what stands against device="cuda", before any work. away: why rows cannot go to a GPU, or None.
+    """Raise TypeError if device="cuda" cannot be used. away: why the rows cannot be on a GPU, or None.
 
     here: whether this process needs a GPU, and not the workers of a cluster.
     """
@@ -37,7 +37,7 @@ def refuse_device(model: Any, away: str | None, here: bool) -> None:
 
 
 def chosen_device(model: Any, n_cells: int, there: bool) -> Device | None:
-    """The device of a fit, or None: this process. n_cells: of X; there: whether X lives on a GPU."""
+    """Return the device of a fit, or None for the CPU. n_cells: of X; there: whether X is on a GPU."""
     if model.device == "cuda":
         return open_device()
     asked_for = there or (model.device == "auto" and n_cells >= MANY_CELLS)
@@ -50,7 +50,7 @@ def chosen_device(model: Any, n_cells: int, there: bool) -> Device | None:
 
 
 def readable_errors(device: Device | None) -> AbstractContextManager[None]:
-    """Raise what goes wrong on a device as errors of ours."""
+    """Return a context that turns errors of a device into readable ones."""
     return nullcontext() if device is None else device.errors()
 
 

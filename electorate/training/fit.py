@@ -1,6 +1,6 @@
-"""From a bench, on which rows and voters are laid out, to a fitted model: one run, or one per class or candidate.
+"""Runs the tasks of a bench and sets the fitted attributes: one run, or one per class or candidate.
 
-Written once for all algorithms: what they resume from, their watchers, callbacks, and the attributes of the model.
+Shared by all algorithms: resuming, watchers, callbacks, and the attributes of the model.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from electorate.training.run import Method, Watcher, run
 
 
 class Bench:
-    """Where the runs of one fit are made. A task is what one run is about: a grouping of labels, or a candidate.
+    """Prepares the runs of one fit. A task describes one run: a grouping of labels, or a candidate.
 
     Subclasses define `start`, `past` and `fitted`.
     """
@@ -24,39 +24,39 @@ class Bench:
         self.model = model
 
     def past(self, task: Any) -> PastRun:
-        """The rounds that a run resumes from."""
+        """Return the rounds that a run resumes from."""
         raise NotImplementedError
 
     def start(self, task: Any, past: PastRun) -> Method | None:
-        """A method that has replayed its past; None where there is nothing to learn."""
+        """Return a method that has replayed its past; None if there is nothing to learn."""
         raise NotImplementedError
 
     def watchers(self, task: Any, method: Any) -> list[Watcher]:
-        """What may stop the run beside callbacks."""
+        """Return the watchers of a run, besides callbacks."""
         return []
 
     def finish(self, method: Any) -> None:
         """Complete the trace of a run that has ended."""
 
     def again(self, task: Any, trace: Trace) -> Any:
-        """A task to run instead of one that has ended, or None."""
+        """Return a task to run in place of one that has ended, or None."""
         return None
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        """The attributes of the model that the traces of all runs make. runs: methods, or what is resumed."""
+        """Return the fitted attributes, from the traces of all runs. runs: methods, or past runs."""
         raise NotImplementedError
 
     def check(self, traces: list[Trace]) -> None:
-        """Raise ValueError where the runs make no model."""
+        """Raise ValueError if the runs do not make a model."""
 
 
 def train(bench: Bench, tasks: Sequence[Any], context: Any, data: tuple[Any, Any]) -> None:
-    """Run every task and set the attributes of the model. Nothing of the model changes before all is done."""
+    """Run every task, then set the attributes of the model."""
     model, tasks = bench.model, list(tasks)
     runs: list[Any] = [bench.past(task) for task in tasks]
 
     def fitted(traces: list[Trace]) -> dict[str, Any]:
-        """From the traces of the first runs; of the others there is what they resume from."""
+        """From the traces of the runs so far; the other runs contribute the rounds they resume from."""
         return bench.fitted([*traces, *(run.trace for run in runs[len(traces) :])], runs)
 
     with Hooks(model, context, data, fitted, len(tasks)) as hooks:
@@ -80,7 +80,7 @@ def train(bench: Bench, tasks: Sequence[Any], context: Any, data: tuple[Any, Any
 
 
 def common_attributes(model: Any, traces: Sequence[Trace], has_validation: bool) -> dict[str, Any]:
-    """The attributes that every kind of model has."""
+    """Return the attributes that every kind of model has."""
     attributes = {
         "estimator_": model._family(),
         "history_": joined_history(traces),
@@ -92,7 +92,7 @@ def common_attributes(model: Any, traces: Sequence[Trace], has_validation: bool)
 
 
 def casts_of_run(trace: Trace, run: Any) -> list[Any]:
-    """The voters of the rounds that are kept, with their last weights."""
+    """Return the voters of the rounds up to the best one, with their last weights."""
     return [run.cast(number, weight) for number, weight in trace.kept.last_weights()]
 
 
@@ -115,14 +115,14 @@ def resumed_model(model: Any, attribute: str = "ensemble_") -> Any:
 def past_run(trace: Trace, history: dict[str, Any], rows: Any, casts: list[Any]) -> PastRun:
     """The rounds of a fitted model as a run resumes from them. rows: of the history, in order."""
     moves = [(number, cast.step.size) for number, cast in enumerate(casts)]
-    names = [name for name in history if name not in ("label", "validation")]  # validation is scored anew
+    names = [name for name in history if name not in ("label", "validation")]  # validation is scored again
     columns = {name: history[name][rows][: len(casts)] for name in names}
     trace.add_rounds(range(1, len(casts) + 1), [k for k, _ in moves], [size for _, size in moves], columns)
     return PastRun(trace, casts)
 
 
 def resume_lost(model: Any, context: Any) -> bool:
-    """Whether a fit that lost a worker can go on: from its checkpoint, or anew if that was not yet written."""
+    """Return whether a fit that lost a worker can continue, from its checkpoint or from the start."""
     checkpoints = [callback for callback in getattr(model, "_skl_callbacks", []) if isinstance(callback, Checkpoint)]
     for checkpoint in checkpoints:
         model.__dict__.pop("_rescued", None)
@@ -131,7 +131,7 @@ def resume_lost(model: Any, context: Any) -> bool:
 
 
 def validation_seed(model: Any) -> int:
-    """The seed of the validation split, stored so that a resumed fit splits off the same rows."""
+    """Return the seed of the validation split; it is stored, so that a resumed fit draws the same rows."""
     before = getattr(model, "_resume", None) or (model if model.warm_start else None)
     seed = getattr(before, "_validation_seed", None)
     if seed is None:

@@ -1,6 +1,6 @@
-"""Tables that are not in memory, at the door of an estimator: Dask collections, and scanned tables.
+"""Tables that are not in memory as inputs of an estimator: Dask collections and scanned tables.
 
-What needs every example in one place refuses them here, by name, before any work.
+Methods that need every row in memory refuse them here, before any work.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from electorate.cuda.arrays import RowsThere, is_there, like, rows_there, to_host
+from electorate.data.inputs import NO_ROWS
 from electorate.scans.scan import ScannedTable
 from electorate.training.dask_inputs import is_dask, mapped
 
@@ -31,7 +32,7 @@ def where_rows_are(X: Any) -> str:
 
 
 class NotInMemoryError(TypeError):
-    """Something needs every row of a lazy table in one place. why: what does, in words."""
+    """Raised if every row of a lazy table is needed in one place. why: what needs them."""
 
     def __init__(self, why: str, X: Any) -> None:
         super().__init__(f"{why}; {where_rows_are(X)}")
@@ -56,7 +57,7 @@ def refuse_lazy_for(name: str, *tables: Any) -> None:
 
 
 def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of X that, given a lazy table, computes its results batch by batch.
+    """Decorate a method of X, so that it computes the results of a lazy table batch by batch.
 
     Of a Dask collection it returns a lazy Dask array; of a scanned table, the results of all rows; of an array of a
     GPU, one too. The method is then given `RowsThere`.
@@ -74,7 +75,7 @@ def row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _where_it_is(model: Any, method: Callable[..., Any], X: Any) -> Any:
-    """The results of an array of a GPU, computed there where a device can be opened."""
+    """Return the results for an array of a GPU, computed there if a device can be opened."""
     rows = rows_there(X) if model.cleaning_ is None else None
     if rows is None:
         return like(X, method(model, to_host(X)))
@@ -83,7 +84,7 @@ def _where_it_is(model: Any, method: Callable[..., Any], X: Any) -> Any:
 
 
 def in_memory_only(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of X that refuses a lazy table, by its name and before any work."""
+    """Decorate a method of X, so that it raises for a lazy table before any work."""
 
     @wraps(method)
     def asked(self: Any, X: Any, *more: Any, **options: Any) -> Any:
@@ -100,5 +101,5 @@ def in_batches(X: ScannedTable, function: Callable[[Any], Any], axis: int = 0) -
         with batch.named():
             found.append(function(X.table(batch)))
     if not found:
-        raise ValueError("Found array with 0 sample(s): X has no rows")
+        raise ValueError(NO_ROWS)
     return np.concatenate(found, axis=axis)

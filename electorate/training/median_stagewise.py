@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
+from electorate.arrays import Floats
 from electorate.data.bins import Bins
 from electorate.engines.targets import TargetEngine
 from electorate.grid import UNITS
@@ -25,20 +25,18 @@ from electorate.training.run import RoundByRound, refuse_large_votes
 from electorate.training.stagewise import refuse_other
 from electorate.voters.trees import Search, Voter
 
-Array = NDArray[np.float64]
-
 
 class TargetFamily(Protocol):
     by_histograms: ClassVar[bool]  # whether `best` uses the histograms of the weights
 
-    def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
+    def best(self, search: Search, kappa: int) -> tuple[Voter, Floats]:
         """A voter for the weights times a candidate's confidence, and [leaf, (value, confidence)]."""
         ...
 
 
 @dataclass
 class TargetCast(Cast):
-    """kappa: which confidence the voter has. decides: its step is infinite, it decides alone."""
+    """kappa: the number of the voter's confidence. decides: whether its step is infinite, so that it decides alone."""
 
     kappa: int = 0
     decides: bool = False
@@ -67,11 +65,8 @@ class MedianStagewise(RoundByRound):
     """Figure 1 of the LocMedBoost paper, or AdaBoost.R2, as a method of `training.run`."""
 
     def __init__(self, setting: TargetSetting, past: PastRun) -> None:
+        super().__init__(past)
         self.setting = setting
-        self.trace = past.trace.cut(past.trace.n_rounds)
-        self.casts: list[TargetCast] = list(past.casts)
-        before = self.trace.row(self.trace.n_rounds)["seconds"] if self.casts else 0.0
-        self.started = time.perf_counter() - before
         engine = setting.engine
         engine.start()
         self.counts = engine.counts()
@@ -129,7 +124,7 @@ class MedianStagewise(RoundByRound):
         return best
 
     def _take(self, size: float, rho: float) -> float:
-        """Take a step along the voter that was applied last; log Z of it."""
+        """Take a step along the voter that was applied last; return its log Z."""
         before = self.log_total
         if size:
             self.setting.engine.advance(size)
@@ -141,7 +136,7 @@ class MedianStagewise(RoundByRound):
         return log_z
 
     def _margins(self) -> Row:
-        """The least margin, what it should come to, and the share of rows whose margin is at most 0."""
+        """Return the least margin, its target, and the share of rows with a margin of at most 0."""
         engine, total = self.setting.engine, self.sum_of_steps
         return {
             "min_margin": engine.least / total if total else math.nan,
@@ -167,7 +162,7 @@ class ValidationError:
     method: MedianStagewise
     fallback: float
     lower: bool
-    predict: Callable[[Any], Array] | None = None  # what a voter that was fitted elsewhere predicts for them
+    predict: Callable[[Any], Floats] | None = None  # what a voter that was fitted elsewhere predicts for them
 
     def __post_init__(self) -> None:
         self.engine.call("begin", self.fallback, self.lower)

@@ -9,17 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.algorithms.quadboost import Rules
+from electorate.arrays import Floats, Ints
 from electorate.model.casting import Cast
 from electorate.model.trace import Trace
 from electorate.training.run import OTHER_DATA, refuse_large_votes
 from electorate.voters.means import Gram, PoolMeans
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 COLUMNS = ("step", "edge", "objective", "n_voters", "seconds")
 WEIGHT, STEP, EDGE, DROP, N_VOTERS = range(5)  # details of a move; the drop of the objective
 N_DETAILS = 5
@@ -33,7 +31,7 @@ class QuadRounds:
 
     ended: str | None = None
     make_cast: Callable[[Any, float], Cast]  # of a voter and its weight
-    group: NDArray[np.int64] | None = None  # [label]: 0 or 1, where one label is fitted against the rest
+    group: Ints | None = None  # [label]: 0 or 1, where one label is fitted against the rest
 
     def __init__(self, rules: Rules, power: float) -> None:
         self.rules = rules
@@ -68,7 +66,7 @@ class QuadRounds:
         apart = self.trace.details[:, STEP].tolist() if self.rules.mode == 0 else self.sizes
         return math.fsum(map(self.rules.penalty.cost, apart))
 
-    def record(self, rounds: Integers, voters: Integers, details: Floats, **columns: Any) -> None:
+    def record(self, rounds: Ints, voters: Ints, details: Floats, **columns: Any) -> None:
         """Add the moves of whole rounds; of several moves in a round, history has the step and edge of the first."""
         numbers = np.arange(self.trace.n_rounds + 1, rounds[-1] + 1 if len(rounds) else 0)
         first: Any = slice(0, 1)
@@ -178,7 +176,7 @@ class PoolRounds(QuadRounds):
             raise ValueError(OTHER_DATA.format("their voters differ"))
         return self._repeat(np.stack([past.rounds, past.voters], axis=1), past.details.copy())
 
-    def _repeat(self, places: Integers, details: Floats) -> Floats:
+    def _repeat(self, places: Ints, details: Floats) -> Floats:
         """Make moves again, of which details[:, WEIGHT] is given; fills in the other columns."""
         kind, lam, _ = self.rules.penalty.numbers
         low = 0

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.data.bins import no_bins
 from electorate.data.weights import Weights
 from electorate.engines.memory import Threads
 from electorate.engines.residuals import Residuals
 from electorate.model.trace import Trace
-from electorate.training.classification import find_bins, no_bins
+from electorate.training.classification import find_bins
 from electorate.training.fit import resumed_model, train
 from electorate.training.quad_data import QuadSource, case_of
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool

@@ -10,14 +10,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
+from electorate.arrays import Floats
+from electorate.data.bins import no_bins
 from electorate.engines.targets import TargetEngine
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.median import Median
 from electorate.model.trace import MEDIAN_COLUMNS, Trace
-from electorate.training.classification import NO_BINS, find_bins, no_bins
+from electorate.training.classification import NO_BINS, find_bins
 from electorate.training.fit import Bench, casts_of_run, common_attributes, past_run, resumed_model, train
 from electorate.training.median_stagewise import MedianStagewise, TargetCast, TargetSetting, ValidationError
 from electorate.training.run import Patience, Watcher
@@ -28,18 +29,16 @@ from electorate.voters.regression_trees import EdgeTrees, SquaresTrees
 from electorate.voters.trees import Voter
 from electorate.voters.wrapped import WrappedRegressor, finite_predictions
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Try:
-    """A booster to run. earning: of trees grown by the edge, from the values of the bins of the target.
+    """A booster to run. earning: for trees grown by the edge, made from the values of the bins of the target.
 
     attributes: those that the fitted model then has.
     """
 
     booster: Any
-    earning: Callable[[Array], Any] | None = None
+    earning: Callable[[Floats], Any] | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -99,7 +98,7 @@ class MedianBench(Bench):
         return past_run(trace, history, slice(None), casts)
 
     def _predicted_again(self, fitted: Any, row: dict[str, float]) -> TargetCast:
-        """A voter that was fitted to rows, with its predictions for them."""
+        """Return a voter that was fitted to rows, with its predictions for them."""
         size = row["step"] if math.isfinite(row["step"]) else 0.0
         voter = Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, predictions_of(fitted, self.rows[0]))
         return TargetCast(voter, np.zeros((0, 2)), Step(size, row["edge"], row["error"]))
@@ -143,7 +142,7 @@ class MedianBench(Bench):
         return finer
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        """Of several candidates, those of the one with the least error on validation rows; of equals the first."""
+        """Of several candidates, the first with the least error on validation rows counts."""
         scores = [trace.history.get("validation", np.empty(0)).min(initial=math.inf) for trace in traces]
         chosen = int(np.argmin(scores))
         trace, method = traces[chosen], runs[chosen]
@@ -165,6 +164,6 @@ class MedianBench(Bench):
         }
 
 
-def predictions_of(fitted: Any, X: Any) -> Array:
-    """The predictions of a voter that is no tree of ours; NaN where a column abstains."""
+def predictions_of(fitted: Any, X: Any) -> Floats:
+    """Return the predictions of a voter that was fitted to rows; NaN where a column abstains."""
     return fitted.predict(X) if isinstance(fitted, ColumnPredictor) else finite_predictions(fitted, X)

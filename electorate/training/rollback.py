@@ -1,4 +1,4 @@
-"""Around a fit: one that fails leaves the model as it was; copies of a model as it stands."""
+"""Restores a model if a fit fails, and copies it."""
 
 import copy
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-lea
 
 
 class Undoing:
-    """What every estimator does around a fit."""
+    """Mixin of estimators: a fit that fails leaves the model unchanged."""
 
     @contextmanager
     def _undo_on_failure(self) -> Iterator[None]:
@@ -24,18 +24,18 @@ class Undoing:
     def _restore(self, before: dict[str, Any]) -> None:
         if self.__dict__.pop("_rescued", False):
             return
-        kept = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
+        needed = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
         self.__dict__.clear()
-        self.__dict__.update(before | kept)
+        self.__dict__.update(before | needed)
 
     def _snapshot(self, **fitted: Any) -> Self:
-        """A copy with these attributes, as if fit had ended now."""
+        """Return a copy with these attributes, as if fit had ended now."""
         model = copy.copy(self)
         model.__dict__.update(fitted)
         return model
 
     def _bare(self) -> Self:
-        """The model without what is only of use here."""
+        """Return a copy without callbacks and marks of rows, to send to workers."""
         model = copy.copy(self)
         for name in (*FOR_TEARDOWN, "_skl_callbacks", "seen_"):
             model.__dict__.pop(name, None)

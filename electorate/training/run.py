@@ -1,15 +1,16 @@
-"""The one run around every algorithm: rounds until there are enough, or until something gives a reason to stop.
+"""The training loop of every algorithm: rounds until there are enough, or until there is a reason to stop.
 
 A method does rounds and records them in its trace. Callbacks, validation and time limits are watchers: they see the
 trace after every round, may add to its history, and may stop the run with a reason.
 """
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from electorate.grid import LONGEST
-from electorate.model.casting import Cast
+from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Trace
 
 OTHER_DATA = (
@@ -25,18 +26,22 @@ class Method(Protocol):
     ended: str | None  # why no round can follow those it resumed from
 
     def advance(self, most: int) -> str | None:
-        """Do at most so many rounds and record them; return why no more can follow, or None."""
+        """Do at most `most` rounds and record them; return the reason if no more can follow, else None."""
         ...
 
     def cast(self, number: int, weight: float) -> Cast:
-        """The voter of this number in the trace, with this weight."""
+        """Return a voter by its number in the trace, with this weight."""
         ...
 
 
 class RoundByRound:
     """A method that does one round at a time, each with one voter."""
 
-    casts: list[Any]  # the voter of every round
+    def __init__(self, past: PastRun) -> None:
+        self.trace = past.trace.cut(past.trace.n_rounds)
+        self.casts: list[Any] = list(past.casts)  # the voter of every round
+        before = self.trace.row(self.trace.n_rounds)["seconds"] if self.casts else 0.0
+        self.started = time.perf_counter() - before
 
     def advance(self, most: int) -> str | None:
         reason = None
@@ -55,16 +60,16 @@ class RoundByRound:
 
 class Watcher(Protocol):
     def replay(self, trace: Trace) -> str | None:
-        """Look at the rounds that a resumed run begins with; may cut them short and return a reason to stop."""
+        """Called with the rounds that a run resumes from; may cut them and return a reason to stop."""
         ...
 
     def after(self, trace: Trace) -> str | None:
-        """Look at the last round; may return a reason to stop."""
+        """Called after a round; may return a reason to stop."""
         ...
 
 
 def run(method: Method, rounds: int, watchers: Sequence[Watcher] = ()) -> Trace:
-    """Advance a method until its trace has so many rounds, or fewer with a reason."""
+    """Advance a method until its trace has the given number of rounds, or a reason ends it."""
     trace = method.trace
     reason = first_of([method.ended, *(watcher.replay(trace) for watcher in watchers)])
     while reason is None and trace.n_rounds < rounds:
@@ -91,7 +96,7 @@ def first_of(reasons: Sequence[str | None]) -> str | None:
 
 
 class Patience:
-    """Stops when the score of validation rows has not fallen by more than tol for so many rounds.
+    """Stops when the score of validation rows has not fallen by more than tol for a number of rounds.
 
     score : callable
         Given the trace and a round, the score after it; called once for every round, in order. Lower is better.

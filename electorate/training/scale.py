@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels, special
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Channel, ExponentialWeight, Floors, LossOfVotes, Mean
+from electorate.arrays import Floats
 from electorate.messages import Change, Sums
 from electorate.model.trace import Row
 from electorate.special import LOG2
@@ -116,7 +116,7 @@ class Scale:
 
     # ------------------------------------------------------------ floors
 
-    def _floor_of_leaves(self, place: int, voter: Voter, gains: NDArray[np.float64]) -> float:
+    def _floor_of_leaves(self, place: int, voter: Voter, gains: Floats) -> float:
         """After a change, without a bound from the search.
 
         The sums of the first channel are known by leaf; those of others grow at most as the worst leaf does.

@@ -1,4 +1,4 @@
-"""This process as the place of a scanned table: vectors over the rows in memory, the rows themselves batch by batch.
+"""Training on a scanned table in this process: labels and weights are in memory, the rows are read batch by batch.
 
 Labels and weights are prepared part by part, as on the workers of a cluster. The pass over the labels finds the edges
 of the bins too, where every row counts once; otherwise another one does. The last pass writes the bins into shards.
@@ -36,7 +36,7 @@ from electorate.scans.batches import size_in_words
 from electorate.scans.scan import Storage
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.scanned_rows import CountedPiece, Piece, ScannedRows
-from electorate.training.worker_data import NO_ROWS, TargetWorkerData, WorkerData, values_of
+from electorate.training.worker_data import TargetWorkerData, WorkerData, values_of
 
 ROWS_PER_SHARD = 2**21
 MOST_SHARDS = 64  # each with a few temporary files
@@ -186,7 +186,7 @@ class ScannedPlace:
         return TargetShardBuilder(Targets(part.examples[name], part.y[name]), bins, self.n_columns, kind, codes, state)
 
     def _allocators(self, bins: Bins) -> tuple[Allocate, Allocate]:
-        """Where bins and state go: to memory as far as they fit, else to temporary files."""
+        """Return the allocators of bins and state: memory if they fit, else temporary files."""
         storage, n_rows = self.rows[0].X.storage, sum(rows.starts[-1] for rows in self.rows)
         has_targets, n_labels = isinstance(self.parts[0], TargetWorkerData), self.parts[0].examples["train"].n_labels
         state = state_bytes(has_targets, n_labels)
@@ -233,7 +233,7 @@ def open_scan(
     vectors = [_first_pass(model, opened[0], seed, reset), *(each.read_vectors(seed) for each in opened[1:])]
     n_rows = len(vectors[0][0])
     if n_rows == 0:
-        raise ValueError(NO_ROWS)
+        raise ValueError(inputs.NO_ROWS)
     jobs = count_jobs(model.n_jobs, n_rows * opened[0].like.n_columns)
     size = rows_per_shard(n_rows, jobs) if model._n_shards is None else -(-n_rows // model._n_shards)
     for each in opened:
@@ -244,7 +244,7 @@ def open_scan(
 
 @dataclass(frozen=True)
 class Needed:
-    """About what bins and state take, in bytes, and where they go."""
+    """The approximate bytes of bins and state, and whether they are on disk."""
 
     bins: int
     state: int
@@ -274,10 +274,10 @@ class Needed:
 
 
 def state_bytes(has_targets: bool, n_labels: int) -> int:
-    """About how many bytes an example takes beside its bins. n_labels: of classes, if it has no target."""
+    """Return the approximate bytes of an example besides its bins. n_labels: number of classes, for labels."""
     return STATE_BYTES + (VOTE_BYTES * n_labels if n_labels > 2 and not has_targets else 0)
 
 
 def rows_per_shard(n_rows: int, jobs: int) -> int:
-    """How many rows a shard has: a few million, and at least one shard for each thread."""
+    """Return the rows per shard: a few million, but at least one shard per thread."""
     return max(-(-n_rows // MOST_SHARDS), min(ROWS_PER_SHARD, -(-n_rows // jobs)), 1)

@@ -1,4 +1,4 @@
-"""What a fit reads of a scanned table: in a first pass the vectors over its rows, and then the rows, batch by batch.
+"""Reads a scanned table: for a fit, targets, weights and hashes in a first pass, then the rows batch by batch.
 
 Every later pass reads targets and weights again. A table that has changed, or does not return its rows in the same
 order, is an error.
@@ -11,23 +11,28 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.validation import validate_data
 
+from electorate.arrays import AnyArray, Floats, Hashes, Ints
 from electorate.data import inputs
-from electorate.data.bins import Ints
 from electorate.data.column_views import parts_of
+from electorate.data.inputs import NO_ROWS
 from electorate.data.seen_rows import SEED, with_labels
 from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
 from electorate.data.streamed_bins import EdgePass
 from electorate.data.table import Table, read_table
-from electorate.scans.batches import Batch
+from electorate.scans.batches import Batch, rows_at_once
 from electorate.scans.scan import ScannedColumn, ScannedTable
 from electorate.threads import ThreadPool
-from electorate.training.worker_data import Given
+from electorate.training.worker_data import GivenRows
 
 CHANGED = "the table changed while it was read, or does not return its rows in the same order each time"
-ReadY = Callable[[Any, int], NDArray[Any]]
+ReadY = Callable[[Any, int], AnyArray]
+MOST_ROWS = 2**14  # of a batch: the outputs of all voters of a median are held in memory
+
+
+# ---------------------------------------------------------------- scanned rows
 
 
 @dataclass(frozen=True)
@@ -61,20 +66,19 @@ class ScannedRows:
         X, y, weight = given
         if not isinstance(X, ScannedTable):
             raise TypeError(f"X is a scanned table and X_val is {type(X).__name__}: scan it too")
-        if y is None:
-            raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
+        inputs.require_y(model, y)
         require_columns(X, y, weight)
         validate_data(model, X.like, reset=reset, skip_check_array=True)
         self.X, self.y, self.weight, self.read_y = X, y, weight, read_y
         self.like = X.empty()
         self.state = X.source.state()
-        self.parts: list[Given] = []
+        self.parts: list[GivenRows] = []
         self.starts = [0]
         self.edges: EdgePass | None = None  # of the first pass, if it read all columns
 
     # ------------------------------------------------------------ the first pass
 
-    def read_with_edges(self, edges: EdgePass, pool: ThreadPool) -> tuple[NDArray[Any], Any, Any]:
+    def read_with_edges(self, edges: EdgePass, pool: ThreadPool) -> tuple[AnyArray, Any, Any]:
         """As `read_vectors`, of rows that count once each, and find the edges of the bins in the same pass."""
         found = []
         for batch in self._batches(range(self.like.n_columns), "targets and edges of bins"):
@@ -86,7 +90,7 @@ class ScannedRows:
         self.edges = edges
         return joined(found) if found else self.read_y(np.empty(0), 0), None, None
 
-    def read_vectors(self, seed: int | None) -> tuple[NDArray[Any], Any, Any]:
+    def read_vectors(self, seed: int | None) -> tuple[AnyArray, Any, Any]:
         """Return targets, weights (or None), and hashes of all rows, with a seed (or None)."""
         texts = set(self.like.category_columns())
         while True:
@@ -111,13 +115,13 @@ class ScannedRows:
         y, weight, hashes = (joined(list(column)) for column in zip(*found, strict=True))
         return y, weight, hashes
 
-    def _vectors(self, batch: Batch) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    def _vectors(self, batch: Batch) -> tuple[AnyArray, Floats | None]:
         n_rows = batch.rows.shape[0]
         weight = None if self.weight is None else inputs.check_weight(self.weight.values(batch), n_rows)
         return self.read_y(self.y.values(batch), n_rows), weight
 
-    def split(self, vectors: tuple[NDArray[Any], Any, Any], size: int) -> None:
-        """Make parts of so many rows."""
+    def split(self, vectors: tuple[AnyArray, Any, Any], size: int) -> None:
+        """Split the vectors into parts of `size` rows."""
         y, weight, hashes = vectors
         ends = [*range(0, len(y), size), len(y)] if len(y) else [0, 0]
         for low, high in pairwise(ends):
@@ -127,18 +131,18 @@ class ScannedRows:
                 self.like.names,
                 self.like.n_columns,
             )
-            self.parts.append(Given(table, y[low:high].copy(), mine))
+            self.parts.append(GivenRows(table, y[low:high].copy(), mine))
         self.starts = list(accumulate((len(part.labels) for part in self.parts), initial=0))
 
-    def nothing(self) -> Given:
-        """A part of no rows."""
+    def nothing(self) -> GivenRows:
+        """Return a part without rows."""
         table = HashedRows(np.empty(0, dtype=np.uint64), self.like.names, self.like.n_columns)
-        return Given(table, self.parts[0].labels[:0], np.empty(0))
+        return GivenRows(table, self.parts[0].labels[:0], np.empty(0))
 
     # ------------------------------------------------------------ later passes
 
     def pieces(self, what: str) -> Iterator[tuple[Batch, list[Piece]]]:
-        """A pass over all columns: batches, and the parts that their rows belong to. what: it is for."""
+        """Yield the batches of all columns, and the parts that their rows belong to. what: the purpose of the pass."""
         start, end = 0, self.starts[-1]
         for batch in self._batches(range(self.like.n_columns), what):
             stop = start + batch.rows.shape[0]
@@ -158,7 +162,7 @@ class ScannedRows:
         given = self.parts[part]
         self.parts[part] = replace(given, labels=given.labels[:0].copy())
 
-    def marks(self, pieces: list[Piece], texts: Sequence[int]) -> NDArray[np.uint64]:
+    def marks(self, pieces: list[Piece], texts: Sequence[int]) -> Hashes:
         """Marks of the rows of one batch that have a weight. texts: the columns that hold texts in any batch."""
         table, parts = pieces[0].table, [self.parts[piece.part] for piece in pieces]
         places = [slice(piece.at, piece.at + piece.high - piece.low) for piece in pieces]
@@ -222,10 +226,40 @@ def require_columns(X: ScannedTable, y: Any, weight: Any) -> None:
 
 
 def joined(parts: list[Any]) -> Any:
-    """One array of the vectors of all batches."""
+    """Join the vectors of all batches into one array."""
     if parts[0] is None:
         return None
     are_texts = {part.dtype.kind in "OU" for part in parts}
     if len(are_texts) > 1:
         raise ValueError("y holds texts in one batch and numbers in another: make it one type")
     return np.concatenate(parts)
+
+
+# ---------------------------------------------------------------- scanned scores
+
+
+def staged_scores(model: Any, X: ScannedTable, y: Any, weight: Any) -> Iterator[float]:
+    """Yield the accuracy of a classifier, R squared of a regressor, after every round."""
+    require_columns(X, y, weight)
+    small = replace(X, batch_rows=min(MOST_ROWS, rows_at_once(len(X.columns), X.batch_rows)))
+    sums: dict[int, float] = {}  # by round: the weight of the rows that are right, or the squared error
+    targets, weights = [], []
+    for batch in small.batches([*y.read, *([] if weight is None else weight.read)], what="scores"):
+        with batch.named():
+            target = y.values(batch)
+            mine = np.ones(len(target)) if weight is None else weight.values(batch).astype(np.float64)
+            for number, predicted in enumerate(model.staged_predict(X.table(batch))):
+                each = predicted == target if is_classifier(model) else (target - predicted) ** 2
+                sums[number] = sums.get(number, 0.0) + float(np.sum(mine * each))
+        targets.append(np.empty(0) if is_classifier(model) else target.astype(np.float64))
+        weights.append(mine)
+    if not weights:
+        raise ValueError(NO_ROWS)
+    every = np.concatenate(weights)
+    if is_classifier(model):
+        yield from (found / float(every.sum()) for found in sums.values())
+        return
+    numbers = np.concatenate(targets)
+    spread = float(np.sum(every * (numbers - np.average(numbers, weights=every)) ** 2))
+    for found in sums.values():
+        yield 1 - found / spread if spread > 0 else float(found == 0)

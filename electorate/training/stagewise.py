@@ -1,4 +1,4 @@
-"""Stagewise boosting: sums from the engine, the best voter from the family, its step from the booster, and again.
+"""Stagewise boosting: in every round, sums from the engine, the best voter of the family, the step of the booster.
 
 The method depends on none of the three. A round is one voter and its step; earlier steps stay as they are.
 """
@@ -11,9 +11,9 @@ from functools import partial
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Floors, LossOfVotes, Mean, Step
+from electorate.arrays import Floats, Ints
 from electorate.data.bins import Bins
 from electorate.engines.verbs import Engine
 from electorate.messages import Change
@@ -29,7 +29,7 @@ NOTHING_LEFT = ("no_edge", "converged", "zero_gradient")  # the voter is not use
 
 
 class Family(Protocol):
-    """What may vote."""
+    """A family of voters, as the rounds use it."""
 
     fitted_elsewhere: ClassVar[bool]  # by third-party code, one voter after another
 
@@ -39,12 +39,12 @@ class Family(Protocol):
         """The voter with the same output for every row."""
         ...
 
-    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]: ...
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> Floats: ...
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What stays fixed in a run. n_estimators: rounds, the last of which need not prepare another search."""
+class StagewiseSetting:
+    """The fixed parts of a run. n_estimators: the last round does not prepare another search."""
 
     engine: Engine
     family: Family
@@ -56,22 +56,19 @@ class Setting:
 class Stagewise(RoundByRound):
     """AdaBoost and its relatives, as a method of `training.run`. The rounds of `past` are replayed first."""
 
-    def __init__(self, setting: Setting, past: PastRun) -> None:
+    def __init__(self, setting: StagewiseSetting, past: PastRun) -> None:
+        super().__init__(past)
         self.setting = setting
-        self.trace = past.trace.cut(past.trace.n_rounds)
-        self.casts: list[Cast] = list(past.casts)
         self.counts = setting.engine.counts().sum(axis=0)
         self.mass = int(self.counts[0].sum())
         self.reach = sum(cast.reach for cast in self.casts)
-        before = self.trace.row(self.trace.n_rounds)["seconds"] if self.casts else 0.0
-        self.started = time.perf_counter() - before
         self.scale = Scale(setting.engine, setting.booster)
         self._replay()
         perfect = bool(self.casts) and setting.booster.perfect(self.casts[-1].step)
         self.ended = "perfect_voter" if perfect else None
 
     def change(self, number: int) -> Change:
-        """What voter `number` changes in the rows."""
+        """Return the change that voter `number` makes to the rows."""
         return self.casts[number].change(self.setting.booster)
 
     def _round(self) -> str | None:
@@ -110,8 +107,8 @@ class Stagewise(RoundByRound):
         trace.add_round([(number - 1, step.size)], row)
         return step.stop
 
-    def _judge(self, voter: Voter, outputs: NDArray[np.float64]) -> Step:
-        """The booster's step. A perfect voter must be right on every row, also on those too light for the grid."""
+    def _judge(self, voter: Voter, outputs: Floats) -> Step:
+        """Return the booster's step. A perfect voter must be right on all rows, even those too light for the grid."""
         if voter.chosen is not None:
             return voter.chosen.step
         booster = self.setting.booster
@@ -128,7 +125,7 @@ class Stagewise(RoundByRound):
         return {"objective": objective, "train_error": self.scale.sums.wrong / self.mass}
 
     def _replay(self) -> None:
-        """Sum after the voters so far, on the grid that the sums were on after the last round."""
+        """Compute the sums after the voters so far, on the grid of the last round."""
         self.scale.start(search=not self.casts)
         if self.casts:
             booster = self.setting.booster
@@ -139,7 +136,7 @@ class Stagewise(RoundByRound):
 
 
 def refuse_other(last: Row, now: Row, close: float = 0.0) -> None:
-    """Raise ValueError where the rows, after replay, are not in the state that the history says."""
+    """Raise ValueError if the state of the rows after replay differs from the history."""
     for name, value in now.items():
         same = math.isclose(value, last[name], rel_tol=1e-9, abs_tol=close) or (close > 0 and math.isnan(value))
         if not same:
@@ -147,10 +144,10 @@ def refuse_other(last: Row, now: Row, close: float = 0.0) -> None:
 
 
 def _first(family: Family, search: Search) -> Voter:
-    """The best voter. Where one label has almost all the weight, the first one is constant, unless one is perfect.
+    """Return the best voter. If one label has almost all weight, the first voter is constant, unless one is perfect.
 
-    Any split would then better the vote by next to nothing, yet get the large step that is due to the label: class
-    weights of 1000 and 0.0001 must not end in a decision by a handful of light rows.
+    Any split would improve the vote by almost nothing, but get the large step of the label: with class weights of
+    1000 and 0.0001, a few light rows would decide.
     """
     total = search.sums.total
     if total - int(search.sums.totals.max()) >= ALMOST_NOTHING * total:
@@ -168,7 +165,7 @@ def _first(family: Family, search: Search) -> Voter:
 class ValidationScore:
     """The mean loss, or the error, of validation rows after every round: exact sums, for `Patience`."""
 
-    def __init__(self, engine: Engine, method: Stagewise, group: NDArray[np.int64] | None, scoring: str) -> None:
+    def __init__(self, engine: Engine, method: Stagewise, group: Ints | None, scoring: str) -> None:
         self.engine = engine
         self.method = method
         self.loss = LossOfVotes(method.setting.booster, method.setting.booster.validation)

@@ -7,15 +7,13 @@ enters must lower the risk by more than it adds to the penalty.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.quadboost import Rules
 from electorate.algorithms.quadboost_bound import Bound
+from electorate.arrays import Floats
 from electorate.grid import on_grid
 from electorate.training.pool_rounds import PoolRounds
 from electorate.voters.means import Gram, PoolMeans
-
-Floats = NDArray[np.float64]
 
 
 class TheoryRounds(PoolRounds):

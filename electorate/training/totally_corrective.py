@@ -1,4 +1,4 @@
-"""Given voters, weighed again: the programs of RLPBoost and RQPBoost, and the Lasso, over a matrix of their outputs.
+"""New weights for given voters: the programs of RLPBoost and RQPBoost, and the Lasso, on a matrix of their outputs.
 
 Rows with the same outputs of all voters and the same label are one example: the weights do not depend on the order of
 the rows, and a weight of k equals k rows.
@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from electorate.algorithms.lpboost import Margin, margins_of
@@ -19,17 +18,17 @@ from electorate.algorithms.quadboost import L1, Rules
 from electorate.algorithms.solvers.linear import master_of
 from electorate.algorithms.solvers.quadratic import solve_quadratic
 from electorate.algorithms.totally_corrective import rqp
+from electorate.arrays import Bools, Floats, Ints
 from electorate.data.distinct_rows import group_rows, keys_of, mass_of
 from electorate.data.weights import Weights
 from electorate.engines.shard import counts_of
 from electorate.grid import on_grid
 from electorate.model.trace import Trace
-from electorate.training.column_generation import COLUMNS, Candidate, ColumnGeneration
+from electorate.training.column_generation import COLUMNS, ColumnGeneration, GeneratedVoter
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.run import run
 from electorate.voters.means import PoolMeans
 
-Floats = NDArray[np.float64]
 NO_LEAVES = np.empty((0, 1))
 AT_ONCE = 20  # voters that enter before a linear program is solved again
 FAINT = 1e-7  # of the heaviest voter's weight: what an interior point leaves of none
@@ -45,7 +44,7 @@ class VoterMatrix:
     mass: Floats
 
     @classmethod
-    def of(cls, outputs: Floats, second: NDArray[np.bool_], counts: NDArray[np.int64], given: float) -> "VoterMatrix":
+    def of(cls, outputs: Floats, second: Bools, counts: Ints, given: float) -> "VoterMatrix":
         """second[row]: whether the label is the second one; counts: integers in proportion to the weights."""
         first, place = group_rows(keys_of(outputs.T), second.astype(np.int64))
         total = np.zeros(len(first), dtype=np.int64)
@@ -61,20 +60,20 @@ class VoterMatrix:
         with threadpool_limits(1):  # BLAS sums in another order on more threads
             return np.asarray(self.awards @ weights)
 
-    def only(self, voters: NDArray[np.int64]) -> "VoterMatrix":
+    def only(self, voters: Ints) -> "VoterMatrix":
         return VoterMatrix(self.outputs[voters], self.signs, self.mass)
 
-    def best(self, weights: Floats) -> Candidate:
+    def best(self, weights: Floats) -> GeneratedVoter:
         t = int(np.argmax(self.edges(weights)))
-        return Candidate(t, NO_LEAVES, self.outputs[t])  # the voter is its number
+        return GeneratedVoter(t, NO_LEAVES, self.outputs[t])  # the voter is its number
 
-    def constant(self, weights: Floats) -> Candidate:
+    def constant(self, weights: Floats) -> GeneratedVoter:
         """The best of those with one output for every example, or of all where none has."""
         same = np.flatnonzero(np.all(self.outputs == self.outputs[:, :1], axis=1))
         if not len(same):
             return self.best(weights)
         t = int(same[np.argmax(self.awards[same] @ weights)])
-        return Candidate(t, NO_LEAVES, self.outputs[t])
+        return GeneratedVoter(t, NO_LEAVES, self.outputs[t])
 
 
 @dataclass(frozen=True)
@@ -88,13 +87,13 @@ class Weighed:
     failed: str = ""
 
 
-def counted_rows(weights: Weights) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def counted_rows(weights: Weights) -> tuple[Ints, Ints]:
     """The rows that have a weight, and integers in proportion to their weights."""
     used, counts = np.flatnonzero(weights.times), counts_of(weights)
     return used, counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
 
 
-def first_of_each(outputs: Floats) -> NDArray[np.int64]:
+def first_of_each(outputs: Floats) -> Ints:
     """The voters, but of those with the same output for every row only the first."""
     return np.sort(np.unique(keys_of(outputs), return_index=True)[1])
 
@@ -140,7 +139,7 @@ def weigh_quadratic(voters: VoterMatrix, c: float, tol: float = 1e-9) -> Weighed
 
 
 def weigh_again(
-    outputs: Any, rows: Any, examples: Any, groups: list[NDArray[np.int64]], weigh: Callable[[VoterMatrix], Weighed]
+    outputs: Any, rows: Any, examples: Any, groups: list[Ints], weigh: Callable[[VoterMatrix], Weighed]
 ) -> tuple[list[list[tuple[int, float]]], list[Trace], str]:
     """Weigh the voters of an ensemble for each group of labels: the voters with weights, traces, a failure's message.
 

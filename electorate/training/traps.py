@@ -1,4 +1,4 @@
-"""Warnings about two traps of AdaBoost: a deep tree that ends the vote, and stumps for many classes."""
+"""Warnings about two common mistakes: a deep tree that ends the vote after one round, and stumps for many classes."""
 
 import warnings
 from typing import Any
@@ -8,11 +8,11 @@ import numpy as np
 from electorate.model.ensemble import Ensemble
 
 STUMP = 3  # nodes
-LOST = 0.5  # of the error of guessing, from which stumps are said not to tell the classes apart
+LOST = 0.5  # of the error of guessing: from here on, stumps do not separate the classes
 
 
 def warn_of_traps(model: Any) -> None:
-    """Warn where a fitted classifier fell into one of them; the warning names the remedy."""
+    """Warn if a fitted classifier has one of these problems; the warning says what to use instead."""
     ensemble = model.ensemble_
     if not isinstance(ensemble, Ensemble) or not ensemble.n_voters:
         return

@@ -1,4 +1,4 @@
-"""The rows of one worker, and what becomes of them: labels and weights, bins, shards.
+"""The rows of one worker: their labels and weights, bins and shards.
 
 In this process there is one set of worker data; on a cluster every worker has one. What all workers must compute
 together is written as generators of all-reduce requests (data/all_reduce.py), so that classes, weights, bins and
@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.cuda.device import Device, refuse_too_large
 from electorate.data import inputs
 from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, SortedUnion
@@ -20,7 +20,7 @@ from electorate.data.device_bins import place_rows
 from electorate.data.label_codes import distinct
 from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
 from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps, spread_steps
-from electorate.data.weights import Weights, read_weights_steps
+from electorate.data.weights import NO_CLASS_WEIGHT, NO_WEIGHT_LEFT, Weights, read_weights_steps
 from electorate.engines.cuda import CudaEngine
 from electorate.engines.cuda_targets import CudaTargets
 from electorate.engines.memory import Threads
@@ -32,28 +32,24 @@ from electorate.model.median import Kappas
 from electorate.threads import ThreadPool
 from electorate.voters.confidence import Given as Function
 
-Array = NDArray[np.float64]
-NO_ROWS = "Found array with 0 sample(s): X has no rows"
 NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"
-NO_CLASS_WEIGHT = "sample_weight is zero for every row (after class_weight): nothing is left to fit"
-NO_WEIGHT_LEFT = "sample_weight times class_weight is zero for every row: nothing is left to fit"
 
 
 @dataclass(frozen=True)
-class Given:
-    """Rows as they were given, checked one by one. labels: or targets."""
+class GivenRows:
+    """Checked rows of the user. labels: labels or targets."""
 
     table: Any  # for third-party voters: what they are fitted on
-    labels: NDArray[Any]
-    weight: NDArray[np.float64]
+    labels: AnyArray
+    weight: Floats
 
-    def as_seen(self, sample_weight: Any) -> tuple[Any, NDArray[Any], NDArray[np.float64] | None]:
-        """What a model stores hashes of. sample_weight: as it was given, None if it was not."""
+    def as_seen(self, sample_weight: Any) -> tuple[Any, AnyArray, Floats | None]:
+        """Return the rows that a model stores hashes of. sample_weight: as given, or None."""
         return self.table, self.labels, None if sample_weight is None else self.weight
 
 
 class WorkerData:
-    """What classification and regression share.
+    """Base class for classification and regression.
 
     number: of this worker. examples, engines: by name, "train" and, if there are validation rows, "validation".
     X: as it was given, for functions of the user's; empty on a cluster. device: a GPU that holds the shards, or None.
@@ -61,8 +57,8 @@ class WorkerData:
 
     device: Device | None = None
 
-    def __init__(self, given: list[Given], pool: ThreadPool, n_shards: int, number: int = 0) -> None:
-        self.given: Given | None = given[0]
+    def __init__(self, given: list[GivenRows], pool: ThreadPool, n_shards: int, number: int = 0) -> None:
+        self.given: GivenRows | None = given[0]
         self.validation = given[1] if len(given) > 1 else None
         self.pool = pool
         self.n_shards = n_shards
@@ -116,9 +112,9 @@ class WorkerData:
 
 
 def set_aside_steps(
-    given: Given, part: float, seed: int, number: int, classes: tuple[NDArray[np.int64], int] | None = None
-) -> ReduceSteps[tuple[Array, int, int]]:
-    """The weight of every row that goes to validation, and how many rows do and do not.
+    given: GivenRows, part: float, seed: int, number: int, classes: tuple[Ints, int] | None = None
+) -> ReduceSteps[tuple[Floats, int, int]]:
+    """Return the validation weight of every row, and the numbers of validation and training rows.
 
     Rows are drawn by what they hold, so that their order does not matter; nothing is copied. classes: labels as 0..K-1
     and K, to draw from each class; without them, the targets are part of what a row holds.
@@ -139,32 +135,32 @@ def set_aside_steps(
 
 @dataclass(frozen=True)
 class ClassPlan:
-    """What to make of the rows. classes: of the model that is resumed; part, seed: of the rows to set aside."""
+    """Options of `prepare`. classes: of the model that is resumed; part, seed: of the rows to set aside."""
 
     class_weight: Any = None
-    classes: NDArray[Any] | None = None
+    classes: AnyArray | None = None
     part: float | None = None
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Outline:
-    """What the driver gets of a classification problem."""
+    """The facts about a classification problem that the driver uses."""
 
-    classes: NDArray[Any]
+    classes: AnyArray
     has_validation: bool
     n_counted: int
 
 
 @dataclass(frozen=True)
-class Problem:
+class CodedRows:
     """Rows with labels 0..K-1, weights, and a factor per class."""
 
     table: Any
-    labels: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    classes: NDArray[Any]
-    factors: NDArray[np.float64] | None = None
+    labels: Ints
+    weight: Floats
+    classes: AnyArray
+    factors: Floats | None = None
 
     def read_steps(self) -> ReduceSteps[Examples]:
         weights: Weights = yield from read_weights_steps(self.weight, self.labels, self.factors)
@@ -182,7 +178,7 @@ class ClassWorkerData(WorkerData):
         if self.validation is not None:
             given = self.validation
             labels = inputs.encode_labels(given.labels, problem.classes, given.weight, "y_val")
-            validation = Problem(given.table, labels, given.weight, problem.classes)
+            validation = CodedRows(given.table, labels, given.weight, problem.classes)
         elif plan.part is not None:
             given = replace(self.given, weight=problem.weight)
             classes = problem.labels, len(problem.classes)
@@ -227,7 +223,7 @@ class ClassWorkerData(WorkerData):
         return examples.table.n_rows * (cell * columns + 8 * (n_states + 12)) + (self.n_shards + 3) * histogram
 
 
-def problem_steps(given: Given, plan: ClassPlan) -> ReduceSteps[Problem]:
+def problem_steps(given: GivenRows, plan: ClassPlan) -> ReduceSteps[CodedRows]:
     """Classes, labels 0..K-1 and the factors of the classes; rows of other classes have no weight."""
     labels, weight = given.labels, given.weight
     counting = labels if np.all(weight > 0) else labels[weight > 0]
@@ -237,7 +233,7 @@ def problem_steps(given: Given, plan: ClassPlan) -> ReduceSteps[Problem]:
     facts = (len(labels), SortedUnion(here, "y"), SortedUnion(known, "y"), Max(float(weight.max(initial=0.0))))
     n_rows, found, known_anywhere, most = yield Reduce(facts)
     if n_rows == 0:
-        raise ValueError(NO_ROWS)
+        raise ValueError(inputs.NO_ROWS)
     if most.value == 0:
         raise ValueError(NO_CLASS_WEIGHT)
     present = found.values
@@ -259,7 +255,7 @@ def problem_steps(given: Given, plan: ClassPlan) -> ReduceSteps[Problem]:
         spread = np.ones(len(classes))
         spread[inputs.encode_labels(present, classes, np.ones(len(present)), "y")] = factors
         factors = spread
-    return Problem(given.table, codes, weight, classes, factors)
+    return CodedRows(given.table, codes, weight, classes, factors)
 
 
 # ---------------------------------------------------------------- regression
@@ -267,7 +263,7 @@ def problem_steps(given: Given, plan: ClassPlan) -> ReduceSteps[Problem]:
 
 @dataclass(frozen=True)
 class TargetPlan:
-    """What to make of the rows. by_edge: whether targets are binned. part, seed: of the rows to set aside."""
+    """Options of `prepare`. by_edge: whether targets are binned. part, seed: of the rows to set aside."""
 
     by_edge: bool
     n_estimators: int
@@ -279,7 +275,7 @@ class TargetPlan:
 
 @dataclass(frozen=True)
 class TargetOutline:
-    """What the driver gets of the targets: weighted median, spread, range.
+    """The facts about the targets that the driver uses: weighted median, spread, range.
 
     values: of the bins of the target, or what voters of a pool may predict.
     """
@@ -288,7 +284,7 @@ class TargetOutline:
     spread: float
     low: float
     high: float
-    values: Array
+    values: Floats
     has_validation: bool
 
 
@@ -296,14 +292,14 @@ class TargetWorkerData(WorkerData):
     """Rows with targets. y: by name, as examples."""
 
     def prepare(self, plan: TargetPlan) -> ReduceSteps[TargetOutline]:
-        """Weights, the validation rows, and what is to be known of the targets."""
+        """Read weights, the validation rows, and the facts about the targets."""
         self.plan = plan
-        self.y: dict[str, Array] = {}
+        self.y: dict[str, Floats] = {}
         given, validation = self.given, self.validation
         assert given is not None
         n_rows, most = yield Reduce((len(given.labels), Max(float(given.weight.max(initial=0.0)))))
         if n_rows == 0:
-            raise ValueError(NO_ROWS)
+            raise ValueError(inputs.NO_ROWS)
         if most.value == 0:
             raise ValueError(NO_WEIGHT)
         if validation is None and plan.part is not None:
@@ -325,7 +321,7 @@ class TargetWorkerData(WorkerData):
         counted = whole > 0
         least, most = y.min(initial=np.inf, where=counted), y.max(initial=-np.inf, where=counted)
         low, high = yield Reduce((Min(float(least)), Max(float(most))))
-        labels: NDArray[Any] = np.zeros(len(y), dtype=np.uint8)
+        labels: AnyArray = np.zeros(len(y), dtype=np.uint8)
         values = np.zeros(1)
         if plan.by_edge:
             labels, values = yield from bin_targets_steps(y, whole)
@@ -334,7 +330,7 @@ class TargetWorkerData(WorkerData):
         self._take("train", given, labels, len(values) if plan.by_edge else 1, weights)
         return TargetOutline(fallback, spread, float(low.value), float(high.value), values, validation is not None)
 
-    def _take(self, name: str, given: Given, labels: NDArray[Any], n_labels: int, weights: Weights) -> None:
+    def _take(self, name: str, given: GivenRows, labels: AnyArray, n_labels: int, weights: Weights) -> None:
         self.examples[name] = Examples(given.table, labels, n_labels, weights)
         self.y[name] = given.labels
 
@@ -377,16 +373,16 @@ class TargetWorkerData(WorkerData):
         return rows + n_histograms * 8 * n_labels * columns * width + votes
 
 
-def no_column(j: int) -> Array:
+def no_column(j: int) -> Floats:
     raise TypeError("a function of X is given all of X")
 
 
 def values_of(confidences: list[Any], X: Any, table: Any, n_rows: int) -> Kappas:
-    """[candidate, row] of rows low..high. Functions of X are asked once, for all rows."""
+    """Return a function of low, high: [candidate, row]. Functions of X are called once, for all rows."""
     whole = {k: one.of(X, no_column, n_rows) for k, one in enumerate(confidences) if isinstance(one, Function)}
 
-    def values(low: int, high: int) -> Array:
-        def column(j: int) -> Array:
+    def values(low: int, high: int) -> Floats:
+        def column(j: int) -> Floats:
             return np.asarray(table.numbers(low, high, [j])[0], dtype=np.float64)
 
         each = enumerate(confidences)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.bins import Bins
-from electorate.kernels.layouts import TargetRule
+from electorate.kernels.layouts import ColumnLayout, TargetRule
 from electorate.messages import StoredHistogram, histogram_here
 
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
@@ -20,6 +20,7 @@ TARGET, SQUARES = 3, 4  # the others of kernels/subtrees.py
 MOST_ROWS = 2**62
 NO_TARGET_RULE = TargetRule(0, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), 0.0, np.empty((0, 0)), False)
 ANY_ROWS = np.zeros((0, 0), dtype=np.int64)
+NO_NUMBERS = np.empty(0, dtype=np.int64)
 Ints = NDArray[np.int64]
 
 
@@ -94,17 +95,22 @@ class SplitFinder:
                     best, most = self.members(histogram, column, on_left.copy()), score
         return best
 
-    def best_of_all(self, nodes: Sequence[tuple[Any, Ints, Ints]]) -> list[Found | None]:
+    def best_of_all(self, nodes: Sequence[tuple[Any, Ints, Ints]], engine: Any) -> list[Found | None]:
         """`best` of every node, given by its histogram, which an engine may store, its totals and its rows."""
-        stored = None
+        found = None
         if nodes and not any(len(rows) for _, _, rows in nodes):
-            stored = self.best_of_stored([node[0] for node in nodes], [node[1] for node in nodes])
-        if stored is not None:
-            return stored
+            histograms, totals = [node[0] for node in nodes], [node[1] for node in nodes]
+            found = self.best_of_stored(histograms, totals) or self.best_by_team(histograms, totals, engine)
+        if found is not None:
+            return found
         return [self.best(histogram_here(histogram), *about) for histogram, *about in nodes]
 
     def best_of_stored(self, histograms: Sequence[Any], totals: Sequence[Ints]) -> list[Found | None] | None:
         """As `best`, for histograms that an engine stores and can search there; None where it cannot."""
+        return None
+
+    def best_by_team(self, histograms: Sequence[Any], totals: Sequence[Ints], engine: Any) -> list[Found | None] | None:
+        """As `best`, by many threads; None where the engine has none, or one after the other is the only way."""
         return None
 
     def value(self, totals: Ints) -> float:
@@ -174,6 +180,17 @@ class Finder(SplitFinder):
         return [
             Found(*split) if score > self._to_beat(mine) else None
             for split, score, mine in zip(found, best.scores.tolist(), totals, strict=True)
+        ]
+
+    def best_by_team(self, histograms: Sequence[Any], totals: Sequence[Ints], engine: Any) -> list[Found | None] | None:
+        bins, number = self.bins, self.criterion_number
+        if number is None or bins.categories or not engine.sums_in_team:
+            return None
+        columns = ColumnLayout(bins.n_bins, bins.has_missing, bins.ordered, NO_NUMBERS, self.counts)
+        best = engine.search_nodes(histograms, np.stack(totals), columns, number)
+        return [
+            None if column < 0 else Found(column, cut, on_left, sides)
+            for column, cut, on_left, sides in zip(*best, strict=True)
         ]
 
     def _to_beat(self, totals: Ints) -> Any:

@@ -32,6 +32,7 @@ from electorate.voters.splits import ANY_ROWS, Finder, Found, SplitFinder, least
 MANY_LEVELS = 2**31
 MANY_ROWS = 2**62
 DEEP = 3  # levels left to grow, at least: fewer take less time from histograms
+DEEP_IN_TEAM = 4  # the same where many threads sum histograms, but only one grows a node from its rows
 BYTE_CODES = 256  # bins of a column whose codes are bytes
 FEW_ROWS_PER_LABEL = 1024  # nodes of so few rows are grown from these, not from histograms
 FEW_ROWS = 8192  # for any number of labels
@@ -84,6 +85,9 @@ class Splitter(Protocol):
 
     @property
     def n_rows(self) -> int: ...
+
+    @property
+    def sums_in_team(self) -> bool: ...
 
     def both_sides(self, splits: Sequence[Split], wholes: list[Any]) -> tuple[list[Any], NDArray[np.int64]]: ...
 
@@ -228,8 +232,10 @@ def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
     can_be_small = finder.criterion_number is not None and search.bins.width == BYTE_CODES
     few = min(FEW_ROWS_PER_LABEL * len(histogram), FEW_ROWS) if can_be_small else 0
 
+    deep = DEEP_IN_TEAM if engine.sums_in_team else DEEP
+
     def is_small(node: OpenNode) -> bool:
-        return node.rows <= few and limits.levels(node.depth) >= DEEP
+        return node.rows <= few and limits.levels(node.depth) >= deep
 
     root_rows = engine.n_rows if few and mixed(search.sums.totals) else MANY_ROWS
     waiting = [OpenNode(ROOT, 0, histogram, rows=root_rows, key=NO_KEY if limits.draw is None else limits.draw.key)]
@@ -277,9 +283,9 @@ def _best_splits(
     if limits.draw is not None:
         for place in places:
             some = finder.among(limits.draw.columns(batch[place].key, len(search.bins.n_bins)))
-            found[place] = some.best_of_all([nodes[place]])[0]
+            found[place] = some.best_of_all([nodes[place]], search.engine)[0]
     rest = [place for place in places if found[place] is None]  # where no drawn column gains, all are searched
-    found.update(zip(rest, finder.best_of_all([nodes[place] for place in rest]), strict=True))
+    found.update(zip(rest, finder.best_of_all([nodes[place] for place in rest], search.engine), strict=True))
     stuck = {}
     for place in rest:
         node, levels = batch[place], limits.levels(batch[place].depth)

@@ -13,10 +13,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GridSearchCV
 
 from electorate import CertifiedClassifier, ModelFormatError, certificate, load
-from electorate.certified.description_prior import Part, PriorOptions, _code, _without_votes, search_prior
+from electorate.certified.description_prior import PriorOptions, PriorPart, _code, _without_votes, search_prior
 from electorate.data.table import read_table
 from electorate.theory.description import CodedVoter, Literal
-from electorate.training.description_search import CountedRows, DescriptionSearch, Start
+from electorate.training.description_search import CountedExamples, DescriptionSearch, Start
 from electorate.voters.prior_tests import PriorTests, coarse_codes
 from electorate.voters.trees import Stumps
 from tests.common.cases import DATA
@@ -81,7 +81,7 @@ def search_on(X, y, max_terms=1):
     """A search over rows that are prior and counted rows at once: for its arithmetic only."""
     table, n_classes = read_table(X), int(y.max()) + 1
     tests = PriorTests.of(table, y, n_classes, [])
-    rows = CountedRows(coarse_codes(table, tests.bins), tests, y, n_classes)
+    rows = CountedExamples(coarse_codes(table, tests.bins), tests, y, n_classes)
     options = PriorOptions(Stumps(), 0, 5, max_terms, None, n_classes)
     return rows, tests, options
 
@@ -121,7 +121,7 @@ def test_the_prior_does_not_look_at_the_counted_rows(cancer):
     part, rest = np.arange(100), np.arange(100, 200)
     found = []
     for labels in (y, np.where(np.arange(200) < 100, y, 1 - y)):
-        parts = [Part(X[rows], read_table(X[rows]), labels[rows]) for rows in (part, rest)]
+        parts = [PriorPart(X[rows], read_table(X[rows]), labels[rows]) for rows in (part, rest)]
         found.append(PriorTests.of(parts[0].table, parts[0].labels, 2, []))
         assert search_prior(*parts, options, 0.05).described.bits <= 2 + math.log2(4) + 1
     assert all(np.array_equal(a.members, b.members) for a, b in zip(found[0].tests, found[1].tests, strict=True))

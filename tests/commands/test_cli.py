@@ -169,7 +169,7 @@ def test_weights_are_a_column(there, capsys):
         ("a,w,y\n1,0,u\n2,0,v\n", "w", "all weights in 'w' are 0"),
         ("a,w,y\n1,1,u\n2,2,v\n", "weight", "no column is called 'weight'; it has"),
         ("a,w,y\n1,1,u\n2,2,v\n", "y", "cannot be both target and weights"),
-        ("w,y\n1,u\n2,v\n", "w", "no column beside the target and the weights"),
+        ("w,y\n1,u\n2,v\n", "w", "no column besides the target and the weights"),
     ],
 )
 def test_errors_in_weights_name_the_line(tmp_path, monkeypatch, capsys, text, weights, message):
@@ -411,7 +411,7 @@ HOSTILE = {
     "empty": ("", "the table is empty"),
     "blank": ("\n\n", "the table is empty"),
     "header only": ("a,y\n", "the table has no rows"),
-    "only target": ("y\nu\nv\n", "no column beside the target"),
+    "only target": ("y\nu\nv\n", "no column besides the target"),
     "quote": ('a,"y\n1,u\n', "line 1: the header cannot be read"),
     "escape": (f"a,{ESCAPE}\n1,2\n", "no column is called 'y'"),
     "semicolons": ("a;b;y\n1;2;u\n", "line 1: the header is one name; if its parts are columns, add --delimiter ';'"),

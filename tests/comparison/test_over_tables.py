@@ -421,7 +421,7 @@ def test_several_tables_resume_after_a_kill(tables, capsys):
         (["t0.csv", "nowhere.csv", "--target", "y"], "nowhere.csv"),
         (["t0.csv", "-", "--target", "y"], "standard input cannot be one of several"),
         (["t0.csv", "sub/t0.csv", "--target", "y"], "the same name"),
-        (["t0.csv", "t1.csv:a", "--target", "y"], "compare them apart"),
+        (["t0.csv", "t1.csv:a", "--target", "y"], "compare them separately"),
         (["t0.csv", "t1.csv"], "--target"),
     ],
 )

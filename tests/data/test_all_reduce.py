@@ -18,7 +18,7 @@ from electorate.data.all_reduce import Gather, Max, Min, Reduce, SortedUnion, re
 from electorate.data.bins import Sketch, find_bins, find_bins_steps
 from electorate.data.inputs import EXACT_BITS, exact_sums
 from electorate.data.split import DrawCandidates, _quotas, draw, draw_steps
-from electorate.data.table import Categories, Stack, read_table
+from electorate.data.table import Categories, StackedTable, read_table
 from electorate.data.weights import read_weights, read_weights_steps
 from electorate.threads import ThreadPool
 
@@ -183,7 +183,7 @@ def test_a_stack_reads_as_one_table() -> None:
     sizes = [0, 20, 1, 0, 29, 0]
     ends = np.concatenate([[0], np.cumsum(sizes)])
     pieces = [read_table(X.iloc[low:high]) for low, high in itertools.pairwise(ends)]
-    stack, whole = Stack(pieces, list(range(6))), read_table(X)
+    stack, whole = StackedTable(pieces, list(range(6))), read_table(X)
     texts = Categories(whole.levels(1))
     assert stack.levels(1).tolist() == texts.levels.tolist()
     assert stack.category_columns() == [1]

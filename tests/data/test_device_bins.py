@@ -7,7 +7,7 @@ from electorate.cuda.device import Reference
 from electorate.data.all_reduce import run_locally, run_together
 from electorate.data.bins import cut_columns_steps
 from electorate.data.device_bins import hashes_there
-from electorate.data.table import ArrayTable, Stack
+from electorate.data.table import ArrayTable, StackedTable
 from electorate.kernels import hash_values
 from electorate.threads import ThreadPool
 
@@ -52,7 +52,7 @@ def test_the_edges_are_those_of_the_cpu(dtype, weighted):
     expected = run_locally(cut_columns_steps(ArrayTable(X), weights, range(7), *sizes, pool))
     found = run_locally(cut_columns_steps(ArrayTable(X), weights, range(7), *sizes, pool, Reference()))
     assert_same(found, expected)
-    stack = Stack([ArrayTable(X[:200]), ArrayTable(np.asfortranarray(X[200:]))], [0, 1])
+    stack = StackedTable([ArrayTable(X[:200]), ArrayTable(np.asfortranarray(X[200:]))], [0, 1])
     assert_same(run_locally(cut_columns_steps(stack, weights, range(7), *sizes, pool, Reference())), expected)
     halves = [
         cut_columns_steps(ArrayTable(X[part]), weights[part], range(7), *sizes, pool, device)

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from electorate.data import column_views
 from electorate.data.factors import factorise
-from electorate.data.table import Block, BlockReader, Categories, Stack, Table, numeric_codes, read_table
+from electorate.data.table import Block, BlockReader, Categories, StackedTable, Table, numeric_codes, read_table
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 NAN = np.nan
@@ -517,7 +517,7 @@ def test_reading_into_the_same_buffer(kind: str) -> None:
     }.get(kind, array.astype(kind if kind in ("float32", "int8", "bool") else np.float64))
     table: Any = read_table(rows)
     if kind == "stack":
-        table = Stack([read_table(rows[:20]), read_table(rows[20:20]), read_table(rows[20:])], [0, 1, 2])
+        table = StackedTable([read_table(rows[:20]), read_table(rows[20:20]), read_table(rows[20:])], [0, 1, 2])
     reading = BlockReader(table)
     for low, high, columns in [(0, 30, [1, 2, 3]), (10, 12, [5, 0]), (15, 90, list(range(7))), (4, 4, [2])]:
         np.testing.assert_array_equal(reading.numbers(low, high, columns), array[low:high, columns].T)

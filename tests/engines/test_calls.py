@@ -10,7 +10,8 @@ import pytest
 
 import electorate as el
 from electorate import kernels
-from electorate.engines import shard, verbs
+from electorate.engines import shard, team, verbs
+from electorate.engines.memory import Threads
 from electorate.kernels import FILE_OF
 
 MOST = 4  # entries of one shard in one exchange
@@ -68,6 +69,7 @@ def test_a_task_is_a_few_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     }
     for module in (shard, verbs):
         monkeypatch.setattr(module, "np", SimpleNamespace(**counted))
+    monkeypatch.setattr(team.Team, "of", lambda *_: None)  # every shard is called by itself
     for verb in ROUNDS:
         monkeypatch.setattr(shard.Shard, verb, counter.watched(verb, getattr(shard.Shard, verb)))
     model = MODELS[name].set_params(n_estimators=4, n_jobs=4)
@@ -75,3 +77,34 @@ def test_a_task_is_a_few_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     model.fit(X, y)
     assert counter.most["advance"] > 0
     assert max(counter.most.values()) <= MOST, dict(counter.most)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_team_enters_one_kernel_for_all_shards(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 6))
+    y = X[:, 0] + X[:, 1] * X[:, 2] > 0.3
+    monkeypatch.setattr("electorate.threads.cpus", lambda: 2)
+    counter, exchanges = Counter(), []
+    for kernel in FILE_OF:
+        monkeypatch.setattr(kernels, kernel, counter.counting(getattr(kernels, kernel)))
+
+    def watch(method: str) -> None:
+        usual = getattr(Threads, method)
+
+        def exchange(engine: Threads, *arguments: Any) -> Any:
+            counter.task.entries = 0
+            answer = usual(engine, *arguments)
+            exchanges.append(counter.task.entries)
+            return answer
+
+        monkeypatch.setattr(Threads, method, exchange)
+
+    watch("_advance")
+    watch("both_sides")
+    model = MODELS[name].set_params(n_estimators=4, n_jobs=4)
+    model._n_shards = 4
+    model.fit(X, y)
+    assert len(exchanges) >= 4
+    assert exchanges[0] <= 1 + 4  # each shard is noted once
+    assert max(exchanges[2:]) == 1, exchanges

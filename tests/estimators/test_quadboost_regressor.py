@@ -235,14 +235,14 @@ def test_early_stopping(family: str, way: str) -> None:
 def test_the_score_to_stop_by_is_that_of_the_rows_set_aside() -> None:
     """Recomputed: the rows are those that a model without them does not know; found by their number and score."""
     from electorate.data.all_reduce import run_locally
-    from electorate.training.worker_data import Given, set_aside_steps
+    from electorate.training.worker_data import GivenRows, set_aside_steps
 
     X, y = numbers(150)
     fitted = QuadBoostRegressor(
         Pool(5), n_estimators=20, early_stopping=True, validation_fraction=0.2, n_iter_no_change=50, random_state=0
     ).fit(X, y)
     table = fitted._check_rows(X, reset=False)
-    given = Given(table, y, np.ones(len(y)))
+    given = GivenRows(table, y, np.ones(len(y)))
     aside = run_locally(set_aside_steps(given, 0.2, fitted._validation_seed, 0))[0] > 0
     assert abs(int(aside.sum()) - 30) <= 1
     alone = QuadBoostRegressor(Pool(5), n_estimators=20).fit(X[~aside], y[~aside])

@@ -27,7 +27,7 @@ import electorate
 from electorate.cli import main
 from electorate.data.bins import reader
 from electorate.model import predict_from_file
-from electorate.model.predict_from_file import ColumnTables, Crossing
+from electorate.model.predict_from_file import Crossing, StumpTables
 from electorate.registry import ALGORITHMS
 from electorate.tables import text as text_tables
 from electorate.tables.reading import count_threads, in_order
@@ -144,7 +144,7 @@ def test_byte_votes_of_random_stumps(seed: int, labels: int) -> None:
     ]
     stacked = np.array(cells, dtype=np.uint8).reshape(-1, block.shape[1])
     for voting in (
-        ColumnTables.of(ensemble),
+        StumpTables.of(ensemble),
         Crossing(ensemble, ensemble.masks, bins),
     ):
         votes = np.zeros_like(expected)

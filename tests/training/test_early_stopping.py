@@ -17,7 +17,7 @@ from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClas
 from electorate.data.all_reduce import run_locally
 from electorate.data.split import DrawCandidates, candidate_steps, draw, hash_rows
 from electorate.data.weights import read_weights
-from electorate.training.worker_data import Given, set_aside_steps
+from electorate.training.worker_data import GivenRows, set_aside_steps
 
 
 def listening(name: str, **more: Any) -> Any:
@@ -29,7 +29,7 @@ def rows_aside(model: Any, X: Any, y: Any, weight: Any = None) -> np.ndarray:
     """The weight of every row among those that the fitted model set aside."""
     labels = np.searchsorted(model.classes_, y)
     table = X if isinstance(X, np.ndarray) else model._check_rows(X, reset=False)
-    given = Given(table, labels, np.ones(len(y)) if weight is None else weight)
+    given = GivenRows(table, labels, np.ones(len(y)) if weight is None else weight)
     classes = labels, len(model.classes_)
     steps = set_aside_steps(given, model.validation_fraction, model._validation_seed, 0, classes)
     return run_locally(steps)[0]
@@ -346,7 +346,7 @@ def test_whole_weights_stay_whole_on_both_sides() -> None:
     X, y = plain(n=40)
     weight = np.full(40, 49.0)
     for part in (0.01, 0.1, 0.31):
-        aside, _, _ = run_locally(set_aside_steps(Given(X, y, weight), part, 0, 0, (y, 2)))
+        aside, _, _ = run_locally(set_aside_steps(GivenRows(X, y, weight), part, 0, 0, (y, 2)))
         np.testing.assert_array_equal(aside, np.rint(aside))
 
 

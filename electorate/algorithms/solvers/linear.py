@@ -9,12 +9,11 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from electorate.algorithms.lpboost import Margin
+from electorate.arrays import Floats
 
-Array = NDArray[np.float64]
 TOLERANCE = 1e-10  # of the solvers, for feasibility on either side
 NOTHING = 1e-10  # a weight of a voter below this share of all is rounding
 
@@ -23,11 +22,11 @@ NOTHING = 1e-10  # a weight of a voter below this share of all is rounding
 class Solution:
     """alpha[voter] and, from the dual, weights[example]."""
 
-    alpha: Array
-    weights: Array
+    alpha: Floats
+    weights: Floats
 
     @classmethod
-    def within(cls, alpha: Array, weights: Array, margin: Margin) -> "Solution":
+    def within(cls, alpha: Floats, weights: Floats, margin: Margin) -> "Solution":
         """Inside the bounds that solvers respect only to a tolerance; voters of almost no weight have exactly none."""
         alpha = np.maximum(alpha, 0.0)
         alpha = np.where(alpha > NOTHING * max(1.0, alpha.sum()), alpha, 0.0)
@@ -42,10 +41,10 @@ class Fresh:
 
     def __init__(self, margin: Margin) -> None:
         self.margin = margin
-        self.rows: list[Array] = []
+        self.rows: list[Floats] = []
         self.status = ""
 
-    def add(self, awards: Array) -> None:
+    def add(self, awards: Floats) -> None:
         self.rows.append(awards)
 
     def solve(self) -> Solution | None:
@@ -89,7 +88,7 @@ class Live:
             cost = np.append(np.zeros(self.n), 1.0)
         model.changeColsCost(len(cost), self.variables, cost)
 
-    def add(self, awards: Array) -> None:
+    def add(self, awards: Floats) -> None:
         normalised = self.margin.normalised
         row = np.append(awards, -1.0) if normalised else np.asarray(awards, dtype=np.float64)
         used = np.flatnonzero(row)

@@ -4,14 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from threadpoolctl import threadpool_limits
 
 from electorate.algorithms.totally_corrective import Quadratic
+from electorate.arrays import Bools, Floats
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+Mask = Bools
 MOST_STEPS = 100  # of the interior point method; it takes 15 to 40
 PATIENCE = 8  # steps without improvement
 REFINEMENTS = 3
@@ -27,15 +26,15 @@ class QuadraticSolution:
     gap: between the objectives, relative to the larger of 1 and the primal one.
     """
 
-    alpha: Array
-    weights: Array
+    alpha: Floats
+    weights: Floats
     objective: float
     gap: float
     residual: float
     converged: bool = False
 
 
-def solve_quadratic(awards: Array, form: Quadratic, tol: float = 1e-9) -> QuadraticSolution:
+def solve_quadratic(awards: Floats, form: Quadratic, tol: float = 1e-9) -> QuadraticSolution:
     """By a primal-dual interior point method on the dual; systems are as large as the voters, not the examples.
 
     The dual is min |G x|^2 / 4 - c x over x = (w, z) >= 0, w <= cap, with G = (awards, I): z takes up what is negative.
@@ -52,7 +51,7 @@ def _accurate(found: QuadraticSolution, tol: float) -> bool:
     return found.gap <= tol and found.residual <= max(1e-8, tol)
 
 
-def _interior(awards: Array, form: Quadratic, tol: float) -> QuadraticSolution:
+def _interior(awards: Floats, form: Quadratic, tol: float) -> QuadraticSolution:
     """Take steps until none improves the gap: margins of exactly 1 with weights of exactly 0 stop it early."""
     point = _Point.start(awards, form.cap)
     best, since = _evaluate(awards, form, point.x), 0
@@ -71,7 +70,7 @@ def _interior(awards: Array, form: Quadratic, tol: float) -> QuadraticSolution:
 
 
 def _by_active_sets(
-    awards: Array, form: Quadratic, near: QuadraticSolution, eps: float, tol: float
+    awards: Floats, form: Quadratic, near: QuadraticSolution, eps: float, tol: float
 ) -> QuadraticSolution:
     """Finish by active sets: once the examples and voters at a bound are known, the rest is a linear system.
 
@@ -102,8 +101,8 @@ def _by_active_sets(
 
 
 def _between(
-    awards: Array, cap: Array, low: Mask, high: Mask, active: Mask, near: QuadraticSolution
-) -> tuple[Array, Array]:
+    awards: Floats, cap: Floats, low: Mask, high: Mask, active: Mask, near: QuadraticSolution
+) -> tuple[Floats, Floats]:
     """Margins of 1 for the free examples, alpha = awards w / 2 for the active voters: of such the nearest to `near`."""
     weights, alpha, free = near.weights.copy(), np.where(active, near.alpha, 0.0), ~(low | high)
     weights[low], weights[high] = 0.0, cap[high]
@@ -118,7 +117,7 @@ def _between(
     return alpha, weights
 
 
-def _evaluate(awards: Array, form: Quadratic, x: Array) -> QuadraticSolution:
+def _evaluate(awards: Floats, form: Quadratic, x: Floats) -> QuadraticSolution:
     """The solution of the weights in the first part of x, with its gap and residual."""
     weights = np.clip(x[: len(form.cap)], 0.0, form.cap)
     edges = awards @ weights
@@ -134,16 +133,16 @@ def _evaluate(awards: Array, form: Quadratic, x: Array) -> QuadraticSolution:
 class _Point:
     """x = (w, z) with the multipliers `low` of x >= 0 and `high` of w <= cap."""
 
-    x: Array
-    low: Array
-    high: Array
+    x: Floats
+    low: Floats
+    high: Floats
 
     @classmethod
-    def start(cls, awards: Array, cap: Array) -> "_Point":
+    def start(cls, awards: Floats, cap: Floats) -> "_Point":
         x = np.concatenate([0.5 * cap, np.ones(len(awards))])
         return cls(x, np.ones(len(x)), np.ones(len(cap)))
 
-    def step(self, awards: Array, cap: Array) -> None:
+    def step(self, awards: Floats, cap: Floats) -> None:
         """Mehrotra's predictor and corrector."""
         n = len(cap)
         slack = cap - self.x[:n]
@@ -158,7 +157,7 @@ class _Point:
         count = len(self.x) + n
         now = float(self.low @ self.x + self.high @ slack) / count
 
-        def direction(target: float, dx: Array, dlow: Array, dhigh: Array) -> tuple[Array, Array, Array]:
+        def direction(target: float, dx: Floats, dlow: Floats, dhigh: Floats) -> tuple[Floats, Floats, Floats]:
             """Towards low x = high slack = target, with the second-order terms of an earlier direction."""
             side = (target - dlow * dx) / self.x - self.low
             top = (target + dhigh * dx[:n]) / slack - self.high
@@ -180,7 +179,7 @@ class _Point:
         self.high += far * dhigh
         self.x[:n] = np.minimum(self.x[:n], cap * (1 - 1e-16))
 
-    def _reach(self, dx: Array, dlow: Array, dhigh: Array, slack: Array) -> float:
+    def _reach(self, dx: Floats, dlow: Floats, dhigh: Floats, slack: Floats) -> float:
         """The share of a direction, at most 1, that keeps all that must be positive so."""
         far = 1.0
         pairs = ((self.x, dx), (self.low, dlow), (self.high, dhigh), (slack, -dx[: len(slack)]))
@@ -191,7 +190,7 @@ class _Point:
         return far
 
 
-def _newton(awards: Array, theta: Array, n: int) -> Any:
+def _newton(awards: Floats, theta: Floats, n: int) -> Any:
     """Solves (G'G / 2 + diag(theta)) d = r by Woodbury's formula, with G = (awards, I)."""
     inverse = 1.0 / theta
     small = (awards * inverse[:n]) @ awards.T
@@ -201,12 +200,12 @@ def _newton(awards: Array, theta: Array, n: int) -> Any:
     small[np.diag_indices_from(small)] += 1e-15 * len(small)  # near the end, where voters repeat each other
     factor = cho_factor(small, overwrite_a=True, check_finite=False)
 
-    def roughly(right: Array) -> Array:
+    def roughly(right: Floats) -> Floats:
         first = inverse * right
         inner = size * cho_solve(factor, size * (awards @ first[:n] + first[n:]), check_finite=False)
         return np.asarray(first - inverse * np.concatenate([awards.T @ inner, inner]))
 
-    def solve(right: Array) -> Array:
+    def solve(right: Floats) -> Floats:
         """Refine: near the end theta spans 20 orders of magnitude."""
         found = roughly(right)
         for _ in range(REFINEMENTS):

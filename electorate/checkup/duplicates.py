@@ -1,18 +1,25 @@
-"""Columns that say (nearly) the same as another column."""
+"""Findings about duplicates: columns with (nearly) the same information, and rows that occur more than once."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from electorate.arrays import AnyArray, Ints
 from electorate.checkup.columns import CheckedColumn, sample_rows
 from electorate.checkup.findings import Finding
+from electorate.data.seen_rows import marks_of
+from electorate.data.table import read_table
 
 MOST_COLUMNS = 1000
 MOST_COMPARED = 5000  # rows
 SAME = 0.9999  # of the rank correlation
 FEWEST_OTHERS = 20  # rows whose value is not the commonest: fewer may agree by chance
+LEAST = 0.5  # share of distinct rows: below it, columns have few values, and equal rows are to be expected
+
+
+# ---------------------------------------------------------------- near duplicates
 
 
 def find_near_duplicates(columns: Sequence[CheckedColumn], n_rows: int) -> list[Finding]:
@@ -25,7 +32,7 @@ def find_near_duplicates(columns: Sequence[CheckedColumn], n_rows: int) -> list[
     return _equal_orders(ordered, rows) + _equal_categories(columns, rows)
 
 
-def _equal_orders(columns: Sequence[CheckedColumn], rows: NDArray[np.int64]) -> list[Finding]:
+def _equal_orders(columns: Sequence[CheckedColumn], rows: Ints) -> list[Finding]:
     used, ranks = [], []
     for column in columns:
         numbers = column.numbers[rows]
@@ -45,7 +52,7 @@ def _equal_orders(columns: Sequence[CheckedColumn], rows: NDArray[np.int64]) -> 
     ]
 
 
-def _equal_categories(columns: Sequence[CheckedColumn], rows: NDArray[np.int64]) -> list[Finding]:
+def _equal_categories(columns: Sequence[CheckedColumn], rows: Ints) -> list[Finding]:
     first: dict[bytes, CheckedColumn] = {}
     found = []
     for column in columns:
@@ -65,3 +72,19 @@ def _equal_categories(columns: Sequence[CheckedColumn], rows: NDArray[np.int64])
 def _same_as(column: CheckedColumn, other: CheckedColumn, seen: str) -> Finding:
     done = "kept: it does no harm to boosting; leave one out for shorter explanations"
     return Finding("near duplicate", column.name, f"{seen} as {other.name!r}", done)
+
+
+# ---------------------------------------------------------------- repeated rows
+
+
+def find_repeated_rows(X: Any, y: AnyArray | None) -> list[Finding]:
+    """Return how many rows equal an earlier one. X: cleaned."""
+    table = read_table(X)
+    marks = marks_of(table, np.zeros(table.n_rows) if y is None else y)
+    different = len(np.unique(marks))
+    repeated = len(marks) - different
+    if not repeated or different < LEAST * len(marks):
+        return []
+    equal = f"{repeated:,} row{' equals an earlier one' if repeated == 1 else 's equal an earlier one'}"
+    done = "kept: copies on both sides of a split make errors look smaller; remove them if they are mistakes"
+    return [Finding("repeated rows", None, f"{equal}{'' if y is None else ', target included'}", done)]

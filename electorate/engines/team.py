@@ -1,0 +1,265 @@
+"""The shards of this process, worked on by threads that stay in compiled code between two exchanges.
+
+`LocalShards` calls every shard from a thread of its own, which waits for the interpreter's lock before and after. With
+16 threads this takes longer than the work of a table of some 100,000 rows. A team does the two exchanges of a round
+that take the time, `advance` and `both_sides`, in one compiled call each; everything else goes the usual way. The
+sums are integers, so both ways give the same bits.
+"""
+
+import os
+import threading
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate import kernels
+from electorate.engines.shard import CELLS_PER_HISTOGRAM, Growth, Shard
+from electorate.kernels.layouts import (
+    AddedStump,
+    AddedTree,
+    ColumnLayout,
+    Formulas,
+    LevelArrays,
+    ShardArrays,
+    ShardTable,
+    Tiles,
+)
+from electorate.kernels.team_board import new_board
+from electorate.messages import Change, NodeSplits, SplitArrays
+from electorate.threads import ThreadPool
+
+Histogram = NDArray[np.int64]  # [label, column, bin]
+NOTE_SIZE = 2048  # bytes for the arrays of a shard
+NO_STUMP = AddedStump(0, np.empty(0, dtype=np.uint8), np.empty((0, 0, 0)))
+NO_NUMBERS = np.empty(0, dtype=np.int64)
+NO_TREE = AddedTree(
+    NO_NUMBERS,
+    NO_NUMBERS,
+    NO_NUMBERS,
+    np.empty((0, 0), dtype=np.bool_),
+    np.empty((0, 0), dtype=np.int64),
+    np.empty((0, 0, 0)),
+)
+# Nanoseconds, for the choice of tiles only.
+ADD, PICK, CLEAR_AND_REDUCE = 0.4, 1.0, 0.8
+PER_TASK = 300.0
+COLUMNS_PER_SEARCH = 8  # at least, of one task
+
+
+class Helpers:
+    """Threads at a board; they sleep when there has been no work for a few milliseconds."""
+
+    def __init__(self, n_helpers: int) -> None:
+        self.board = new_board()
+        self.asleep = np.zeros(n_helpers, dtype=np.bool_)
+        self.locks = [threading.Lock() for _ in range(n_helpers)]
+        self.closed = False
+        for lock in self.locks:
+            lock.acquire()
+        self.threads = [threading.Thread(target=self._help, args=(k,), daemon=True) for k in range(n_helpers)]
+        for thread in self.threads:
+            thread.start()
+
+    def _help(self, number: int) -> None:
+        while not self.closed:
+            kernels.serve(self.board)
+            self.asleep[number] = True
+            self.locks[number].acquire()
+
+    def wake(self) -> None:
+        """Call back the threads that sleep; they take tasks as soon as they are there."""
+        if self.asleep.any():
+            for number in np.flatnonzero(self.asleep).tolist():
+                self.asleep[number] = False
+                self.locks[number].release()
+
+    def close(self, wait: bool) -> None:
+        """Send the threads away; wait: until they are gone."""
+        self.closed = True
+        kernels.close(self.board)
+        for lock in self.locks:
+            with suppress(RuntimeError):  # released already, by `wake`
+                lock.release()
+        for thread in self.threads if wait else ():
+            thread.join()
+
+
+class Team:
+    """All shards of an engine, and the threads that work on them."""
+
+    def __init__(self, shards: list[Shard], pool: ThreadPool) -> None:
+        self.shards = shards
+        self.n_threads = pool.count_threads(pool.n_jobs)
+        self.helpers = Helpers(self.n_threads - 1)
+        pool.closing.append(self.helpers.close)
+        self.notes = np.zeros((len(shards), NOTE_SIZE), dtype=np.uint8)
+        self.noted: list[ShardArrays | None] = [None] * len(shards)
+        address = self.notes.__array_interface__["data"][0]
+        self.address = address + NOTE_SIZE * np.arange(len(shards))
+        self.stack = np.empty(0, dtype=np.int64)
+        self.n_rows = sum(shard.n_rows() for shard in shards)
+
+    @classmethod
+    def of(cls, shards: list[Any], pool: ThreadPool) -> "Team | None":
+        """None where the usual way is as fast, or the only one."""
+        n_cells = max(shard.n_columns * shard.n_rows() for shard in shards)
+        usual = (
+            pool.count_threads(pool.n_jobs) == 1
+            or len(shards) == 1
+            or any(type(shard) is not Shard or shard.bundles or shard.packing for shard in shards)
+            or n_cells > CELLS_PER_HISTOGRAM  # Ctrl-C is noticed between two calls
+            or os.name != "posix"
+        )
+        return None if usual else cls(shards, pool)
+
+    # ------------------------------------------------------------ exchanges
+
+    def advance(
+        self, change: Change | None, formulas: Formulas, out: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], int]:
+        """Apply a change to all rows, then sum: [channel, label], and what counts as wrong.
+
+        out[channel, label, column, bin] gets the histograms of as many channels as it has.
+        """
+        first = self.shards[0]
+        n_channels = len(formulas.table)
+        stump, tree = self._added(change)
+        for shard in self.shards:
+            shard.reserve_grids(n_channels)
+            shard.growth = None
+        totals = np.zeros((len(self.shards), n_channels, first.n_groups), dtype=np.int64)
+        wrong = np.zeros(len(self.shards), dtype=np.int64)
+        tiles = self._tiles(self.n_rows, len(out) * first.n_groups, 0.0)
+        stack = self._stack((tiles.by_rows, *out.shape))
+        self.helpers.wake()
+        good = kernels.advance_all(
+            self.helpers.board, self._table(), stump, tree, formulas, tiles, stack, totals, wrong, out
+        )
+        require(good)
+        return totals.sum(axis=0), int(wrong.sum())
+
+    def _added(self, change: Change | None) -> tuple[AddedStump, AddedTree]:
+        """The voter of a change, as kernels take it."""
+        first = self.shards[0]
+        if change is None:
+            return NO_STUMP, NO_TREE
+        gains = first.gains_by_label(change.gains)
+        if len(change.splits) <= 1:
+            split = change.splits[0] if change.splits else first.no_split
+            return AddedStump(split.column, (~split.on_left).view(np.uint8), gains), NO_TREE
+        for shard in self.shards:
+            shard.growing()
+        tree = SplitArrays.of(change.splits)
+        known, children = tree.walk(change.leaves, first.growing().levels)
+        numbers, begins = known
+        return NO_STUMP, AddedTree(numbers, begins, tree.column, tree.on_left, children, gains)
+
+    def both_sides(
+        self,
+        tree: SplitArrays,
+        wholes: list[NDArray[np.int64]],
+        rests: list[NDArray[np.int64]],
+        less: NDArray[np.int64],
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Part the rows of some nodes, and sum the children; which are in `less`, and [split, side]: how many rows."""
+        fresh = self._grow(tree)
+        level = LevelArrays(tree.node, tree.left, tree.right, tree.column, tree.on_left)
+        rows = np.empty((len(self.shards), len(tree), 2), dtype=np.int64)
+        left_is_less = np.empty(len(tree), dtype=np.bool_)
+        tiles = self._tiles(self.n_rows // 2, len(tree) * less.shape[1], PICK)
+        stack = self._stack((tiles.by_rows, *less.shape))
+        self.helpers.wake()
+        good = kernels.split_all(
+            self.helpers.board,
+            self._table(),
+            fresh,
+            level,
+            tiles,
+            stack,
+            addresses(wholes),
+            addresses(rests),
+            less,
+            rows,
+            left_is_less,
+        )
+        require(good)
+        return left_is_less, rows.sum(axis=0)
+
+    def _grow(self, tree: SplitArrays) -> bool:
+        """Note in every shard that these nodes are split; whether their rows are yet to be numbered."""
+        growth = self.shards[0].growth
+        fresh = growth is None or not growth.split_nodes.isdisjoint(tree.numbers)
+        if fresh:
+            levels: list[SplitArrays] = []
+            split_nodes: set[int] = set()  # like the levels, the same for all shards
+            for shard in self.shards:
+                shard.growth = Growth(shard.row_numbers()[0], shard.nodes.restart(), levels, split_nodes)
+        for shard in self.shards:
+            shard.nodes.reserve(tree.highest)
+        self.shards[0].note_level(tree)
+        return fresh
+
+    def search_nodes(
+        self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
+    ) -> NodeSplits:
+        """The best thresholds of some nodes; a task is a node and some of the columns."""
+        n_nodes, n_columns, width = len(totals), len(columns.n_bins), histograms[0].shape[2]
+        n_parts = max(1, min(n_columns // COLUMNS_PER_SEARCH, self.n_threads // n_nodes))
+        part = np.arange(n_columns) * n_parts // n_columns
+        masks = (part == np.arange(n_parts)[:, None]) & columns.ordered
+        splits, on_left = np.empty((n_nodes, 2), dtype=np.int64), np.empty((n_nodes, width), dtype=np.bool_)
+        sides = np.empty((n_nodes, 2, totals.shape[1]), dtype=np.int64)
+        arrays = (addresses(histograms), histograms[0], totals, columns, masks)
+        self.helpers.wake()
+        require(kernels.search_nodes(self.helpers.board, *arrays, criterion, splits, on_left, sides))
+        column, cut = splits.T.tolist()
+        return NodeSplits(column, cut, on_left, sides)
+
+    # ------------------------------------------------------------ arrays
+
+    def _table(self) -> ShardTable:
+        """The shards as kernels take them; noted again where an array is another one."""
+        for k, shard in enumerate(self.shards):
+            arrays = shard.arrays()
+            if arrays is not self.noted[k]:
+                assert kernels.note_shard(self.notes[k], arrays) <= NOTE_SIZE
+                self.noted[k] = arrays
+        return ShardTable(self.address, self.shards[0].arrays())
+
+    def _stack(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        size = int(np.prod(shape))
+        if len(self.stack) < size:
+            self.stack = np.empty(size, dtype=np.int64)
+        return self.stack[:size].reshape(shape)
+
+    def _tiles(self, n_rows: int, n_histograms: int, pick: float) -> Tiles:
+        first = self.shards[0]
+        words = len(first.packed)
+        cells = first.codes.shape[2] * first.width * n_histograms
+        return best_tiles(self.n_threads, len(self.shards), words, n_rows, cells, pick)
+
+
+@cache
+def best_tiles(n_threads: int, n_shards: int, n_words: int, n_rows: int, cells_per_word: int, pick: float) -> Tiles:
+    """The tiles that take the least time, about."""
+
+    def nanoseconds(by_rows: int, by_columns: int) -> float:
+        words, rows = -(-n_words // by_columns), n_rows / by_rows
+        task = rows * (pick + 4 * ADD * words) + words * cells_per_word * CLEAR_AND_REDUCE + PER_TASK
+        waves = -(-by_rows * by_columns // n_threads)
+        return waves * task + by_rows * n_words * cells_per_word * CLEAR_AND_REDUCE / n_threads
+
+    choices = [(by_rows, by_columns) for by_rows in range(1, n_shards + 1) for by_columns in range(1, n_words + 1)]
+    return Tiles(*min(choices, key=lambda choice: nanoseconds(*choice)))
+
+
+def addresses(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.array([array.__array_interface__["data"][0] for array in arrays])
+
+
+def require(good: bool) -> None:
+    if not good:
+        raise MemoryError("a compiled task failed; memory is used up")

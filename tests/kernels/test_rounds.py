@@ -1,0 +1,262 @@
+"""Rounds over all shards at once against their twins, and threads that take tasks while others are late."""
+
+import threading
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+from electorate.engines.team import NO_STUMP, NO_TREE, addresses, best_tiles
+from electorate.kernels.formulas import EXPONENTIAL
+from electorate.kernels.layouts import (
+    AddedStump,
+    AddedTree,
+    ColumnLayout,
+    Formulas,
+    LevelArrays,
+    NodeArrays,
+    RowArrays,
+    ShardArrays,
+    ShardTable,
+    Tiles,
+)
+from electorate.kernels.team import prepared, run_tasks
+from electorate.kernels.team_board import CLOSED, new_board
+
+few_cases = settings(derandomize=True, max_examples=25, deadline=None)
+generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+WIDTH, N_LABELS, N_NODES = 256, 3, 16
+FILE_OF = dict.fromkeys(["note_shard", "advance_all", "split_all"], "rounds")
+FILE_OF |= dict.fromkeys(["run_tasks", "serve", "close"], "team") | {"search_nodes": "node_search"}
+TWINS = [
+    SimpleNamespace(**{name: getattr(import_module(f"{package}.{file}"), name) for name, file in FILE_OF.items()})
+    for package in ("electorate.kernels", "electorate.kernels.reference")
+]
+
+
+def some_shard(rng: np.random.Generator, n_words: int) -> ShardArrays:
+    n = int(rng.integers(1, 200))
+    starts = np.concatenate([[0], np.sort(rng.integers(0, n + 1, N_LABELS - 1)), [n]]).astype(np.int64)
+    codes = rng.integers(0, WIDTH, (n_words, n, 4)).astype(np.uint8)
+    times = rng.integers(1, 4, n) if rng.random() < 0.5 else np.empty(0, dtype=np.int64)
+    rows = RowArrays(starts, np.array([0, 1, 1]), np.empty(0), times, times, 2.0**20)
+    low, node_starts = np.full(N_NODES, -1), np.zeros((N_NODES, N_LABELS + 1), dtype=np.int64)
+    low[0], node_starts[0] = 0, starts
+    order, spare = np.empty((2, n), dtype=np.uint32)
+    order[:] = np.arange(n)
+    state, grids = rng.normal(size=(2, n)), rng.integers(-9, 9, (2, n))
+    packed = codes.view(np.uint32)[:, :, 0]
+    return ShardArrays(
+        codes, packed, rows, state, grids, order, spare, spare.view(np.int32), NodeArrays(low, node_starts)
+    )
+
+
+def copied(shard: Any) -> Any:
+    """The same arrays, and the same views among them, elsewhere."""
+    codes, spare = shard.codes.copy(), shard.spare.copy()
+    return shard._replace(
+        codes=codes,
+        packed=codes.view(np.uint32)[:, :, 0],
+        state=shard.state.copy(),
+        grids=shard.grids.copy(),
+        order=shard.order.copy(),
+        spare=spare,
+        leaf=spare.view(np.int32),
+        nodes=NodeArrays(*(array.copy() for array in shard.nodes)),
+    )
+
+
+def table_of(twin: Any, shards: list[ShardArrays], places: np.ndarray) -> ShardTable:
+    for place, shard in zip(places, shards, strict=True):
+        assert twin.note_shard(place, shard) <= places.shape[1]
+    return ShardTable(addresses(list(places)), shards[0])
+
+
+class Case:
+    """Some shards for each twin, the same numbers in both."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.n_words = int(rng.integers(1, 4))
+        n_shards = int(rng.integers(1, 5))
+        self.tiles = Tiles(int(rng.integers(1, n_shards + 1)), int(rng.integers(1, self.n_words + 1)))
+        self.shards = [some_shard(rng, self.n_words) for _ in range(n_shards)]
+        self.mine = [[copied(shard) for shard in self.shards] for _ in TWINS]
+        self.places = [np.zeros((n_shards, 2048), dtype=np.uint8) for _ in TWINS]
+        self.tables = [table_of(*given) for given in zip(TWINS, self.mine, self.places, strict=True)]
+
+    def same_shards(self) -> None:
+        for ours, theirs in zip(*self.mine, strict=True):
+            for name in ("state", "grids", "order"):
+                assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+            assert all(np.array_equal(*pair) for pair in zip(ours.nodes, theirs.nodes, strict=True))
+
+    def stack(self, *shape: int) -> np.ndarray:
+        return self.rng.integers(-9, 9, (self.tiles.by_rows, *shape))
+
+
+@few_cases
+@given(rng=generators, n_searched=st.integers(0, 2), added=st.sampled_from(["nothing", "stump", "tree"]))
+def test_advance_all(rng: np.random.Generator, n_searched: int, added: str) -> None:
+    case = Case(rng)
+    stump, tree = NO_STUMP, NO_TREE
+    on_left = rng.random((1, WIDTH)) < 0.5
+    column, gains = int(rng.integers(4 * case.n_words)), rng.normal(size=(2, N_LABELS, 2))
+    if added == "stump":
+        stump = AddedStump(column, (~on_left[0]).view(np.uint8), gains)
+    elif added == "tree":
+        zero = np.zeros(1, dtype=np.int64)
+        tree = AddedTree(zero, zero, np.array([column]), on_left, np.array([[-1, -2]]), gains)
+    formulas = Formulas(np.array([[EXPONENTIAL, 0, 0.0, 0, 0], [EXPONENTIAL, 1, 0.5, 0, 0]], dtype=np.float64), 0, 0)
+    shape = (n_searched, 2, 4 * case.n_words, WIDTH)
+    found = []
+    for twin, table in zip(TWINS, case.tables, strict=True):
+        totals, wrong = np.zeros((len(case.shards), 2, 2), dtype=np.int64), np.zeros(len(case.shards), dtype=np.int64)
+        out, stack = np.full(shape, 7), case.stack(*shape)
+        assert twin.advance_all(new_board(), table, stump, tree, formulas, case.tiles, stack, totals, wrong, out)
+        found.append((totals, wrong, out))
+    for ours, theirs in zip(*found, strict=True):
+        assert np.array_equal(ours, theirs)
+    if n_searched:
+        totals, _, out = found[0]
+        assert np.array_equal(
+            out[0].sum(axis=2), np.repeat(totals[:, 0].sum(axis=0)[:, None], 4 * case.n_words, axis=1)
+        )
+    case.same_shards()
+
+
+@few_cases
+@given(rng=generators)
+def test_split_all(rng: np.random.Generator) -> None:
+    """Two levels: the root, then both of its children."""
+    case = Case(rng)
+    shape = (2, 4 * case.n_words, WIDTH)
+    whole = np.zeros((1, *shape), dtype=np.int64)
+    for shard in case.shards:
+        for label, (low, high) in enumerate(zip(shard.rows.starts[:-1], shard.rows.starts[1:], strict=True)):
+            for j in range(4 * case.n_words):
+                codes = shard.codes[j // 4, low:high, j % 4]
+                np.add.at(whole[0, shard.rows.group[label], j], codes, shard.grids[0, low:high])
+    nodes = [whole.copy() for _ in TWINS]
+    for numbers in ([0], [1, 2]):
+        n = len(numbers)
+        node = np.array(numbers)
+        column, on_left = rng.integers(0, 4 * case.n_words, n), rng.random((n, WIDTH)) < 0.4
+        level = LevelArrays(node, 2 * node + 1, 2 * node + 2, column, on_left)
+        found = []
+        for k, (twin, table) in enumerate(zip(TWINS, case.tables, strict=True)):
+            less, rests = np.empty((n, *shape), dtype=np.int64), np.empty((n, *shape), dtype=np.int64)
+            rows, is_less = np.empty((len(case.shards), n, 2), dtype=np.int64), np.empty(n, dtype=np.bool_)
+            where = addresses(list(nodes[k])), addresses(list(rests))
+            stack = case.stack(n, *shape)
+            board, fresh = new_board(), numbers == [0]
+            assert twin.split_all(board, table, fresh, level, case.tiles, stack, *where, less, rows, is_less)
+            assert np.array_equal(less + rests, nodes[k])
+            sides = [pair if left else pair[::-1] for *pair, left in zip(less, rests, is_less.tolist(), strict=True)]
+            nodes[k] = np.array([side for pair in sides for side in pair])
+            found.append((less, rests, rows, is_less))
+        assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
+        case.same_shards()
+
+
+@njit(nogil=True)
+def count_task(number: int, arguments: tuple[np.ndarray, np.ndarray]) -> None:
+    done, values = arguments
+    done[number] += values[0]
+
+
+@njit(nogil=True)
+def prepare_and_run(board: np.ndarray, done: np.ndarray, values: np.ndarray) -> bool:
+    task, place = prepared(count_task, (done, values))
+    return run_tasks(board, len(done), task, place)
+
+
+def test_run_tasks() -> None:
+    """Each task runs once; a compiled one is given by the addresses that `prepared` returns."""
+    values = np.array([3])
+    done = np.zeros((2, 50), dtype=np.int64)
+    assert prepare_and_run(new_board(), done[0], values)
+    twin = TWINS[1]
+    assert twin.run_tasks(new_board(), 50, count_task.py_func, (done[1], values))
+    assert np.all(done == 3)
+
+
+@pytest.mark.parametrize("n_helpers", [1, 3])
+def test_helpers_take_each_task_once(n_helpers: int) -> None:
+    """Thousands of short jobs, with more threads than cores: every sum is that of one thread."""
+    case = Case(np.random.default_rng(n_helpers))
+    twin, table, board = TWINS[0], case.tables[0], new_board()
+    formulas = Formulas(np.array([[EXPONENTIAL, 0, 0.0, 0, 0]], dtype=np.float64), 0, 0)
+    shape = (1, 2, 4 * case.n_words, WIDTH)
+    helpers = [threading.Thread(target=serve_until_closed, args=(twin, board)) for _ in range(n_helpers)]
+    for helper in helpers:
+        helper.start()
+    first = None
+    for _ in range(1500):
+        totals, wrong = np.zeros((len(case.shards), 1, 2), dtype=np.int64), np.zeros(len(case.shards), dtype=np.int64)
+        out = np.full(shape, 7)
+        stack = case.stack(*shape)
+        assert twin.advance_all(board, table, NO_STUMP, NO_TREE, formulas, case.tiles, stack, totals, wrong, out)
+        first = first if first is not None else (totals, wrong, out)
+        assert all(np.array_equal(*pair) for pair in zip(first, (totals, wrong, out), strict=True))
+    twin.close(board)
+    for helper in helpers:
+        helper.join(30)
+        assert not helper.is_alive()
+
+
+def serve_until_closed(twin: Any, board: np.ndarray) -> None:
+    while not board[CLOSED]:
+        twin.serve(board)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=["numba", "reference"])
+def test_a_helper_leaves_when_there_is_no_work(twin: Any) -> None:
+    board = new_board()
+    twin.serve(board)
+    twin.close(board)
+    assert board[CLOSED]
+    twin.serve(board)
+
+
+@few_cases
+@given(rng=generators)
+def test_tiles_divide_shards_and_words(rng: np.random.Generator) -> None:
+    n_threads, n_shards, n_words, n_rows, cells = (int(rng.integers(1, most)) for most in (65, 65, 20, 10**6, 10**6))
+    tiles = best_tiles(n_threads, n_shards, n_words, n_rows, cells, float(rng.integers(2)))
+    assert 1 <= tiles.by_rows <= n_shards
+    assert 1 <= tiles.by_columns <= n_words
+
+
+@few_cases
+@given(rng=generators, criterion=st.integers(0, 2), n_labels=st.integers(2, 4))
+def test_search_nodes(rng: np.random.Generator, criterion: int, n_labels: int) -> None:
+    """The same split whatever columns a task searches; small sums, so that many splits tie."""
+    n_nodes, n_columns = int(rng.integers(1, 4)), int(rng.integers(1, 7))
+    histograms = rng.integers(0, 4, (n_nodes, n_labels, n_columns, WIDTH)) * (rng.random(n_columns) < 0.8)[:, None]
+    n_bins = rng.integers(1, 12, n_columns)
+    has_missing, ordered = rng.random((2, n_columns)) < 0.7
+    bins = np.arange(WIDTH)
+    histograms *= (bins < n_bins[:, None]) | ((bins == WIDTH - 1) & has_missing[:, None])
+    totals = histograms.sum(axis=3).max(axis=2)
+    histograms[:, :, :, 0] += totals[:, :, None] - histograms.sum(axis=3)  # every column has the same rows
+    columns = ColumnLayout(n_bins, has_missing, ordered, np.empty(0, dtype=np.int64), histograms[0].sum(axis=0))
+    found = []
+    for twin, n_parts in ((TWINS[0], int(rng.integers(1, n_columns + 1))), (TWINS[0], 1), (TWINS[1], 1)):
+        masks = (np.arange(n_columns) * n_parts // n_columns == np.arange(n_parts)[:, None]) & ordered
+        splits, on_left = np.full((n_nodes, 2), 7), np.zeros((n_nodes, WIDTH), dtype=np.bool_)
+        sides = np.zeros((n_nodes, 2, n_labels), dtype=np.int64)
+        nodes = (addresses(list(histograms)), histograms[0], totals, columns, masks)
+        assert twin.search_nodes(new_board(), *nodes, criterion, splits, on_left, sides)
+        splits[splits[:, 0] < 0] = -1
+        found.append((splits, on_left, sides))
+    for one in found[1:]:
+        assert all(np.array_equal(*pair) for pair in zip(found[0], one, strict=True))
+    splits, on_left, sides = found[0]
+    for m in np.flatnonzero(splits[:, 0] >= 0):
+        assert np.array_equal(histograms[m][:, splits[m, 0], on_left[m]].sum(axis=1), sides[m, 0])
