@@ -243,7 +243,7 @@ def is_pure(totals):
 
 
 @kernel
-def _purity_of_two(criterion, here, there, also_here, also_there):
+def purity_of_two(criterion, here, there, also_here, also_there):
     """`purity` for two labels: weights of the first on both sides, then of the second."""
     if criterion == 2:
         return -2.0 * (np.sqrt(here * also_here) + np.sqrt(there * also_there))
@@ -325,65 +325,92 @@ def _score_cuts_of_many(criterion, sums, cuts, missing_left, totals, weights, pa
 
 @kernel
 def _purest_threshold_of_two(sums, totals, n_bins, has_missing, ordered, rows, min_rows, criterion, found):
-    """`purest_threshold` for two labels: the scores of a column's cuts in one pass, which the compiler vectorises."""
+    """`purest_threshold` for two labels: column by column, and only columns where a cut may win are scored."""
     miss = sums.shape[2] - 1
-    weights = np.empty((2, miss + 1), dtype=np.int64)
+    weights = np.empty((2, 2, miss + 1), dtype=np.int64)  # [missing on the right, label, cut]: on the left
     scores = np.empty((2, miss + 1), dtype=np.float64)  # [missing on the right, cut]
-    # By Gini no score is negative: their bits, as integers, are in the same order, and compare several at a time.
-    bits, bits_of_most = scores.view(np.int64), np.int64(-1)
     most = -np.inf
     for j in range(n_bins.shape[0]):
-        if not ordered[j]:
+        cuts = n_bins[j] if has_missing[j] else n_bins[j] - 1
+        if not ordered[j] or cuts <= 0:
             continue
         first, second = sums[0, j], sums[1, j]
-        cuts = max(n_bins[j] if has_missing[j] else n_bins[j] - 1, 0)
         may_win = False
         for side in range(0 if has_missing[j] else 1, 2):
             more = (first[miss], second[miss]) if side == 0 else (np.int64(0), np.int64(0))
-            _score_cuts(criterion, first[:cuts], second[:cuts], more, totals, weights, scores[side])
-            may_win |= criterion != 1 or _highest(bits[side, :cuts]) > bits_of_most
-        for cut in range(cuts if may_win else 0):
+            _sum_cuts(first[:cuts], second[:cuts], more, weights[side])
+            may_win = may_win or criterion != 1 or _any_may_beat(most, cuts, weights[side], totals)
+        if not may_win:
+            continue
+        for side in range(0 if has_missing[j] else 1, 2):
+            _score_cuts(criterion, cuts, weights[side], totals, scores[side])
+        for cut in range(cuts):
             for side in range(0 if has_missing[j] and cut < n_bins[j] - 1 else 1, 2):
                 # an empty bin of this node: the cut before it is the same split, and came first
                 better = scores[side, cut] > most and (first[cut] != 0 or second[cut] != 0)
                 if better and _enough_rows(rows, j, cut, side, min_rows):
-                    most, bits_of_most = scores[side, cut], bits[side, cut]
+                    most = scores[side, cut]
                     found[0], found[1], found[2] = j, cut, 1 - side
     return most
 
 
 @inlined
-def _highest(numbers):
-    highest = np.int64(-1)
-    for i in range(numbers.shape[0]):
-        highest = max(highest, numbers[i])
-    return highest
-
-
-@kernel
-def _score_cuts(criterion, first, second, more, totals, weights, scores):
-    """scores[cut] = `_purity_of_two` with the bins up to cut, and more, on the left. weights[2, cut]: a buffer."""
+def _sum_cuts(first, second, more, weights):
+    """weights[label, cut] = the sum of the bins up to cut, and more."""
     here, also_here = weights[0], weights[1]
     a, b = more
     for cut in range(first.shape[0]):
         a += first[cut]
         b += second[cut]
         here[cut], also_here[cut] = a, b
-    if criterion == 1:  # the constant criterion lets the compiler vectorise both loops
-        _score_weights(1, here[: first.shape[0]], also_here, totals, scores)
-    else:
-        _score_weights(2, here[: first.shape[0]], also_here, totals, scores)
 
 
 @inlined
-def _score_weights(criterion, here, also_here, totals, scores):
-    """scores[cut] = `_purity_of_two`, from the weights of both labels on the left."""
+def _any_may_beat(most, cuts, weights, totals):
+    """Whether some cut may have a Gini score above `most`, from weights[label, cut] on the left."""
+    if most < 0:
+        return True
+    here, also_here = weights[0], weights[1]
+    one, other = np.float64(totals[0]), np.float64(totals[1])
+    to_beat, better = gain_to_beat(most, one, other), 0
+    for cut in range(cuts):
+        better += int(may_beat(np.float64(here[cut]), np.float64(also_here[cut]), one, other, to_beat))
+    return better > 0
+
+
+@kernel
+def may_beat(a, b, one, other, to_beat):
+    """Whether the Gini score of a cut may be above another one, without a division; see gain_to_beat.
+
+    a, b: the weights of two labels on the left; one, other: on both sides. With c and d on the right, the score is that
+    of no cut, plus 2 (a d - b c)^2 / ((a + b + c + d) (a + b) (c + d)).
+    """
+    apart, left = a * other - b * one, a + b
+    return apart * apart > to_beat * (left * (one + other - left))
+
+
+@kernel
+def gain_to_beat(score, one, other):
+    """What `may_beat` compares with for this score, less 1e-13 of the weight: far more than all errors of rounding."""
+    weight = one + other
+    return (score - (one * one + other * other) / weight - 1e-13 * weight) * weight / 2
+
+
+@kernel
+def _score_cuts(criterion, cuts, weights, totals, scores):
+    """scores[cut] = `purity_of_two`, from weights[label, cut] on the left."""
+    if criterion == 1:  # the constant criterion lets the compiler vectorise both loops
+        _score_weights(1, cuts, weights[0], weights[1], totals, scores)
+    else:
+        _score_weights(2, cuts, weights[0], weights[1], totals, scores)
+
+
+@inlined
+def _score_weights(criterion, cuts, here, also_here, totals, scores):
     one, other = totals[0], totals[1]
-    for cut in range(here.shape[0]):
+    for cut in range(cuts):
         a, b = here[cut], also_here[cut]
-        scores[cut] = _purity_of_two(
-            criterion, np.float64(a), np.float64(one - a), np.float64(b), np.float64(other - b)
-        )
+        scores[cut] = purity_of_two(criterion, np.float64(a), np.float64(one - a), np.float64(b), np.float64(other - b))
 
 
 @kernel
@@ -458,7 +485,7 @@ def purest_subset(sums, totals, n_bins, ordered, rows, min_rows, criterion, foun
                 if labels == 2:  # as for thresholds: the same split must get the same score
                     a, b = np.float64(here[0]), np.float64(here[1])
                     others = np.float64(totals[0] - here[0]), np.float64(totals[1] - here[1])
-                    score = _purity_of_two(criterion, a, others[0], b, others[1])
+                    score = purity_of_two(criterion, a, others[0], b, others[1])
                 else:
                     score = purity(criterion, here, totals)
                 if score > most:

@@ -2,6 +2,7 @@
 
 A node is searched in compact histograms: only the labels and the bins that its rows have, some columns at a time. The
 kernels of search.py and target_search.py find the same split there as in the full histogram, with the same score.
+Thresholds by Gini for two labels, and by windows of the target, come from the rows: two_labels.py, node_windows.py.
 `earning` is a TargetRule, or None for labels, for which the other half of the code is then not compiled.
 """
 
@@ -13,6 +14,7 @@ from electorate.kernels.layouts import ColumnLayout, NodeRows
 from electorate.kernels.node_windows import best_by_windows, window_buffers
 from electorate.kernels.search import best_subset, best_threshold, is_pure, purest_subset, purest_threshold, purity
 from electorate.kernels.target_search import best_mean_threshold, best_target_threshold, side_edge
+from electorate.kernels.two_labels import best_of_two
 
 EDGE, GINI, MATSUSHITA, TARGET, SQUARES = 0, 1, 2, 3, 4
 COLUMNS_AT_ONCE = 16  # of a compact histogram: it stays in the second-level cache
@@ -316,12 +318,25 @@ def _best_of(turn, criterion, sums, some, layout, counts, least, earning, labels
 
 
 @kernel
+def _best_from_rows(criterion, rows, mine, columns, rule, earning, some, most, buffers, found):
+    """Whether this criterion needs no compact histograms for thresholds, and the score of the best one or `most`."""
+    numbers, labels, n_labels = buffers[0], buffers[6], some.shape[0]
+    if earning is None:
+        if criterion == GINI and n_labels == 2 and rule.min_samples_leaf == 1:
+            return True, best_of_two(rows, mine, columns, numbers, some, most, buffers[10], found)
+    elif criterion == TARGET and earning.kind == 0:
+        how = (earning.abstains, labels[REACH, :n_labels], some, numbers, buffers[9])
+        return True, best_by_windows(rows, mine, columns, rule, *how, most, found)
+    return False, most
+
+
+@kernel
 def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, best):
     """Find the split of the largest criterion: best gets its column and cut, on_left its bins. Whether it gains.
 
     Thresholds come before sets of categories. By the edge the scores are integers.
     """
-    numbers, _, _, place, flat, flat_counts, labels, reals, chosen, for_windows = buffers
+    numbers, _, _, place, flat, flat_counts, labels, reals, chosen, _, _ = buffers
     n_columns, least, by_edge = columns.n_bins.shape[0], rule.min_samples_leaf, criterion == EDGE
     n_categories = 0
     for j in range(n_columns):
@@ -338,17 +353,12 @@ def _search(criterion, rows, mine, columns, rule, earning, buffers, on_left, bes
     else:
         most = _value(criterion, some, earning, labels, reals)
         most += abs(most) * 1e-12  # rounding alone is no gain
-    by_windows = False
-    if earning is not None:
-        by_windows = criterion == TARGET and earning.kind == 0
-        if by_windows:
-            how = (earning.abstains, labels[REACH, :n_labels], some, numbers, for_windows)
-            score = best_by_windows(rows, mine, columns, rule, *how, most, found)
-            if score > most:
-                most, gains = score, True
-                best[0], best[1] = found[0], found[1]
-                _note_threshold(columns, best[0], best[1], found[2] == 1, on_left)
-    for turn in range(1 if by_windows else 0, 2 if n_categories > 0 else 1):
+    by_rows, score = _best_from_rows(criterion, rows, mine, columns, rule, earning, some, most, buffers, found)
+    if by_rows and score > most:
+        most, gains = score, True
+        best[0], best[1] = found[0], found[1]
+        _note_threshold(columns, best[0], best[1], found[2] == 1, on_left)
+    for turn in range(1 if by_rows else 0, 2 if n_categories > 0 else 1):
         for first in range(0, n_columns, COLUMNS_AT_ONCE):
             last = min(first + COLUMNS_AT_ONCE, n_columns)
             widest, wanted = 0, False
@@ -567,6 +577,7 @@ def _node_buffers(n_rows, n_labels, at_once, bins, labels, reals):
         reals,
         np.empty(N_CODES + 2, dtype=np.bool_),
         window_buffers(n_rows, n_labels),
+        np.empty((2, 4, N_CODES), dtype=np.int64),  # cells of best_of_two
     )
 
 

@@ -1557,6 +1557,36 @@ def test_grow_subtrees(criterion: int, rng: np.random.Generator, min_leaf: int) 
     np.testing.assert_array_equal(*orders)
 
 
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(rng=generators, n=st.integers(1, 700), heavy=st.booleans())
+def test_best_of_two(rng: np.random.Generator, n: int, heavy: bool) -> None:
+    """Blocks of bins that are not read never have the best cut: score and cut are those of the full histogram."""
+    best_of_two = import_module("electorate.kernels.two_labels").best_of_two
+    n_columns = int(rng.integers(1, 7))
+    n_bins, has_missing = rng.integers(0, 256, n_columns), rng.random(n_columns) < 0.5
+    label = rng.integers(0, 2, n)
+    codes = np.full((n, 8), 255, dtype=np.uint8)
+    for j in np.flatnonzero(n_bins):
+        codes[:, j] = (rng.random(n) ** (1 + label * rng.random())) * n_bins[j]
+        codes[(rng.random(n) < 0.1) & has_missing[j], j] = 255
+    weight = rng.integers(0, 2**50 if heavy else 3, n)
+    sums = np.zeros((2, n_columns, 256), dtype=np.int64)
+    np.add.at(sums, (label[:, None], np.arange(n_columns), codes[:, :n_columns]), weight[:, None])
+    totals, ordered = sums[:, 0].sum(axis=1), rng.random(n_columns) < 0.9
+    layout = ColumnLayout(
+        n_bins, has_missing, ordered, np.arange(n_columns), np.zeros((n_columns, 256), dtype=np.int64)
+    )
+    rows = NodeRows(*[np.zeros(0, dtype=np.int64)] * 7)._replace(codes=codes.view(np.uint32))
+    numbers, seen = np.stack([weight, weight, 256 * label]), [np.full(3, -7), np.full(3, -7)]
+    most = fast.purity(1, 0 * totals, totals) * (1 + 1e-12)
+    cells, mine = np.empty((2, 4, 256), dtype=np.int64), np.arange(n, dtype=np.uint32)
+    score = best_of_two(rows, mine, layout, numbers, totals, most, cells, seen[0])
+    expected = fast.purest_threshold(sums, totals, n_bins, has_missing, ordered, NO_ROWS, 1, 1, seen[1])
+    assert score == max(most, expected)
+    if score > most:
+        np.testing.assert_array_equal(*seen)
+
+
 @few_cases
 @given(rng=generators, n=st.integers(1, 60), per_group=st.sampled_from([1, 4]))
 def test_leaves(rng: np.random.Generator, n: int, per_group: int) -> None:
