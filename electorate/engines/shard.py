@@ -173,14 +173,16 @@ class Shard:
         """Apply a change, then sum. Without `search` the histograms stay empty."""
         channels = booster.channels
         self.reserve_grids(len(channels))
-        roots, clear = self.new_histograms(count_searched(booster, search))
+        n_searched = count_searched(booster, search)
+        roots, clear = self.new_histograms(n_searched)
         totals = np.zeros((len(channels), self.n_groups), dtype=np.int64)
         formulas = formulas_of(booster, floors)
         if formulas is None:
             wrong = self._advance_in_numpy(booster, change, floors, totals, roots, clear)
         else:
             wrong = self._advance(booster, change, formulas, totals, roots, clear)
-        return as_sums(self.by_column(roots) if search else [], totals, wrong)
+        found = self.by_column(roots)
+        return as_sums([found[c] for c in range(n_searched)], totals, wrong)
 
     def reserve_grids(self, n_channels: int) -> None:
         """Make a grid for every channel."""
@@ -552,7 +554,7 @@ def count_searched(booster: Booster, search: bool) -> int:
     return (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
 
 
-def as_sums(found: Any, totals: NDArray[np.int64], wrong: int) -> Sums:
+def as_sums(found: Sequence[Any], totals: NDArray[np.int64], wrong: int) -> Sums:
     """found[channel]: histograms, of as many channels as were searched. totals[channel, label]."""
     first, second = (found[c] if c < len(found) else NOTHING for c in range(2))
     more = Sums(second, totals[1], 0) if len(totals) > 1 else None
