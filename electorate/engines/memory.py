@@ -52,7 +52,7 @@ class Threads(LocalShards, Engine):
             return None
         first = self.shards[0]
         out = self.buffers.take((count_searched(booster, search), first.n_groups, first.n_columns, first.width))
-        return as_sums(out, *self.team.advance(change, formulas, out))
+        return as_sums(list(out), *self.team.advance(change, formulas, out))
 
     def both_sides(self, splits: Sequence[Split], wholes: list[Histogram]) -> tuple[list[Sides], NDArray[np.int64]]:
         if self.team is None:

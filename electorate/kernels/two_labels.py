@@ -7,7 +7,7 @@ sums of 16 blocks of 16 bins are then sums of vectors, and only blocks that may 
 import numpy as np
 
 from electorate.kernels.compile import inlined, kernel
-from electorate.kernels.search import gain_to_beat, may_beat, purity_of_two
+from electorate.kernels.two_label_scores import gain_to_beat, may_beat, purity_of_two
 
 BLOCK = 16  # bins; and so many blocks
 N_CODES = BLOCK * BLOCK
