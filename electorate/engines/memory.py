@@ -12,11 +12,13 @@ from electorate.algorithms.protocol import Booster, Floors
 from electorate.data.bins import Bins
 from electorate.engines.formulas import formulas_of
 from electorate.engines.shard import Examples, as_sums, build_shard, count_searched
-from electorate.engines.team import Team
+from electorate.engines.team import Team, search_nodes
 from electorate.engines.verbs import Engine, Histogram, LocalShards, Sides
 from electorate.kernels.layouts import ColumnLayout
 from electorate.messages import ROOT, Change, NodeSplits, Split, SplitArrays, Sums
 from electorate.threads import ThreadPool
+
+FEW_NODES = 4  # whose splits are searched one by one where there is one thread: a call for all has a cost of its own
 
 
 class Threads(LocalShards, Engine):
@@ -39,7 +41,10 @@ class Threads(LocalShards, Engine):
     def search_nodes(
         self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
     ) -> NodeSplits | None:
-        return None if self.team is None else self.team.search_nodes(histograms, totals, columns, criterion)
+        if self.team is None and len(histograms) < FEW_NODES:
+            return None
+        helpers = None if self.team is None else self.team.helpers
+        return search_nodes(helpers, histograms, totals, columns, criterion)
 
     def call_together(self, verb: str, *arguments: Any) -> Any:
         return self._advance(*arguments) if verb == "advance" and self.team is not None else None

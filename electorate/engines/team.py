@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.arrays import Ints
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, Growth, Shard
 from electorate.kernels.layouts import (
     AddedStump,
@@ -31,7 +32,7 @@ from electorate.kernels.team_board import new_board
 from electorate.messages import Change, NodeSplits, SplitArrays
 from electorate.threads import ThreadPool
 
-Histogram = NDArray[np.int64]  # [label, column, bin]
+Histogram = Ints  # [label, column, bin]
 NOTE_SIZE = 2048  # bytes for the arrays of a shard
 NO_STUMP = AddedStump(0, np.empty(0, dtype=np.uint8), np.empty((0, 0, 0)))
 NO_NUMBERS = np.empty(0, dtype=np.int64)
@@ -202,21 +203,6 @@ class Team:
         self.shards[0].note_level(tree)
         return fresh
 
-    def search_nodes(
-        self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
-    ) -> NodeSplits:
-        """The best thresholds of some nodes; a task is a node and some of the columns."""
-        n_nodes, n_columns, width = len(totals), len(columns.n_bins), histograms[0].shape[2]
-        n_parts = max(1, min(n_columns // COLUMNS_PER_SEARCH, self.n_threads // n_nodes))
-        masks = column_parts(n_columns, n_parts) & columns.ordered
-        splits, on_left = np.empty((n_nodes, 2), dtype=np.int64), np.empty((n_nodes, width), dtype=np.bool_)
-        sides = np.empty((n_nodes, 2, totals.shape[1]), dtype=np.int64)
-        arrays = (addresses(histograms), histograms[0], totals, columns, masks)
-        self.helpers.wake()
-        require(kernels.search_nodes(self.helpers.board, *arrays, criterion, splits, on_left, sides))
-        column, cut = splits.T.tolist()
-        return NodeSplits(column, cut, on_left, sides)
-
     # ------------------------------------------------------------ arrays
 
     def _table(self) -> ShardTable:
@@ -259,6 +245,29 @@ def best_tiles(n_threads: int, n_shards: int, n_words: int, n_rows: int, cells_p
 
     choices = [(by_rows, by_columns) for by_rows in range(1, n_shards + 1) for by_columns in range(1, n_words + 1)]
     return Tiles(*min(choices, key=lambda choice: nanoseconds(*choice)))
+
+
+def search_nodes(
+    helpers: Helpers | None,
+    histograms: list[Histogram],
+    totals: NDArray[np.int64],
+    columns: ColumnLayout,
+    criterion: int,
+) -> NodeSplits:
+    """The best thresholds of some nodes in one call; with helpers, a task is a node and some of its columns."""
+    n_nodes, n_columns, width = len(totals), len(columns.n_bins), histograms[0].shape[2]
+    n_threads = 1 if helpers is None else 1 + len(helpers.threads)
+    n_parts = max(1, min(n_columns // COLUMNS_PER_SEARCH, n_threads // n_nodes))
+    masks = column_parts(n_columns, n_parts) & columns.ordered
+    splits, on_left = np.empty((n_nodes, 2), dtype=np.int64), np.empty((n_nodes, width), dtype=np.bool_)
+    sides = np.empty((n_nodes, 2, totals.shape[1]), dtype=np.int64)
+    arrays = (addresses(histograms), histograms[0], totals, columns, masks)
+    if helpers is not None:
+        helpers.wake()
+    board = new_board() if helpers is None else helpers.board
+    require(kernels.search_nodes(board, *arrays, criterion, splits, on_left, sides))
+    column, cut = splits.T.tolist()
+    return NodeSplits(column, cut, on_left, sides)
 
 
 def addresses(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -94,7 +94,7 @@ class Grower:
     def search_nodes(
         self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
     ) -> NodeSplits | None:
-        """The best thresholds of some nodes by many threads; None where there are not many."""
+        """The best thresholds of some nodes in one call; None where they are to be searched one by one."""
         return None
 
     def both_sides(self, splits: Sequence[Split], wholes: list[Histogram]) -> tuple[list[Sides], NDArray[np.int64]]:

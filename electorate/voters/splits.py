@@ -100,7 +100,7 @@ class SplitFinder:
         found = None
         if nodes and not any(len(rows) for _, _, rows in nodes):
             histograms, totals = [node[0] for node in nodes], [node[1] for node in nodes]
-            found = self.best_of_stored(histograms, totals) or self.best_by_team(histograms, totals, engine)
+            found = self.best_of_stored(histograms, totals) or self.best_at_once(histograms, totals, engine)
         if found is not None:
             return found
         return [self.best(histogram_here(histogram), *about) for histogram, *about in nodes]
@@ -109,8 +109,8 @@ class SplitFinder:
         """As `best`, for histograms that an engine stores and can search there; None where it cannot."""
         return None
 
-    def best_by_team(self, histograms: Sequence[Any], totals: Sequence[Ints], engine: Any) -> list[Found | None] | None:
-        """As `best`, by many threads; None where the engine has none, or one after the other is the only way."""
+    def best_at_once(self, histograms: Sequence[Any], totals: Sequence[Ints], engine: Any) -> list[Found | None] | None:
+        """As `best`, in one call; None where the nodes are to be searched one by one."""
         return None
 
     def value(self, totals: Ints) -> float:
@@ -182,12 +182,14 @@ class Finder(SplitFinder):
             for split, score, mine in zip(found, best.scores.tolist(), totals, strict=True)
         ]
 
-    def best_by_team(self, histograms: Sequence[Any], totals: Sequence[Ints], engine: Any) -> list[Found | None] | None:
+    def best_at_once(self, histograms: Sequence[Any], totals: Sequence[Ints], engine: Any) -> list[Found | None] | None:
         bins, number = self.bins, self.criterion_number
-        if number is None or bins.categories or not engine.sums_in_team:
+        if number is None or bins.categories:
             return None
         columns = ColumnLayout(bins.n_bins, bins.has_missing, bins.ordered, NO_NUMBERS, self.counts)
         best = engine.search_nodes(histograms, np.stack(totals), columns, number)
+        if best is None:
+            return None
         return [
             None if column < 0 else Found(column, cut, on_left, sides)
             for column, cut, on_left, sides in zip(*best, strict=True)
