@@ -38,11 +38,12 @@ class Threads(LocalShards, Engine):
     def sums_in_team(self) -> bool:
         return self.team is not None
 
+    def searches_at_once(self, n_nodes: int) -> bool:
+        return self.team is not None or n_nodes >= FEW_NODES
+
     def search_nodes(
         self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
-    ) -> NodeSplits | None:
-        if self.team is None and len(histograms) < FEW_NODES:
-            return None
+    ) -> NodeSplits:
         helpers = None if self.team is None else self.team.helpers
         return search_nodes(helpers, histograms, totals, columns, criterion)
 
@@ -57,7 +58,7 @@ class Threads(LocalShards, Engine):
             return None
         first = self.shards[0]
         out = self.buffers.take((count_searched(booster, search), first.n_groups, first.n_columns, first.width))
-        return as_sums(list(out), *self.team.advance(change, formulas, out))
+        return as_sums(out, len(out), *self.team.advance(change, formulas, out))
 
     def both_sides(self, splits: Sequence[Split], wholes: list[Histogram]) -> tuple[list[Sides], NDArray[np.int64]]:
         if self.team is None:

@@ -181,8 +181,7 @@ class Shard:
             wrong = self._advance_in_numpy(booster, change, floors, totals, roots, clear)
         else:
             wrong = self._advance(booster, change, formulas, totals, roots, clear)
-        found = self.by_column(roots)
-        return as_sums([found[c] for c in range(n_searched)], totals, wrong)
+        return as_sums(self.by_column(roots), n_searched, totals, wrong)
 
     def reserve_grids(self, n_channels: int) -> None:
         """Make a grid for every channel."""
@@ -554,11 +553,12 @@ def count_searched(booster: Booster, search: bool) -> int:
     return (2 if len(channels) > 1 and channels[1].searched else 1) if search else 0
 
 
-def as_sums(found: Sequence[Any], totals: NDArray[np.int64], wrong: int) -> Sums:
-    """found[channel]: histograms, of as many channels as were searched. totals[channel, label]."""
-    first, second = (found[c] if c < len(found) else NOTHING for c in range(2))
-    more = Sums(second, totals[1], 0) if len(totals) > 1 else None
-    return Sums(first, totals[0], wrong, more)
+def as_sums(found: Any, n_searched: int, totals: NDArray[np.int64], wrong: int) -> Sums:
+    """found[channel]: the histograms of the channels that were searched. totals[channel, label]."""
+    more = None
+    if len(totals) > 1:
+        more = Sums(found[1] if n_searched > 1 else NOTHING, totals[1], 0)
+    return Sums(found[0] if n_searched else NOTHING, totals[0], wrong, more)
 
 
 def _alone(node: Node) -> tuple[NodeArrays, NDArray[np.int64]]:

@@ -91,11 +91,15 @@ class Grower:
         """Whether the histograms of nodes are summed by many threads in one compiled call."""
         return False
 
+    def searches_at_once(self, n_nodes: int) -> bool:
+        """Whether so many nodes are searched by `search_nodes`, and not one by one."""
+        return False
+
     def search_nodes(
         self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
-    ) -> NodeSplits | None:
-        """The best thresholds of some nodes in one call; None where they are to be searched one by one."""
-        return None
+    ) -> NodeSplits:
+        """The best thresholds of some nodes in one call."""
+        raise NotImplementedError
 
     def both_sides(self, splits: Sequence[Split], wholes: list[Histogram]) -> tuple[list[Sides], NDArray[np.int64]]:
         """Part the rows of some nodes; the histograms of their children, and [split, side]: how many rows.

@@ -5,6 +5,7 @@ files read it. Voters are numbers here; the method that made the trace turns a n
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,8 @@ class Trace:
         if not rows:
             return
         self._new_rows, self._new_moves = [], []
-        history = {
-            name: [row.get(name, self._column(name).fill) for row in rows]
-            for name in dict.fromkeys(name for row in rows for name in row)
-        }
+        fills = {name: self._column(name).fill for name in dict.fromkeys(chain.from_iterable(rows))}
+        history = {name: [row.get(name, fill) for row in rows] for name, fill in fills.items()}
         self.n_rounds -= len(rows)
         self._extend(list(zip(*moves, strict=True)) or [(), (), ()], history, None, len(rows))
 

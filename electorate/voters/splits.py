@@ -184,12 +184,10 @@ class Finder(SplitFinder):
 
     def best_at_once(self, histograms: Sequence[Any], totals: Sequence[Ints], engine: Any) -> list[Found | None] | None:
         bins, number = self.bins, self.criterion_number
-        if number is None or bins.categories:
+        if number is None or bins.categories or not engine.searches_at_once(len(histograms)):
             return None
         columns = ColumnLayout(bins.n_bins, bins.has_missing, bins.ordered, NO_NUMBERS, self.counts)
         best = engine.search_nodes(histograms, np.stack(totals), columns, number)
-        if best is None:
-            return None
         return [
             None if column < 0 else Found(column, cut, on_left, sides)
             for column, cut, on_left, sides in zip(*best, strict=True)
