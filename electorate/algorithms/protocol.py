@@ -14,6 +14,7 @@ import numpy as np
 from electorate import kernels
 from electorate.arrays import Floats, Ints
 from electorate.kernels import formulas
+from electorate.special import exp, log
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,28 @@ class Step:
 class Mean:
     """The mean of a channel over the examples, from exact sums.
 
-    log, log_sum, log_n: the logarithms of the mean, of the sum, and of the sum if every number were 1.
+    total: the sum on the grid, of numbers that were multiplied by exp(floor); one: the sum if every number were 1.
     """
 
-    value: float
-    log: float
-    log_sum: float
-    log_n: float
+    total: int
+    one: float
+    floor: float
+
+    @property
+    def value(self) -> float:
+        return self.total / self.one * exp(min(-self.floor, 700.0))
+
+    @property
+    def log(self) -> float:
+        return log(self.total / self.one) - self.floor if self.total else -math.inf
+
+    @property
+    def log_sum(self) -> float:
+        return log(self.total) - self.floor if self.total else -math.inf
+
+    @property
+    def log_n(self) -> float:
+        return log(self.one)
 
 
 @dataclass(frozen=True)

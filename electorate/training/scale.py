@@ -6,7 +6,7 @@ rule is the same on every engine. Where the bound was far off and the grid came 
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,30 @@ from electorate.special import LOG2
 from electorate.voters.trees import Groups, Voter
 
 MOST_TRIES = 2000  # 60,000 nats: no step is longer, and a state that is not a number must not loop for ever
+
+
+@dataclass(frozen=True)
+class LogMean(Mean):
+    """A mean that is known by its logarithm and by that of the number of examples."""
+
+    log_mean: float
+    log_count: float
+
+    @property
+    def value(self) -> float:
+        return special.exp(min(self.log_mean, 700.0))
+
+    @property
+    def log(self) -> float:
+        return self.log_mean
+
+    @property
+    def log_sum(self) -> float:
+        return self.log_count + self.log_mean
+
+    @property
+    def log_n(self) -> float:
+        return self.log_count
 
 
 class Scale:
@@ -155,14 +179,9 @@ class Scale:
 
     def means(self, one: float) -> list[Mean]:
         """Of every channel; of a normalised one and of exp(-margin). one: the units of a mean of 1."""
-        found = []
-        for total, floor in zip(totals_of(self.sums), self.floors.each, strict=True):
-            log_sum = special.log(total) - floor if total else -math.inf
-            log = special.log(total / one) - floor if total else -math.inf
-            found.append(Mean(total / one * special.exp(min(-floor, 700.0)), log, log_sum, special.log(one)))
+        found = [Mean(total, one, floor) for total, floor in zip(totals_of(self.sums), self.floors.each, strict=True)]
         if self.channel.normalised:
-            log = self.floors.log_mean
-            found.append(Mean(special.exp(min(log, 700.0)), log, self.log_one + log, self.log_one))
+            found.append(LogMean(0, one, 0.0, self.floors.log_mean, self.log_one))
         return found
 
     def columns(self) -> Row:
