@@ -1,9 +1,9 @@
-"""The shards of this process, worked on by threads that stay in compiled code between two exchanges.
+"""Threads that stay in compiled code between two exchanges, for all shards of this process.
 
-`LocalShards` calls every shard from a thread of its own, which waits for the interpreter's lock before and after. With
-16 threads this takes longer than the work of a table of some 100,000 rows. A team does the two exchanges of a round
-that take the time, `advance` and `both_sides`, in one compiled call each; everything else goes the usual way. The
-sums are integers, so both ways give the same bits.
+`LocalShards` calls every shard from a Python thread, which waits for the interpreter's lock before and after. With 16
+threads this takes longer than the work itself on tables of some 100,000 rows. A team runs the exchanges that dominate
+a round, `advance` and `both_sides`, and the search of nodes in one compiled call each. All other verbs use Python
+threads. Sums are integers, so both ways give the same bits.
 """
 
 import os
@@ -51,7 +51,7 @@ COLUMNS_PER_SEARCH = 8  # at least, of one task
 
 
 class Helpers:
-    """Threads at a board; they sleep when there has been no work for a few milliseconds."""
+    """Helper threads of a team. They sleep after some milliseconds without work."""
 
     def __init__(self, n_helpers: int) -> None:
         self.board = new_board()
@@ -71,14 +71,14 @@ class Helpers:
             self.locks[number].acquire()
 
     def wake(self) -> None:
-        """Call back the threads that sleep; they take tasks as soon as they are there."""
+        """Wake the threads that sleep. They take tasks as soon as they run."""
         if self.asleep.any():
             for number in np.flatnonzero(self.asleep).tolist():
                 self.asleep[number] = False
                 self.locks[number].release()
 
     def close(self, wait: bool) -> None:
-        """Send the threads away; wait: until they are gone."""
+        """End all threads. wait: return when they have ended."""
         self.closed = True
         kernels.close(self.board)
         for lock in self.locks:
@@ -105,16 +105,16 @@ class Team:
 
     @classmethod
     def of(cls, shards: list[Any], pool: ThreadPool) -> "Team | None":
-        """None where the usual way is as fast, or the only one."""
+        """A team for these shards; None where it would not be faster, or where it is not supported."""
         n_cells = max(shard.n_columns * shard.n_rows() for shard in shards)
-        usual = (
+        unsuited = (
             pool.count_threads(pool.n_jobs) == 1
             or len(shards) == 1
             or any(type(shard) is not Shard or shard.bundles or shard.packing for shard in shards)
             or n_cells > CELLS_PER_HISTOGRAM  # Ctrl-C is noticed between two calls
             or os.name != "posix"
         )
-        return None if usual else cls(shards, pool)
+        return None if unsuited else cls(shards, pool)
 
     # ------------------------------------------------------------ exchanges
 
@@ -190,7 +190,7 @@ class Team:
         return left_is_less, rows.sum(axis=0)
 
     def _grow(self, tree: SplitArrays) -> bool:
-        """Note in every shard that these nodes are split; whether their rows are yet to be numbered."""
+        """Record in all shards that these nodes are split; return whether this starts a new tree."""
         growth = self.shards[0].growth
         fresh = growth is None or not growth.split_nodes.isdisjoint(tree.numbers)
         if fresh:
@@ -206,7 +206,7 @@ class Team:
     # ------------------------------------------------------------ arrays
 
     def _table(self) -> ShardTable:
-        """The shards as kernels take them; noted again where an array is another one."""
+        """The shards as kernels take them; those with a replaced array are written again."""
         for k, shard in enumerate(self.shards):
             arrays = shard.arrays()
             if arrays is not self.noted[k]:

@@ -1,7 +1,7 @@
-"""A round over all shards of a process in one call: its parts are tasks for the threads at a board.
+"""The exchanges of a round with all shards of a process, each as one call: a list of tasks for a team of threads.
 
-Rows are divided by shards. Histograms are divided by shards and by columns: fewer parts by rows mean fewer sums to
-clear and to add up, more of them mean that a row is read less often.
+Work on rows is divided by shards. Histograms are divided by shards and by columns: with fewer parts by rows there are
+fewer sums to clear and to add up; with fewer parts by columns, every row is read less often.
 """
 
 import numpy as np

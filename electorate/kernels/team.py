@@ -1,12 +1,12 @@
-"""Tasks for several threads that stay in compiled code: taking one costs a fraction of a microsecond, and no GIL.
+"""A thread pool in compiled code: threads take tasks from a shared board with atomic operations, without the GIL.
 
-A board of 64-bit numbers is all that the threads share. Who has work calls `run_tasks`: it writes the address of a
-compiled task and of its arguments on the board, sets the ticket, works along and returns when all tasks are done.
-Helpers call `serve`, which takes tasks until there have been none for a while. The ticket holds the number of the job
-and how many of its tasks nobody has taken; it changes only by compare-and-swap, so that a helper that was interrupted
-between two steps can never take a task of a job that is over.
+The board is an array of 64-bit integers. The calling thread runs `run_tasks`: it publishes the address of a compiled
+task and of its arguments, takes tasks itself, and returns when all of them are done. Helper threads run `serve`, which
+takes tasks until none has come for some milliseconds. The ticket combines the number of the job with the number of
+tasks that are not taken yet. It changes by compare-and-swap only, so a helper that was preempted cannot take a task of
+an earlier job.
 
-Tasks get arrays without reference counts: the caller of `run_tasks` holds them until all tasks are done.
+Tasks get arrays without reference counts. The caller of `run_tasks` keeps these arrays alive until all tasks are done.
 """
 
 import platform
@@ -248,5 +248,5 @@ def serve(board):
 
 @kernel
 def close(board):
-    """Send all helpers away."""
+    """Make all helpers return from `serve`."""
     _store(board, CLOSED, 1)
