@@ -166,9 +166,8 @@ def compare(
         X, y, sample_weight, check_up = sample.X, sample.y, sample.weight, False
     refuse_lazy_for("compare", X)
     X, y, weight, beside = _rows_with_weight(X, y, sample_weight, {"group": _codes(group), "time": _times(time_column)})
-    n_rows = read_columns(X)[2]
     check = CheckUp([], None)
-    if check_up and n_rows >= FEWEST_ROWS:
+    if check_up and read_columns(X)[2] >= FEWEST_ROWS:
         check = check_open_rows(X, y, task, keep, lambda rows: splits.lock(_with_columns(rows, beside), locked, seed))
     X, y = check.clean(X), check.clean_target(y)
     rows, classes = read_rows(X, y, task, categorical_features, weight)
@@ -179,8 +178,7 @@ def compare(
     n_open, n_classes = len(parts[0]), len(classes)
     chosen = applicable(task_of(n_classes), algorithms, peers, Size(n_open, n_classes), quick)
     ranked_by = metric_for(metric, n_classes)
-    if ranked_by.balances:
-        chosen = [balanced(one) for one in chosen]
+    chosen = [balanced(one) for one in chosen] if ranked_by.balances else chosen
     n_folds = _count_folds(folds, n_open, n_classes, quick)
     training = rows.take(parts[0])
     protocol = Protocol(chosen, n_folds, seed, n_classes, ranked_by, _rungs(training, n_folds, seed))
