@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import Lasso
 
 from electorate import Columns, QuadBoostClassifier
-from electorate.algorithms.quadboost import Penalty, Rules
+from electorate.algorithms.quadboost import Penalty, WeightRules
 from electorate.data.weights import read_weights
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.run import run
@@ -92,7 +92,7 @@ def rounds(*, quick: bool = False) -> dict[str, Any]:
     for n in (500, 50_000):
         X, y = data(n, voters)
         pool = pool_of(SignColumns(X), Means(read_weights(np.ones(n))), y)
-        done = PoolRounds(pool, Rules(Penalty()))
+        done = PoolRounds(pool, WeightRules(Penalty()))
         for j in range(voters):
             done.gram.load(j)
         took[f"{n} rows, us per round"] = min(_per_round(done, many) for _ in range(3))

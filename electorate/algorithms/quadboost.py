@@ -73,7 +73,7 @@ PENALTIES: dict[str | None, type[Penalty]] = {None: Penalty, "l1": L1, "l2": L2,
 
 
 @dataclass(frozen=True)
-class Rules:
+class WeightRules:
     """How the weights are set.
 
     tol: for L1's last correlation and for the gap; max_voters: distinct voters at once; rate: the part of its best

@@ -34,7 +34,7 @@ from electorate.comparison.refits import Refits
 from electorate.comparison.rows import Floats, Rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
 from electorate.comparison.stack import MOST_MODELS, leaders, stack_of
-from electorate.comparison.workers import Limits, run_cells
+from electorate.comparison.workers import WorkLimits, run_cells
 from electorate.data.inputs import check_weight
 from electorate.data.row_subset import take_rows
 from electorate.escape import literal
@@ -157,7 +157,7 @@ def compare(
     >>> found.columns["algorithm"][-1]
     'majority class'
     """
-    limits = Limits(n_jobs or int(joblib.cpu_count()), time_limit or math.inf)
+    limits = WorkLimits(n_jobs or int(joblib.cpu_count()), time_limit or math.inf)
     _check_options(folds, locked, time_limit, seed)
     sample = None
     if is_scanned(X):
@@ -288,7 +288,7 @@ def _is_listed(algorithm: Algorithm) -> bool:
 class StackWithin:
     """Makes the line of a stack, if there is time for its refits. is_late: whether there was not."""
 
-    def __init__(self, limits: Limits, reserve: Reserve) -> None:
+    def __init__(self, limits: WorkLimits, reserve: Reserve) -> None:
         self.limits, self.reserve, self.is_late = limits, reserve, False
 
     def __call__(
@@ -361,7 +361,7 @@ class Comparison:
         self.best_of_ours: str | None = None
         self.seconds: dict[str, float] = {}
 
-    def run(self, folder: Any, locked: float, limits: Limits, progress: bool) -> None:
+    def run(self, folder: Any, locked: float, limits: WorkLimits, progress: bool) -> None:
         """Run the cells, rank the algorithms, train and test the first, and write the results to the folder."""
         rows, protocol = self.training_rows, self.protocol
         in_processes = limits.n_jobs > 1 and all(map(_is_listed, protocol.algorithms))
@@ -389,7 +389,7 @@ class Comparison:
             if isinstance(journal, Journal) and not self.not_run:
                 journal.close()
 
-    def _reserve(self, limits: Limits) -> Reserve:
+    def _reserve(self, limits: WorkLimits) -> Reserve:
         """Refits are on the training rows and on all rows. They use all CPUs, which leaves a margin."""
         n_learn = min(len(learn) for learn, _ in self.protocol.split(self.training_rows).folds)
         n_rows = self.training_rows.n_rows

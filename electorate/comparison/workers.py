@@ -32,7 +32,7 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
-class Limits:
+class WorkLimits:
     """seconds: for cells and refits together. n_jobs: processes."""
 
     n_jobs: int
@@ -45,7 +45,7 @@ class Limits:
         return self.started + self.seconds * (shares[stage] if stage < len(shares) else 1.0)
 
 
-def run_cells(race: Race, rows: Rows, journal: Store, limits: Limits, reserve: Reserve, progress: bool) -> Results:
+def run_cells(race: Race, rows: Rows, journal: Store, limits: WorkLimits, reserve: Reserve, progress: bool) -> Results:
     """Run the cells of all stages that the journal lacks; returns the results of all that are finished.
 
     reserve: the time for refits, which is left.

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.quadboost import PENALTIES, Penalty, Rules
+from electorate.algorithms.quadboost import PENALTIES, Penalty, WeightRules
 from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
 from electorate.estimators.base import StopsEarly
 from electorate.estimators.classifier import RoundsClassifier
@@ -60,11 +60,11 @@ class QuadBoosted(StopsEarly):
     def _default_family(self) -> Pool:
         return Pool()
 
-    def _rules(self, unit: float, n: float, n_voters: int) -> Rules:
+    def _rules(self, unit: float, n: float, n_voters: int) -> WeightRules:
         """How weights are set. n: the total weight of the rows, as it was given; unit: that of training, in y."""
         lam = float(self.lam) / unit if self.penalty == "l1" else float(self.lam)
         most = math.inf if self.alpha_max is None else self.alpha_max / unit
-        return Rules(PENALTIES[self.penalty](lam, most), self.reweight, self.tol / unit**2, self.max_voters)
+        return WeightRules(PENALTIES[self.penalty](lam, most), self.reweight, self.tol / unit**2, self.max_voters)
 
     @property
     def _records_errors(self) -> bool:
@@ -282,7 +282,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         elif getattr(family, "leaves", "auto") not in ("auto", "label"):
             raise ValueError(f"{booster} needs voters over bins with outputs -1 or 1: use {name}(leaves='label')")
 
-    def _rules(self, unit: float, n: float, n_voters: int) -> Rules:
+    def _rules(self, unit: float, n: float, n_voters: int) -> WeightRules:
         if self.lam != "theory":
             return super()._rules(unit, n, n_voters)
         lam = theory_lam(massart(n, math.log(2 * max(n_voters, 1))))
@@ -290,7 +290,7 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         penalty: Penalty = PENALTIES[self.penalty](lam, most)
         if self.penalty in BOUNDS:
             penalty = BOUNDS[self.penalty](2 * lam, most if self.penalty == "linf" else math.inf)
-        return Rules(penalty, self.reweight, float(self.tol), self.max_voters)
+        return WeightRules(penalty, self.reweight, float(self.tol), self.max_voters)
 
     def _train(self, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
         fit_quad_classifier(self, place, outline, context, data)

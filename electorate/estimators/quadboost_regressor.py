@@ -12,7 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.quadboost import Rules
+from electorate.algorithms.quadboost import WeightRules
 from electorate.estimators.base import StopsEarly
 from electorate.estimators.quadboost import QuadBoosted
 from electorate.estimators.regressor import TargetModel
@@ -198,7 +198,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         if getattr(family, "criterion", "") == "edge" and isinstance(family, RegressionTrees):
             raise ValueError("QuadBoostRegressor grows trees by least squares: use RegressionTrees(criterion='auto')")
 
-    def _rules(self, unit: float, n: float, n_voters: int) -> Rules:
+    def _rules(self, unit: float, n: float, n_voters: int) -> WeightRules:
         return replace(super()._rules(unit, n, n_voters), rate=float(self.learning_rate))
 
     def _refuse_lazy(self, X: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from electorate import kernels
-from electorate.algorithms.quadboost import Rules
+from electorate.algorithms.quadboost import WeightRules
 from electorate.arrays import Floats, Ints
 from electorate.model.casting import Cast
 from electorate.model.trace import Trace
@@ -33,7 +33,7 @@ class QuadRounds:
     make_cast: Callable[[Any, float], Cast]  # of a voter and its weight
     group: Ints | None = None  # [label]: 0 or 1, where one label is fitted against the rest
 
-    def __init__(self, rules: Rules, power: float) -> None:
+    def __init__(self, rules: WeightRules, power: float) -> None:
         self.rules = rules
         self.power = power  # the objective without voters: the mean of y^2
         self.trace = Trace(COLUMNS, N_DETAILS)
@@ -112,7 +112,7 @@ class QuadRounds:
 class PoolRounds(QuadRounds):
     """The weights of a pool's voters and c, their correlations with the residual, round by round."""
 
-    def __init__(self, pool: PoolMeans, rules: Rules, gram: Gram | None = None) -> None:
+    def __init__(self, pool: PoolMeans, rules: WeightRules, gram: Gram | None = None) -> None:
         super().__init__(rules, pool.power)
         self.pool = pool
         self.gram = Gram(pool) if gram is None else gram
@@ -142,7 +142,7 @@ class PoolRounds(QuadRounds):
         """Before any round, with the same Gram rows."""
         return type(self)(self.pool, self.rules, self.gram)
 
-    def with_rules(self, rules: Rules) -> "PoolRounds":
+    def with_rules(self, rules: WeightRules) -> "PoolRounds":
         """The same weights under other rules, for a path of penalties; rounds are counted from 1."""
         other = PoolRounds(self.pool, rules, self.gram)
         other.c, other.weight = self.c.copy(), self.weight.copy()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Floors
-from electorate.algorithms.quadboost import Rules
+from electorate.algorithms.quadboost import WeightRules
 from electorate.algorithms.residual import HighestMargin, ValidationLoss
 from electorate.data.weights import Weights
 from electorate.engines.shard import Examples
@@ -21,7 +21,7 @@ from electorate.model.moves import in_units
 from electorate.model.trace import Trace
 from electorate.training.classification import NO_BINS
 from electorate.training.pool_rounds import QuadRounds
-from electorate.training.quad_losses import SQUARED, Loss
+from electorate.training.quad_losses import SQUARED, TreeLoss
 from electorate.voters.means import Means
 
 Floats = NDArray[np.float64]
@@ -97,7 +97,9 @@ class RowVotes:
     loss: of numbers.
     """
 
-    def __init__(self, rows: RowTargets, group: Group, column: Callable[[int], Floats], loss: Loss = SQUARED) -> None:
+    def __init__(
+        self, rows: RowTargets, group: Group, column: Callable[[int], Floats], loss: TreeLoss = SQUARED
+    ) -> None:
         self.loss = loss
         self.labelled, self.means = rows.labelled, rows.means
         self.target = rows.target(group)
@@ -211,15 +213,15 @@ class QuadSource:
     validation: RowTargets | None = None  # or these rows themselves
     stores_outputs = False  # of all voters, for validation rows
     intercept: Intercept | None = None
-    loss: Loss = SQUARED
+    loss: TreeLoss = SQUARED
 
     def __init__(self, model: Any, unit: float) -> None:
         self.model, self.unit, self.family = model, unit, model._family()
         self.reweights: bool = model.reweight != "never"
         self.scoring: str = getattr(model, "scoring", "loss")
 
-    def rules(self, total_weight: float, n_voters: int) -> Rules:
-        rules: Rules = self.model._rules(self.unit, total_weight, n_voters)
+    def rules(self, total_weight: float, n_voters: int) -> WeightRules:
+        rules: WeightRules = self.model._rules(self.unit, total_weight, n_voters)
         return rules
 
     def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> QuadRounds:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 NEAR = 2.0**-30  # far above the grid of votes, where y is from -1 to 1
 
 
-class Loss(Protocol):
+class TreeLoss(Protocol):
     """Of residuals y - f."""
 
     @property

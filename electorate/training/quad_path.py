@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.quadboost import PENALTIES, Rules
+from electorate.algorithms.quadboost import PENALTIES, WeightRules
 from electorate.data.all_reduce import run_locally
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.classification import Here, build_engines, find_bins, groups_of
@@ -101,9 +101,9 @@ class PoolProblem:
                 last = point
                 yield number, rounds
 
-    def _rules(self, point: Point) -> Rules:
+    def _rules(self, point: Point) -> WeightRules:
         model = self.model
-        return Rules(PENALTIES[model.penalty](*point.penalty), model.reweight, float(model.tol), model.max_voters)
+        return WeightRules(PENALTIES[model.penalty](*point.penalty), model.reweight, float(model.tol), model.max_voters)
 
     def decisions(self, points: list[Point]) -> Floats:
         """[point, held-out row, label] of f."""

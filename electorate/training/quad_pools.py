@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
-from electorate.algorithms.quadboost import Rules
+from electorate.algorithms.quadboost import WeightRules
 from electorate.algorithms.residual import Residual, StateItself
 from electorate.data.bins import Bins
 from electorate.engines.memory import Threads
@@ -69,7 +69,7 @@ class FinitePool(QuadSource):
     def begin(self, group: Group, n_past: int) -> PoolRounds:
         return self.rounds(group, self.rules(self.total_weight, self.n_voters))
 
-    def rounds(self, group: Group, rules: Rules) -> PoolRounds:
+    def rounds(self, group: Group, rules: WeightRules) -> PoolRounds:
         """Before any round; runs with the same voters share their Gram rows."""
         pool = self.means_of(group)
         silent = self.constant and bool(1 - abs(pool.mu[-1]) >= 2 * ALMOST_NOTHING)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.algorithms.quadboost import Rules
+from electorate.algorithms.quadboost import WeightRules
 from electorate.data.bins import Bins
 from electorate.engines.residuals import Residuals
 from electorate.grid import UNITS, on_grid
@@ -50,7 +50,7 @@ class SlopedRounds(ResidualRounds):
 
     search: SlopedResiduals
 
-    def __init__(self, search: SlopedResiduals, rules: Rules) -> None:
+    def __init__(self, search: SlopedResiduals, rules: WeightRules) -> None:
         super().__init__(search, rules)
 
     def _enter(self, best: SearchedVoter | None) -> None:

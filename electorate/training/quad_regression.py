@@ -15,7 +15,7 @@ from electorate.model.trace import Trace
 from electorate.training.classification import find_bins
 from electorate.training.fit import resumed_model, train
 from electorate.training.quad_data import QuadSource, case_of
-from electorate.training.quad_losses import Loss, SlopedLoss, make_loss
+from electorate.training.quad_losses import SlopedLoss, TreeLoss, make_loss
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
 from electorate.training.quad_quantile import QuantileTreeFamily
 from electorate.training.quad_searches import EstimatorFamily, TreeFamily
@@ -55,7 +55,7 @@ class Frame:
         return self.shift + self.scale * self.first
 
 
-def frame_of(y: Floats, weights: Weights, fit_intercept: bool, around: Loss | None) -> Frame:
+def frame_of(y: Floats, weights: Weights, fit_intercept: bool, around: TreeLoss | None) -> Frame:
     """Targets that count come to lie from -1 to 1. around: a loss, to have its best constant at 0."""
     counted = weights.times > 0
     low, high = float(y[counted].min()), float(y[counted].max())

@@ -32,7 +32,7 @@ from electorate.training.quad_data import (
     RowVotes,
     margin_change,
 )
-from electorate.training.quad_losses import SQUARED, Loss
+from electorate.training.quad_losses import SQUARED, TreeLoss
 from electorate.training.quad_pools import NO_SUMS
 from electorate.training.residual_rounds import ResidualRounds, ResidualSearch, SearchedVoter, WeightChange
 from electorate.training.stagewise import ALMOST_NOTHING
@@ -120,7 +120,7 @@ def key_of(cast: Cast) -> Hashable:
     return tuple(splits), tuple(sorted(zip(cast.voter.leaves, cast.outputs[:, 0].tolist(), strict=True)))
 
 
-class BinFamily(QuadSource):
+class BinSource(QuadSource):
     """A family over bins."""
 
     def __init__(self, model: Any, unit: float, bins: Bins, engine: Any, judge: Any) -> None:
@@ -150,7 +150,7 @@ class RowResiduals(ResidualSearch):
     """Rows, their residuals, and the voters so far. One run. find: the best voter, given X, residuals and means."""
 
     def __init__(
-        self, find: Any, X: Any, rows: RowTargets, group: Group, reweights: bool, loss: Loss = SQUARED
+        self, find: Any, X: Any, rows: RowTargets, group: Group, reweights: bool, loss: TreeLoss = SQUARED
     ) -> None:
         super().__init__()
         self.find, self.X = find, X

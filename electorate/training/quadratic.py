@@ -14,7 +14,7 @@ from electorate.training.fit import resumed_model, train
 from electorate.training.pool_rounds import COLUMNS, N_DETAILS, WEIGHT, QuadRounds
 from electorate.training.quad_data import Group, QuadSource, case_of
 from electorate.training.quad_pools import ColumnPool, EnginePool, StumpPool
-from electorate.training.quad_searches import BinFamily, EstimatorFamily
+from electorate.training.quad_searches import BinSource, EstimatorFamily
 from electorate.training.run import Patience, Watcher
 from electorate.training.worker_data import Outline
 from electorate.voters.by_rows import RowVoterReader
@@ -109,6 +109,6 @@ def fit_quad_classifier(model: Any, place: Any, outline: Outline, context: Any, 
         if isinstance(family, Pool) and case is not None:
             source = StumpPool(model, 1.0, case, bins, *shards)
         else:
-            source = (EnginePool if isinstance(family, Pool) else BinFamily)(model, 1.0, bins, *shards)
+            source = (EnginePool if isinstance(family, Pool) else BinSource)(model, 1.0, bins, *shards)
     bench = QuadBench(model, source, outline, before)
     train(bench, groups_of(model, outline.classes), context, data)

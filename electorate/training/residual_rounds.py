@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.algorithms.quadboost import Rules
+from electorate.algorithms.quadboost import WeightRules
 from electorate.grid import on_grid
 from electorate.model.trace import Trace
 from electorate.training.pool_rounds import QuadRounds
@@ -82,7 +82,7 @@ class ResidualSearch:
 class ResidualRounds(QuadRounds):
     """As `PoolRounds`, over a family that is searched."""
 
-    def __init__(self, search: ResidualSearch, rules: Rules) -> None:
+    def __init__(self, search: ResidualSearch, rules: WeightRules) -> None:
         super().__init__(rules, search.power)
         self.search = search
         self.weights: list[float] = []

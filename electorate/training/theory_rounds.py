@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.algorithms.quadboost import Rules
+from electorate.algorithms.quadboost import WeightRules
 from electorate.algorithms.quadboost_bound import Bound
 from electorate.arrays import Floats
 from electorate.grid import on_grid
@@ -19,7 +19,7 @@ from electorate.voters.means import Gram, PoolMeans
 class TheoryRounds(PoolRounds):
     """Rounds that lower Theorem 1's bound on a finite pool. The bound is not convex, so the gap is infinite."""
 
-    def __init__(self, pool: PoolMeans, rules: Rules, gram: Gram | None = None) -> None:
+    def __init__(self, pool: PoolMeans, rules: WeightRules, gram: Gram | None = None) -> None:
         super().__init__(pool, rules, gram)
         assert isinstance(rules.penalty, Bound)
         self.bound = rules.penalty
@@ -78,7 +78,7 @@ class TheoryRounds(PoolRounds):
         return np.concatenate([self._move(voter, new) for voter, new in moves])
 
 
-def rounds_of(pool: PoolMeans, rules: Rules, gram: Gram) -> PoolRounds:
+def rounds_of(pool: PoolMeans, rules: WeightRules, gram: Gram) -> PoolRounds:
     """The rounds for these rules."""
     kind = TheoryRounds if isinstance(rules.penalty, Bound) else PoolRounds
     return kind(pool, rules, gram)

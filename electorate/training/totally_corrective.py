@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from electorate.algorithms.lpboost import Margin, margins_of
-from electorate.algorithms.quadboost import L1, Rules
+from electorate.algorithms.quadboost import L1, WeightRules
 from electorate.algorithms.solvers.linear import master_of
 from electorate.algorithms.solvers.quadratic import solve_quadratic
 from electorate.algorithms.totally_corrective import rqp
@@ -198,8 +198,8 @@ def pool_of_voters(voters: VoterMatrix) -> PoolMeans:
 
 def lasso(pool: PoolMeans, strengths: Iterable[float], tol: float = 1e-9) -> Iterator[Floats]:
     """min mean (y - f)^2 + 2 lam |alpha|_1 for each lam in turn: QuadBoost-L1 on these voters, to a gap of tol."""
-    rounds = PoolRounds(pool, Rules(L1(0.0)))
+    rounds = PoolRounds(pool, WeightRules(L1(0.0)))
     for lam in strengths:
-        rounds = rounds.with_rules(Rules(L1(lam), "cyclic", tol))
+        rounds = rounds.with_rules(WeightRules(L1(lam), "cyclic", tol))
         run(rounds, MOST_ROUNDS)
         yield rounds.weight.copy()
