@@ -181,7 +181,7 @@ class Shard:
             wrong = self._advance_in_numpy(booster, change, floors, totals, roots, clear)
         else:
             wrong = self._advance(booster, change, formulas, totals, roots, clear)
-        return as_sums(self.by_column(roots), n_searched, totals, wrong)
+        return as_sums(self.by_column(roots) if n_searched else (), n_searched, totals, wrong)
 
     def reserve_grids(self, n_channels: int) -> None:
         """Make a grid for every channel."""

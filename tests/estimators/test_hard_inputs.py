@@ -739,9 +739,16 @@ def test_moments_without_weight_are_zero() -> None:
 
 def test_shards_are_not_smaller_than_a_few_rows() -> None:
     """Each has a histogram of all columns: 256 of them would take gigabytes for any small table."""
-    assert [count_shards(256, rows, 10**6) for rows in (1, 2047, 2048, 5 * 2048, 10**6)] == [1, 1, 1, 5, 256]
-    assert count_shards(2, 10**6, 50) == 2
-    assert count_shards(16, 10**4, 2) == 1  # a second thread would cost more than it brings
+    assert [count_shards(256, rows) for rows in (1, 2047, 2048, 5 * 2048, 10**6)] == [1, 1, 1, 5, 256]
+    assert count_shards(2, 10**6) == 2
+
+
+def test_regressors_use_few_threads_on_small_tables() -> None:
+    """Their shards are called by Python threads: a second one would cost more than it brings."""
+    model = electorate.MedBoostRegressor()
+    model.n_features_in_ = 2
+    assert model._count_shards(16, 10**4) == 1
+    assert model._count_shards(16, 10**7) == 16
 
 
 def test_a_certificate_of_a_fit_without_voters() -> None:

@@ -251,7 +251,7 @@ def test_paths_of_every_penalty(ax: Any) -> None:
     linf = PathDisplay(QuadBoostClassifier(Pool(4), penalty="linf", n_estimators=50).path(X, y, values=[0.01, 0.1]))
     assert linf.varies == "alpha_max"
     assert PathDisplay(QuadBoostClassifier(Pool(4)).path(X, y, values=[1, 5, 20])).plot().varies == "n_estimators"
-    with pytest.raises(ValueError, match="no line"):
+    with pytest.raises(ValueError, match="two points or more"):
         PathDisplay(QuadBoostClassifier(Pool(4)).path(X, y, values=[3]))
     with pytest.raises(ValueError, match="names: 1"):
         PathDisplay(linf.path, ["one"])
