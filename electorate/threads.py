@@ -67,6 +67,7 @@ class ThreadPool:
         self._threads: list[threading.Thread] = []
         self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
         self.closing: list[Callable[[bool], None]] = []  # called when the pool is closed, with whether to wait
+        self.helpers: Any = None  # of `engines.team`: one set for all engines of a fit
 
     @cached_property
     def _most(self) -> int:
@@ -103,7 +104,7 @@ class ThreadPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        closing, self.closing = self.closing, []
+        closing, self.closing, self.helpers = self.closing, [], None
         for close in closing:
             close(True)
         threads, self._threads = self._threads, []

@@ -58,6 +58,7 @@ class Helpers:
         self.asleep = np.zeros(n_helpers, dtype=np.bool_)
         self.locks = [threading.Lock() for _ in range(n_helpers)]
         self.closed = False
+        self.in_use = threading.Lock()  # one job at a time
         for lock in self.locks:
             lock.acquire()
         self.threads = [threading.Thread(target=self._help, args=(k,), daemon=True) for k in range(n_helpers)]
@@ -77,6 +78,12 @@ class Helpers:
                 self.asleep[number] = False
                 self.locks[number].release()
 
+    def run(self, kernel: Any, *arguments: Any) -> None:
+        """Call a kernel that publishes tasks on the board; the helpers take part."""
+        with self.in_use:
+            self.wake()
+            require(kernel(self.board, *arguments))
+
     def close(self, wait: bool) -> None:
         """End all threads. wait: return when they have ended."""
         self.closed = True
@@ -94,8 +101,10 @@ class Team:
     def __init__(self, shards: list[Shard], pool: ThreadPool) -> None:
         self.shards = shards
         self.n_threads = pool.count_threads(pool.n_jobs)
-        self.helpers = Helpers(self.n_threads - 1)
-        pool.closing.append(self.helpers.close)
+        if pool.helpers is None:  # validation rows have an engine of their own: two sets would compete for the cores
+            pool.helpers = Helpers(self.n_threads - 1)
+            pool.closing.append(pool.helpers.close)
+        self.helpers: Helpers = pool.helpers
         self.notes = np.zeros((len(shards), NOTE_SIZE), dtype=np.uint8)
         self.noted: list[ShardArrays | None] = [None] * len(shards)
         address = self.notes.__array_interface__["data"][0]
@@ -135,11 +144,8 @@ class Team:
         wrong = np.zeros(len(self.shards), dtype=np.int64)
         tiles = self._tiles(self.n_rows, len(out) * first.n_groups, 0.0)
         stack = self._stack((tiles.by_rows, *out.shape))
-        self.helpers.wake()
-        good = kernels.advance_all(
-            self.helpers.board, self._table(), stump, tree, formulas, tiles, stack, totals, wrong, out
-        )
-        require(good)
+        arrays = (self._table(), stump, tree, formulas, tiles, stack, totals, wrong, out)
+        self.helpers.run(kernels.advance_all, *arrays)
         return totals.sum(axis=0), int(wrong.sum())
 
     def _added(self, change: Change | None) -> tuple[AddedStump, AddedTree]:
@@ -172,21 +178,8 @@ class Team:
         left_is_less = np.empty(len(tree), dtype=np.bool_)
         tiles = self._tiles(self.n_rows // 2, len(tree) * less.shape[1], PICK)
         stack = self._stack((tiles.by_rows, *less.shape))
-        self.helpers.wake()
-        good = kernels.split_all(
-            self.helpers.board,
-            self._table(),
-            fresh,
-            level,
-            tiles,
-            stack,
-            addresses(wholes),
-            addresses(rests),
-            less,
-            rows,
-            left_is_less,
-        )
-        require(good)
+        histograms = (addresses(wholes), addresses(rests), less, rows, left_is_less)
+        self.helpers.run(kernels.split_all, self._table(), fresh, level, tiles, stack, *histograms)
         return left_is_less, rows.sum(axis=0)
 
     def _grow(self, tree: SplitArrays) -> bool:
@@ -262,10 +255,11 @@ def search_nodes(
     splits, on_left = np.empty((n_nodes, 2), dtype=np.int64), np.empty((n_nodes, width), dtype=np.bool_)
     sides = np.empty((n_nodes, 2, totals.shape[1]), dtype=np.int64)
     arrays = (addresses(histograms), histograms[0], totals, columns, masks)
-    if helpers is not None:
-        helpers.wake()
-    board = new_board() if helpers is None else helpers.board
-    require(kernels.search_nodes(board, *arrays, criterion, splits, on_left, sides))
+    found = (criterion, splits, on_left, sides)
+    if helpers is None:
+        require(kernels.search_nodes(new_board(), *arrays, *found))
+    else:
+        helpers.run(kernels.search_nodes, *arrays, *found)
     column, cut = splits.T.tolist()
     return NodeSplits(column, cut, on_left, sides)
 
