@@ -123,10 +123,10 @@ def test_training_and_validation_rows_share_their_threads(monkeypatch: pytest.Mo
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 6))
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=5000) > 0.3
-    model = el.AdaBoostClassifier(el.Trees(2), n_estimators=30, early_stopping=True, n_jobs=2)
+    model = el.AdaBoostClassifier(el.Trees(2), n_estimators=30, early_stopping=True, random_state=0, n_jobs=2)
     model._n_shards = 3
     model.fit(X, y)
-    alone = el.AdaBoostClassifier(el.Trees(2), n_estimators=30, early_stopping=True, n_jobs=1).fit(X, y)
+    alone = el.AdaBoostClassifier(el.Trees(2), n_estimators=30, early_stopping=True, random_state=0).fit(X, y)
     assert model.digest_ == alone.digest_
     assert len(made) == 1
     assert not any(thread.is_alive() for thread in made[0].threads)
