@@ -29,6 +29,16 @@ def _part(number, n_parts, n):
 
 
 @kernel
+def _tile(number, shards, tiles):
+    """The part by rows of a task, its shards first..last, its words low_word..high_word and columns low..high."""
+    part = number // tiles.by_columns
+    first, last = _part(part, tiles.by_rows, shards.address.shape[0])
+    low_word, high_word = _part(number % tiles.by_columns, tiles.by_columns, shards.like.packed.shape[0])
+    per_word = shards.like.codes.shape[2]
+    return part, first, last, low_word, high_word, low_word * per_word, high_word * per_word
+
+
+@kernel
 def _weigh_shard(k, group):
     """Task: change the state of shard k, and put what the booster sums on the grid."""
     shards, stump, tree, formulas, totals, wrong, no_sums = group
@@ -48,11 +58,7 @@ def _weigh_shard(k, group):
 def _sum_roots(number, group):
     """Task: the histograms [channel, label, column, bin] of some shards and some columns."""
     shards, tiles, stack = group
-    part = number // tiles.by_columns
-    first, last = _part(part, tiles.by_rows, shards.address.shape[0])
-    low_word, high_word = _part(number % tiles.by_columns, tiles.by_columns, shards.like.packed.shape[0])
-    per_word = shards.like.codes.shape[2]
-    low, high = low_word * per_word, high_word * per_word
+    part, first, last, low_word, high_word, low, high = _tile(number, shards, tiles)
     for c in range(stack.shape[1]):
         for label in range(stack.shape[2]):
             stack[part, c, label, low:high] = 0
@@ -113,11 +119,7 @@ def _part_shard(k, group):
 def _sum_children(number, group):
     """Task: the histograms [node, label, column, bin] of some shards and some columns."""
     shards, tiles, numbers, stack = group
-    part = number // tiles.by_columns
-    first, last = _part(part, tiles.by_rows, shards.address.shape[0])
-    low_word, high_word = _part(number % tiles.by_columns, tiles.by_columns, shards.like.packed.shape[0])
-    per_word = shards.like.codes.shape[2]
-    low, high = low_word * per_word, high_word * per_word
+    part, first, last, low_word, high_word, low, high = _tile(number, shards, tiles)
     for m in range(numbers.shape[0]):
         for label in range(stack.shape[2]):
             stack[part, m, label, low:high] = 0
