@@ -29,7 +29,15 @@ from electorate.studies import deepboost_choice as choice
 from electorate.studies import deepboost_figures as figures
 from electorate.studies import deepboost_readings as readings
 from electorate.studies.binary_sets import BinarySet, Source, doubt, read_set
-from electorate.studies.pages import Published, StudyTable, doubt_lines, introduction, order_lines, table_lines
+from electorate.studies.pages import (
+    Published,
+    StudyTable,
+    doubt_lines,
+    introduction,
+    order_lines,
+    paired_test_lines,
+    table_lines,
+)
 from electorate.studies.request import Request, markdown_table
 from electorate.studies.runs import Outcome, Row, Unit, results_of
 
@@ -255,7 +263,8 @@ def page(request: Request, rows: list[Row]) -> str:
     lines = introduction("DeepBoost", __doc__, rows, request.quick)
     for table in every:
         pairs = [("DeepBoost", other) for other in table.algorithms[:-1]]
-        lines += [*table_lines(table, rows), *order_lines(table, rows, pairs, LEVEL), *size_lines(table, rows)]
+        lines += [*table_lines(table, rows), *order_lines(table, rows, pairs, LEVEL)]
+        lines += [*paired_test_lines(table, rows, pairs, LEVEL), *size_lines(table, rows)]
     other = readings.lines(rows, {name: text.split(", ") for name, text in PUBLISHED["1"].items()})
     other += choice.lines(rows, ALGORITHMS, PUBLISHED)
     return "\n".join([*lines, *longer_lines(rows), *other, *doubt_lines(every)])

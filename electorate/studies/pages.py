@@ -20,6 +20,7 @@ NOT_RUN = "not run"
 SURE = ("high", "medium")
 FEWEST = 2  # splits that have a standard error
 MANY = 5  # splits from which on a cell has its own deviation
+TESTED = 3  # splits from which on there is a paired t-test
 TIED = 0.0005  # percent
 
 
@@ -217,7 +218,7 @@ def order_lines(table: StudyTable, rows: Sequence[Row], pairs: Iterable[tuple[st
     text = (
         "The first algorithm wins if its mean error is lower. The last column counts the sets on "
         "which a one-sided paired "
-        f"t-test over the splits finds the first algorithm better, or worse, at {level:.0%}."
+        f"t-test over the splits (at least {TESTED}) finds the first algorithm better, or worse, at {level:.0%}."
     )
     return [text, "", *markdown_table(head, lines, "lrlllr"), ""]
 
@@ -229,10 +230,37 @@ def _record(gaps: Sequence[float]) -> str:
 
 
 def _tail(mean: float, error: float, splits: int) -> float:
-    """The probability of so low a paired difference if there were none; 1/2 without a standard error."""
-    if math.isnan(error) or error == 0:
+    """The probability of so low a paired difference if there were none; 1/2 without a test."""
+    if splits < TESTED or error == 0:
         return 0.5
     return float(student.cdf(mean / error, splits - 1))
+
+
+def paired_test_lines(
+    table: StudyTable, rows: Sequence[Row], pairs: Sequence[tuple[str, str]], level: float
+) -> list[str]:
+    """The one-sided paired t-tests of every data set with enough splits."""
+    lines = []
+    for data in table.published:
+        gaps = [paired_difference(rows, table.key, data, one, other) for one, other in pairs]
+        if min(splits for _, _, splits in gaps) >= TESTED:
+            lines.append([data, gaps[0][2], *(_tested(*gap, level) for gap in gaps)])
+    head = " | ".join(("data set", "splits", *(f"{one} - {other}" for one, other in pairs)))
+    text = (
+        "One-sided paired t-tests over the splits: the mean difference ± standard error and, in brackets, the "
+        "probability of so low a difference if both algorithms were equally good. Bold: the first algorithm is better "
+        f"(below {level:g}) or worse (above {1 - level:g}) at {level:.0%}. Sets with fewer than {TESTED} splits have "
+        "no test."
+    )
+    return [text, "", *markdown_table(head, lines, "lr"), ""] if lines else []
+
+
+def _tested(mean: float, error: float, splits: int, level: float) -> str:
+    if error == 0:
+        return f"{mean:+.2f} ± {error:.2f}"
+    tail = _tail(mean, error, splits)
+    shown = f"{mean:+.2f} ± {error:.2f} ({tail:.3f})"
+    return f"**{shown}**" if min(tail, 1 - tail) < level else shown
 
 
 def introduction(title: str, doc: str | None, rows: Sequence[Row], quick: bool) -> list[str]:

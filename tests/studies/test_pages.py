@@ -4,8 +4,18 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
-from electorate.studies.pages import Published, StudyTable, cells_of, once, paired_difference, table_lines
+from electorate.studies.pages import (
+    Published,
+    StudyTable,
+    cells_of,
+    once,
+    order_lines,
+    paired_difference,
+    paired_test_lines,
+    table_lines,
+)
 from electorate.studies.runs import Outcome, Row, Unit
 
 ERRORS = {"A": (0.10, 0.12, 0.14, 0.12, 0.12), "B": (0.20, 0.20, 0.26, 0.20, 0.24)}
@@ -57,3 +67,18 @@ def test_paired_differences_use_the_splits_of_both() -> None:
     mean, error, splits = paired_difference([*some, ROWS[2]], "1", "one", "B", "A")
     assert (mean, splits) == (pytest.approx(9), 2)
     assert error == pytest.approx(1)
+
+
+def test_paired_t_tests_are_those_of_scipy() -> None:
+    expected = ttest_rel(ERRORS["A"], ERRORS["B"], alternative="less").pvalue
+    *_, one, end = paired_test_lines(TABLE, ROWS, [("A", "B"), ("B", "A")], 0.02)
+    assert end == ""
+    assert one.startswith("| one | 5 | **-10.00 ± ")
+    assert one.count(f"({expected:.3f})**") == one.count(f"({1 - expected:.3f})**") == 1
+    assert "| 0 / 1 |" in order_lines(TABLE, ROWS, [("B", "A")], 0.02)[-2]
+
+
+def test_two_splits_have_no_t_test() -> None:
+    few = [row for row in ROWS if row.unit.split < 2]
+    assert paired_test_lines(TABLE, few, [("A", "B")], 0.02) == []
+    assert "| 0 / 0 |" in order_lines(TABLE, few, [("A", "B")], 0.5)[-2]
