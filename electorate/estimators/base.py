@@ -73,6 +73,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
     n_estimators: int = 100
     max_bins: int | str = 255
     categorical_features: Any = "from_dtype"
+    order_categories: int | None = None
     tol: float = 0.0
     n_jobs: int | None = None
     device: str = "cpu"
@@ -86,6 +87,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "order_categories": [Interval(Integral, 2, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "device": [StrOptions({"cpu", "cuda", "auto"})],
@@ -179,6 +181,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """
         with self._undo_on_failure():
             self._validate_family()
+            self._refuse_order()
             refuse_device(self, trained_on_cpus(X), here=not is_dask(X))
             context = self._init_callback_context(max_subtasks=None)
             self._refuse_validation_rows(X_val, y_val, sample_weight_val)
@@ -273,6 +276,15 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         family = self._family()
         if hasattr(family, "best") and hasattr(family, "_parameter_constraints"):
             family._validate_params()
+
+    def _refuse_order(self) -> None:
+        """Raise ValueError where the number of voters of a family would depend on the order of categories."""
+        family = self._family()
+        if self.order_categories is not None and not getattr(family, "orders_categories", False):
+            raise ValueError(
+                f"order_categories={self.order_categories} needs Stumps, PairedStumps, Trees or RegressionTrees, not "
+                f"{type(family).__name__}: use order_categories=None"
+            )
 
     # ------------------------------------------------------------ the fitted model
 
