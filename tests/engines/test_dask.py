@@ -199,6 +199,10 @@ def test_many_categories(client: Any) -> None:
     X, y = X.iloc[order], pd.Series(y[order])
     model = AdaBoostClassifier(n_estimators=4, categorical_features=["text", "number"])
     same(clone(model).fit(X, y), there(model, (X, y, None), cuts(2000, 6)))
+    ordered = clone(model).set_params(order_categories=20)
+    here = clone(ordered).fit(X, y)
+    assert sorted(here.bins_.ranks) == [0, 1]
+    same(there(ordered, (X, y), cuts(len(y), 4)), here)
 
 
 # ---------------------------------------------------------------- predictions, going on
