@@ -35,6 +35,7 @@ class TargetOrder:
         """targets: from 0 to 1."""
         real = np.ones(len(targets)) if weights.real is None else weights.real
         sums = np.rint(np.stack([real, real * targets, real * targets * targets]) * GRID).astype(np.int64)
+        sums[0] = np.maximum(sums[0], 1)  # weights may differ by more than the grid
         return cls(least, sums * weights.times)
 
 

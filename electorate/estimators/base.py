@@ -278,7 +278,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             family._validate_params()
 
     def _refuse_order(self) -> None:
-        """Raise ValueError where the number of voters of a family would depend on the order of categories."""
+        """Raise ValueError for families whose voters must not depend on the labels, and for third-party estimators."""
         family = self._family()
         if self.order_categories is not None and not getattr(family, "orders_categories", False):
             raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Step
-from electorate.arrays import AnyArray, Floats, Ints
+from electorate.arrays import AnyArray, Bools, Floats, Ints
 from electorate.data.bins import Bins
 from electorate.messages import Change, Split, SplitArrays, StoredVoter
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
@@ -102,11 +102,9 @@ def _tests(casts: list[Cast], offsets: Ints, bins: Bins) -> dict[str, AnyArray]:
     column, cut, left, right = (
         np.concatenate([getattr(tree, name) for tree in trees]) for name in ("column", "cut", "left", "right")
     )
-    masks = [(tree.cut < 0) | np.isin(tree.column, list(bins.ranks)) for tree in trees]
-    by_set, sets = (
-        np.concatenate(masks),
-        np.concatenate([tree.on_left[mask, :SET_WIDTH] for tree, mask in zip(trees, masks, strict=True)]),
-    )
+    masks = [_by_set(tree, bins) for tree in trees]
+    by_set = np.concatenate(masks)
+    sets = np.concatenate([tree.on_left[mask, :SET_WIDTH] for tree, mask in zip(trees, masks, strict=True)])
     for ranked, ranks in bins.ranks.items():
         mine = np.flatnonzero(column[by_set] == ranked)
         sets[mine, : len(ranks)] = sets[mine[:, None], ranks]
@@ -128,6 +126,14 @@ def _tests(casts: list[Cast], offsets: Ints, bins: Bins) -> dict[str, AnyArray]:
     tests["missing_left"][at] = np.concatenate([tree.on_left[:, bins.missing] for tree in trees])
     tests["children"][at] = np.stack([left, right], axis=1)
     return tests
+
+
+def _by_set(tree: SplitArrays, bins: Bins) -> Bools:
+    """Which splits of a tree a model stores as sets: thresholds too, where only training has the order of a column."""
+    by_set = tree.cut < 0
+    for column in bins.ranks:
+        by_set = by_set | (tree.column == column)
+    return by_set
 
 
 def _values(casts: list[Cast], offsets: Ints, about: NDArray[np.int32], n_outputs: int) -> Floats:

@@ -170,6 +170,12 @@ def test_weight_k_is_k_rows_and_powers_of_two_change_nothing(seed: int) -> None:
         assert weighted.ranks[0].tolist() == other.ranks[0].tolist()
 
 
+def test_weights_that_differ_very_much() -> None:
+    weight = np.where(np.arange(100) < 40, 1.0, 1e-40 * (1 + np.arange(100)))
+    bins = bins_of(np.repeat(list("abcde"), 20), np.arange(100) % 2, weight)
+    assert sorted(bins.ranks[0].tolist()) == list(range(5))
+
+
 def test_targets_as_shares() -> None:
     assert as_shares(np.array([-2.0, 0.0, 2.0]), -2.0, 2.0).tolist() == [0.0, 0.5, 1.0]
     assert as_shares(np.array([3.0, 3.0]), 3.0, 3.0).tolist() == [0.0, 0.0]
