@@ -129,7 +129,8 @@ def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
 def read_y(estimator: Any, y: Any) -> AnyArray:
     """Return y as a one-dimensional array."""
     require_y(estimator, y)
-    return column_or_1d(to_array(y), warn=True)
+    y = to_array(y)
+    return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
 
 
 def require_y(estimator: Any, y: Any) -> None:
