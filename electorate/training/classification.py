@@ -14,7 +14,7 @@ from electorate.arrays import AnyArray, Ints
 from electorate.data import inputs
 from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins, no_bins
-from electorate.engines.rows import Rows
+from electorate.engines.rows import RowEngine
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.foreign_ensemble import ForeignEnsemble, RowEnsemble
 from electorate.model.text import column_names
@@ -166,10 +166,10 @@ class RowBench(ClassifierBench):
         self.X = X
         self.by_rows: bool = model._by_rows
         self.reader = self._reader()
-        self.engine = Rows(self.examples, lambda voter: self.reader.of(voter, self.X))
+        self.engine = RowEngine(self.examples, lambda voter: self.reader.of(voter, self.X))
         self.judge = None
         if validation is not None:
-            self.judge = Rows(validation, lambda voter: self.reader.of(voter, validation.table))
+            self.judge = RowEngine(validation, lambda voter: self.reader.of(voter, validation.table))
         if self.by_rows:
             self.bins = no_bins(X.shape[1])
 
