@@ -252,6 +252,16 @@ def test_certificates_count_all_sets_of_categories() -> None:
     assert "draws=5 needs bins that do not depend on the labels" in " ".join(drawn.split())
 
 
+def test_monotone_columns_beside_ordered_ones() -> None:
+    X, score = wide()
+    model = LogisticAdaBoostClassifier(Trees(3, monotonic_cst=[0, 0, 0, 1]), n_estimators=8, order_categories=12)
+    fitted = clone(model).fit(X, score > 0)
+    rising = [fitted.decision_function(X.assign(number=number)) for number in (-2.0, 0.0, 2.0)]
+    assert np.all(np.diff(rising, axis=0) >= 0)
+    with pytest.raises(ValueError, match="column 0, which has categories"):
+        model.set_params(estimator__monotonic_cst=[1, 0, 0, 0]).fit(X, score > 0)
+
+
 def test_deepboost_prices_all_sets_of_categories() -> None:
     X, score = wide()
     model = DeepBoostClassifier(Stumps(), n_estimators=4, lam=1e-3, complexity="provable")
