@@ -57,3 +57,11 @@ def test_the_gallery_is_complete():
 def test_every_public_name_has_a_page():
     listed = set(re.findall(r"^   ([\w.]+)$", (DOCS / "api.rst").read_text(), re.MULTILINE))
     assert set(electorate.__all__) - {"__version__"} <= listed
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_links_lead_to_pages_of_the_site(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    for link in re.findall(r"\]\(([^)#\s]+\.md)", text):
+        target = (page.parent / link).resolve()
+        assert "://" in link or (target.is_file() and target.is_relative_to(DOCS)), link
