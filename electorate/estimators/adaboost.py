@@ -32,6 +32,9 @@ class AdaBoostClassifier(StagewiseClassifier):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
+    order_categories : int or None, default=None
+        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
+        not by sets of categories, if there are two classes.
     early_stopping : bool, default=False
         Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
         keep the rounds up to the best one.
@@ -122,6 +125,7 @@ class AdaBoostClassifier(StagewiseClassifier):
 
     _guarantees = proved.Guarantees(proved.MEAN_EXP, "AdaBoost: the product of Z_t", proved.adaboost, proved.edges)
     _log_odds_factor = 1.0
+    _keeps_monotone = True
 
     def _booster(self, n_labels: int) -> Booster:
         return AdaBoost(n_labels, float(self.learning_rate))

@@ -35,6 +35,9 @@ class LogisticAdaBoostClassifier(StagewiseClassifier):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
+    order_categories : int or None, default=None
+        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
+        not by sets of categories, if there are two classes.
     early_stopping : bool, default=False
         Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
         keep the rounds up to the best one.
@@ -140,6 +143,7 @@ class LogisticAdaBoostClassifier(StagewiseClassifier):
 
     _one_vs_rest = True
     _log_odds_factor = 1.0
+    _keeps_monotone = True
 
     def _validate_family(self) -> None:
         super()._validate_family()

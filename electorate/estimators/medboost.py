@@ -87,6 +87,9 @@ class MedBoostRegressor(BoostedRegressor):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
+    order_categories : int or None, default=None
+        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
+        not by sets of categories.
     warm_start : bool, default=False
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest. Where eps or rho is chosen by validation, every candidate is run again.
@@ -165,6 +168,7 @@ class MedBoostRegressor(BoostedRegressor):
     rho: float | str = "adaptive"
     nu: float = 0.1
 
+    _keeps_monotone = True
     _guarantees = proved.Guarantees(rounds=proved.medboost)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -435,6 +439,9 @@ class LocMedBoostRegressor(MedBoostRegressor):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
+    order_categories : int or None, default=None
+        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
+        not by sets of categories.
     warm_start : bool, default=False
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest. Where eps or rho is chosen by validation, every candidate is run again.
@@ -511,6 +518,7 @@ class LocMedBoostRegressor(MedBoostRegressor):
     confidence_by: Any = "abstain"
     n_bumps: int = 8
 
+    _keeps_monotone = False  # the confidence of a voter depends on the row
     _guarantees = proved.Guarantees(rounds=proved.medboost)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

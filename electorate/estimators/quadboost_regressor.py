@@ -81,6 +81,9 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
+    order_categories : int or None, default=None
+        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
+        not by sets of categories.
     early_stopping : bool, default=False
         Stop when the mean loss of validation rows has not improved by more than `tol` for
         `n_iter_no_change` rounds, and keep the rounds up to the best one.
@@ -175,6 +178,10 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     def _is_native(self) -> bool:
         return isinstance(self._family(), Pool | RegressionTrees)
 
+    @property
+    def _keeps_monotone(self) -> bool:  # type: ignore[override]
+        return self.penalty is None and self.reweight == "never"
+
     def _validate_family(self) -> None:
         family = self._family()
         if isinstance(family, Pool | KernelSections | RegressionTrees):
@@ -189,6 +196,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
                 f"learning_rate is {self.learning_rate}, and {type(family).__name__} with reweight={self.reweight!r} "
                 "gives voters their best weights: use RegressionTrees with reweight='never', or learning_rate=1"
             )
+        self._refuse_monotone(family)
         plain = self.penalty is None and self.reweight == "never"
         if self.loss != "squared" and not (isinstance(family, RegressionTrees) and plain):
             raise ValueError(

@@ -22,6 +22,7 @@ from electorate.data.seen_rows import SEED, with_labels
 from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
 from electorate.data.streamed_bins import EdgePass
 from electorate.data.table import Table, read_table
+from electorate.data.target_order import TargetOrder
 from electorate.scans.batches import Batch, rows_at_once
 from electorate.scans.scan import ScannedColumn, ScannedTable
 from electorate.threads import ThreadPool
@@ -54,6 +55,7 @@ class CountedPiece:
     whole: Ints
     times: Ints
     named: Callable[[], AbstractContextManager[None]]
+    by_target: TargetOrder | None = None
 
 
 class ScannedRows:

@@ -19,6 +19,7 @@ from electorate.data.bins import Bins, find_bins_steps
 from electorate.data.device_bins import place_rows
 from electorate.data.label_codes import distinct
 from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
+from electorate.data.target_order import TargetOrder, as_shares
 from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps, spread_steps
 from electorate.data.weights import NO_CLASS_WEIGHT, NO_WEIGHT_LEFT, Weights, read_weights_steps
 from electorate.engines.cuda import CudaEngine
@@ -32,6 +33,7 @@ from electorate.model.median import Kappas
 from electorate.threads import ThreadPool
 from electorate.voters.confidence import Given as Function
 
+EVERY_ROW = slice(None)
 NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"
 
 
@@ -81,7 +83,12 @@ class WorkerData:
         vectors = 8 * (8 + (n_labels if n_labels > 2 else 0))  # state, grids, weights, orders, leaves
         return (2 if wide else 1) * columns + vectors, n_rows, 3 * 2**28 + 64 * 8 * n_labels * columns * 256
 
-    def find_bins(self, categorical: Any, max_bins: int | str) -> ReduceSteps[Bins]:
+    def target_shares(self, rows: slice = EVERY_ROW) -> Floats | None:
+        """The targets of training rows, from 0 to 1, by which categories are ordered; None: there is no order."""
+        raise NotImplementedError
+
+    def find_bins(self, categorical: Any, max_bins: int | str, ordered_from: int | None) -> ReduceSteps[Bins]:
+        """Find the bins. ordered_from: the number of categories from which a column is ordered, if any is."""
         examples = self.examples["train"]
         inputs.refuse_too_large(self.bytes_needed(max_bins, 256))
         if self.device is not None:
@@ -92,8 +99,10 @@ class WorkerData:
         (by_type,) = yield Reduce((by_type,))
         columns = inputs.category_columns(examples.table, categorical, by_type.values.tolist())
         weights = examples.weights
+        shares = None if ordered_from is None else self.target_shares()
+        by_target = None if ordered_from is None or shares is None else TargetOrder.of(ordered_from, shares, weights)
         counted = weights.whole, columns, max_bins, self.pool, weights.times
-        return (yield from find_bins_steps(examples.table, *counted, self.device))
+        return (yield from find_bins_steps(examples.table, *counted, self.device, by_target))
 
     def refuse_wide_bins(self, bins: Bins | None, max_bins: int | str) -> None:
         """Raise MemoryError where more than 256 bins take too much; `find_bins` has looked at fewer."""
@@ -194,6 +203,11 @@ class ClassWorkerData(WorkerData):
             self.examples["validation"] = yield from validation.read_steps()
         (n_counted,) = yield Reduce((self.examples["train"].weights.n_counted,))
         return Outline(problem.classes, validation is not None, n_counted)
+
+    def target_shares(self, rows: slice = EVERY_ROW) -> Floats | None:
+        """Two classes only: there is no one order that serves more."""
+        examples = self.examples["train"]
+        return examples.labels[rows].astype(np.float64) if examples.n_labels == 2 else None
 
     def build(self, bins: Bins, max_bins: int | str) -> ReduceSteps[dict[str, Any]]:
         """The shards. Returns, by name, the numbers of the engine over all workers."""
@@ -321,6 +335,7 @@ class TargetWorkerData(WorkerData):
         counted = whole > 0
         least, most = y.min(initial=np.inf, where=counted), y.max(initial=-np.inf, where=counted)
         low, high = yield Reduce((Min(float(least)), Max(float(most))))
+        self.span = float(low.value), float(high.value)
         labels: AnyArray = np.zeros(len(y), dtype=np.uint8)
         values = np.zeros(1)
         if plan.by_edge:
@@ -328,7 +343,10 @@ class TargetWorkerData(WorkerData):
         elif plan.n_values:
             _, values = yield from bin_targets_steps(y, whole, plan.n_values)
         self._take("train", given, labels, len(values) if plan.by_edge else 1, weights)
-        return TargetOutline(fallback, spread, float(low.value), float(high.value), values, validation is not None)
+        return TargetOutline(fallback, spread, *self.span, values, validation is not None)
+
+    def target_shares(self, rows: slice = EVERY_ROW) -> Floats:
+        return as_shares(self.y["train"][rows], *self.span)
 
     def _take(self, name: str, given: GivenRows, labels: AnyArray, n_labels: int, weights: Weights) -> None:
         self.examples[name] = Examples(given.table, labels, n_labels, weights)

@@ -63,9 +63,8 @@ class Given:
 def bumps(bins: Bins, n_bumps: int, random: np.random.RandomState) -> list[Any]:
     """Always, and up to n_bumps places of columns: a quarter, half and three quarters of the way through their bins."""
     places = []
-    for column in np.flatnonzero(bins.ordered).tolist():
-        edges = bins.edges[column]
-        if len(edges) >= 2:
+    for column, edges in enumerate(bins.edges):
+        if column not in bins.categories and len(edges) >= 2:
             quarter, half, three = (float(edges[len(edges) * k // 4]) for k in (1, 2, 3))
             width = max(three - quarter, (edges[-1] - edges[0]) / 4)
             places += [Bump(column, centre, float(width)) for centre in sorted({quarter, half, three})]

@@ -155,7 +155,7 @@ class _Costs:
             weights, totals[0], squares, totals[1], *layout, self.booster.lam, self.spread, place
         )
         best = self._split(least, self.finder.threshold(weights, *place.tolist())) if np.isfinite(least) else None
-        for column in sorted(bins.categories):
+        for column in bins.split_by_sets:
             sets = sets_of(bins, column, [sums[0, column] - sums[1, column] for sums in (weights, squares)])
             if not len(sets):
                 continue
@@ -247,7 +247,7 @@ class _Costs:
             place = best_of(-cost, valid, -np.inf)
             if place >= 0:
                 yield float(cost.ravel()[place]), self.finder.threshold(whole, *cuts.place(place)), labels
-            for column in sorted(self.bins.categories):
+            for column in self.bins.split_by_sets:
                 sets = sets_of(self.bins, column, [_gains(channel, column, labels) for channel in children])
                 if column == taken or not len(sets):
                     continue

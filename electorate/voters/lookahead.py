@@ -49,7 +49,7 @@ def candidates(finder: SplitFinder, node: Stuck) -> list[Found]:
     """Return the first splits to try: of every column the middle cut, then cuts further out; ordered columns first."""
     bins = finder.bins
     filled = (node.histogram[:, : len(bins.n_bins)] != 0).any(axis=0)
-    columns = [*np.flatnonzero(bins.ordered).tolist(), *sorted(bins.categories)]
+    columns = [*np.flatnonzero(bins.ordered).tolist(), *bins.split_by_sets]
     by_column = [_column_splits(finder, node, j, np.flatnonzero(filled[j])) for j in columns if filled[j].sum() > 1]
     in_turn = (split for split in chain.from_iterable(zip_longest(*by_column)) if split is not None)
     allowed = (split for split in in_turn if enough(node.rows, split.column, split.on_left, finder.min_rows))

@@ -7,7 +7,7 @@ splits. The two splits are on different columns.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,8 @@ class PairedStumps(BinFamily):
     PairedStumps(search='exhaustive')
     """
 
+    orders_categories: ClassVar[bool] = True
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "search": [StrOptions({"greedy", "exhaustive"})]
     }
@@ -82,9 +84,9 @@ class PairedStumps(BinFamily):
         return self.search == "exhaustive"
 
     def exhaustive_on(self, bins: Bins) -> bool:
-        """As `exhaustive`; but of two columns with very many categories not all sets are tried."""
-        many = [j for j in bins.categories if bins.n_bins[j] + bins.has_missing[j] > MOST_LEVELS]
-        return self.exhaustive and len(many) < 2
+        """As `exhaustive`; but of two columns with very many categories not all sets are tried, nor of ordered ones."""
+        many = [j for j in bins.split_by_sets if bins.n_bins[j] + bins.has_missing[j] > MOST_LEVELS]
+        return self.exhaustive and len(many) < 2 and not bins.ranks
 
     def best(self, search: Search) -> Voter:
         finder = Finder(search.bins, search.counts, signed=search.signed)
@@ -133,7 +135,7 @@ def _second(finder: Finder, first: _First, least: int) -> Found | None:
     if kernels.best_common_threshold(first.left, first.whole, *totals, *layout, first.found.column, found) > least:
         best = finder.threshold(first.whole, *found.tolist())
         least = int(first.leaves(best).max(axis=1).sum())
-    for column in sorted(bins.categories):
+    for column in bins.split_by_sets:
         if column == first.found.column:
             continue
         children = [child[:, 0] for child in first.children(column)]
@@ -161,7 +163,7 @@ def all_splits(finder: Finder, search: Search) -> Iterator[Found]:
     cuts = Cuts.of(bins)
     for index in np.flatnonzero(cuts.valid):
         yield finder.threshold(whole, *cuts.place(int(index)))
-    for column in sorted(bins.categories):
+    for column in bins.split_by_sets:
         for on_left in category_sets(bins, column):
             yield finder.members(whole, column, on_left)
 

@@ -150,7 +150,7 @@ def _thresholds(bins: Bins, counts: NDArray[np.int64], per_feature: int) -> list
 
 
 def _levels(bins: Bins, counts: NDArray[np.int64], per_feature: int) -> list[NDArray[np.int64]]:
-    heaviest = {j: np.argsort(-counts[j, : bins.n_bins[j]], kind="stable")[:per_feature] for j in bins.categories}
+    heaviest = {j: np.argsort(-counts[j, : bins.n_bins[j]], kind="stable")[:per_feature] for j in bins.split_by_sets}
     columns = np.repeat(np.array(list(heaviest), dtype=np.int64), [len(levels) for levels in heaviest.values()])
     levels = np.concatenate([np.empty(0, dtype=np.int64), *heaviest.values()])
     return [columns, np.full(len(columns), -1), levels, np.zeros_like(columns)]

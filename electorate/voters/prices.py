@@ -52,8 +52,15 @@ class Prices:
 def shape_of(bins: Bins) -> Shape:
     """A column of categories with missing values has one level more; one without any value is no column."""
     there = bins.n_bins > 0
-    levels = tuple(int(bins.n_bins[j] + bins.has_missing[j]) for j in sorted(bins.categories) if there[j])
-    ordered = bins.ordered & there
+    levels = tuple(_n_levels(bins, j) for j in sorted(bins.categories) if there[j])
+    ordered = ~np.isin(np.arange(len(there)), list(bins.categories)) & there
     return Shape(
         int(np.count_nonzero(ordered & ~bins.has_missing)), int(np.count_nonzero(ordered & bins.has_missing)), levels
     )
+
+
+def _n_levels(bins: Bins, column: int) -> int:
+    """The levels that voters tell apart; all of them where it depends on the labels which ones share a bin."""
+    known = bins.categories[column]
+    n_levels = len(known.levels) + len(known.rest) if column in bins.ranks else int(bins.n_bins[column])
+    return n_levels + int(bins.has_missing[column])

@@ -157,9 +157,7 @@ class Terms:
         self.finder = _TermFinder(search.bins, search.counts, signed=search.signed)
         self.totals = search.sums.totals
         self.cuts = Cuts.of(search.bins)
-        every = [
-            (column, level) for column in sorted(search.bins.categories) for level in levels_of(search.bins, column)
-        ]
+        every = [(column, level) for column in search.bins.split_by_sets for level in levels_of(search.bins, column)]
         self.levels = np.array(every, dtype=np.int64).reshape(-1, 2)  # (column, bin) of every single category
 
     def best(self, inside: Histogram) -> Term | None:

@@ -85,7 +85,7 @@ class SplitFinder:
         score = self.score_threshold(histogram, totals, *layout, rows, self.min_rows, found)
         if score > most:
             best, most = self.threshold(histogram, *found.tolist()), score
-        for column in sorted(bins.categories):
+        for column in bins.split_by_sets:
             on_left = np.zeros(bins.width, dtype=np.bool_)
             for category in self.order(histogram[:, column])[:-1].tolist():
                 on_left[category] = True
@@ -124,6 +124,11 @@ class SplitFinder:
     def order(self, sums: Ints) -> Ints:
         """The categories with weight, by the mean of their targets; sums[label, bin]."""
         raise NotImplementedError
+
+    def rise(self, sums: Ints) -> int:
+        """The sign of the mean on the right less that on the left; sums[side, label], or [side, weight or target]."""
+        (a, b), (c, d) = sums.tolist()
+        return (a * d > b * c) - (a * d < b * c)
 
     def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
         """The best split of each node by a finer criterion, or None where no split separates anything."""
@@ -164,7 +169,7 @@ class Finder(SplitFinder):
 
     def best_of_stored(self, histograms: Sequence[Any], totals: Sequence[Ints]) -> list[Found | None] | None:
         bins, number = self.bins, self.criterion_number
-        if number is None or bins.categories or not all(isinstance(each, StoredHistogram) for each in histograms):
+        if number is None or bins.split_by_sets or not all(isinstance(each, StoredHistogram) for each in histograms):
             return None
         layout = (bins.n_bins, bins.has_missing, bins.ordered)
         best = histograms[0].best_thresholds(histograms, number, layout)
@@ -184,7 +189,7 @@ class Finder(SplitFinder):
 
     def best_at_once(self, histograms: Sequence[Any], totals: Sequence[Ints], engine: Any) -> list[Found | None] | None:
         bins, number = self.bins, self.criterion_number
-        if number is None or bins.categories or not engine.searches_at_once(len(histograms)):
+        if number is None or bins.split_by_sets or not engine.searches_at_once(len(histograms)):
             return None
         columns = ColumnLayout(bins.n_bins, bins.has_missing, bins.ordered, NO_NUMBERS, self.counts)
         best = engine.search_nodes(histograms, np.stack(totals), columns, number)
@@ -240,7 +245,7 @@ class Finder(SplitFinder):
         weight = kernels.best_threshold(positive, totals, *layout, rows, self.min_rows, found)
         if weight > most:
             best, most = self.threshold(histogram, *found.tolist()), weight
-        if bins.categories and kernels.best_subset(positive, *layout, rows, self.min_rows, found) > most:
+        if bins.split_by_sets and kernels.best_subset(positive, *layout, rows, self.min_rows, found) > most:
             column, left, right = found.tolist()
             best = self.members(histogram, column, histogram[left, column] > histogram[right, column])
         return best
@@ -253,7 +258,7 @@ class Finder(SplitFinder):
         score = kernels.purest_threshold(histogram, totals, *layout, *limit)
         if score > most:
             best, most = self.threshold(histogram, *found.tolist()), score
-        if bins.categories:
+        if bins.split_by_sets:
             on_left = np.zeros(bins.width, dtype=np.bool_)
             if kernels.purest_subset(histogram, totals, bins.n_bins, bins.ordered, *limit, on_left) > most:
                 best = self.members(histogram, int(found[0]), on_left)

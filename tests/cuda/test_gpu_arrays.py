@@ -5,7 +5,7 @@ import pytest
 
 import electorate as el
 from electorate.cuda.device import open_device
-from tests.cuda.device_cases import CLASSIFIERS, MODELS, ODDITIES
+from tests.cuda.device_cases import CLASSIFIERS, MODELS, ODDITIES, with_options
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::UserWarning")]
 NUMBERS = [name for name in ODDITIES if name not in ("sparse", "validation_rows")]
@@ -29,7 +29,7 @@ class OnlyDlpack:
 def test_predictions_are_those_of_the_cpu(name, oddity):
     rows = ODDITIES[oddity](np.random.default_rng(len(name) * len(oddity)), 900)
     y = np.digitize(rows.y, [-0.2, 0.4] if "3 classes" in name else [0.1]) if name in CLASSIFIERS else rows.y
-    model = MODELS[name].__class__(**MODELS[name].get_params(deep=False) | rows.options)
+    model = with_options(name, rows)
     there = open_device().xp.asarray(rows.X)
     model.fit(there, y, rows.weight)
     here = model.__class__(**model.get_params(deep=False)).fit(rows.X, y, rows.weight)
