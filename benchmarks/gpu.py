@@ -23,7 +23,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from electorate import AdaBoostClassifier, AdaBoostRegressor, RegressionTrees, Trees
 from electorate.cuda.device import open_device
 from electorate.cuda.layouts import Codes
-from electorate.engines.device_histograms import Pool
+from electorate.engines.device_histograms import HistogramPool
 from electorate.engines.device_rows import DeviceRows
 
 MANY, COLUMNS, ROUNDS = 10_000_000, 52, 100
@@ -100,7 +100,7 @@ def kernels() -> None:
     codes = Codes(cupy.random.randint(0, 2**32, n * COLUMNS // 4, dtype=np.uint32), n, COLUMNS, 256)
     rows, group = DeviceRows(device, codes, np.array([0, n * 6 // 10, n])), np.array([0, 1])
     grid = cupy.random.randint(2**36, 2**39, n, dtype=np.int64)
-    pool, on_left = Pool(device, (2, COLUMNS, 256)), np.random.default_rng(0).random((1, 256)) < 0.4
+    pool, on_left = HistogramPool(device, (2, COLUMNS, 256)), np.random.default_rng(0).random((1, 256)) < 0.4
     pool.take(16)
     sums = pool.cells[0]
     (tasks,) = device.upload(rows.tasks([rows.root], group, 2))

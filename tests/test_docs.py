@@ -14,7 +14,7 @@ import electorate
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted((DOCS / "algorithms").glob("*.md"))
-NAMES = ("getting_started", "check_up", "regression", "exports", "explain", "out_of_core", "stacking")
+NAMES = ("getting_started", "families", "check_up", "regression", "exports", "explain", "out_of_core", "stacking")
 OTHERS = [DOCS / f"{name}.md" for name in NAMES]
 EXAMPLES = sorted((DOCS.parent / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -57,3 +57,11 @@ def test_the_gallery_is_complete():
 def test_every_public_name_has_a_page():
     listed = set(re.findall(r"^   ([\w.]+)$", (DOCS / "api.rst").read_text(), re.MULTILINE))
     assert set(electorate.__all__) - {"__version__"} <= listed
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_links_lead_to_pages_of_the_site(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    for link in re.findall(r"\]\(([^)#\s]+\.md)", text):
+        target = (page.parent / link).resolve()
+        assert "://" in link or (target.is_file() and target.is_relative_to(DOCS)), link

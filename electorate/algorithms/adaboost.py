@@ -52,13 +52,16 @@ class AdaBoost(ExponentialBooster):
         """(1/2) log((1-e)/e) + (1/2) log(K-1), eq. 3 for K = 2. A perfect voter gets scikit-learn's step."""
         labels, votes = self.n_labels, self._votes(outputs)
         if labels == 2:  # few numbers take less time in Python than in NumPy
-            rows = sums.tolist()
-            total, right = sum(map(sum, rows)), sum(row[vote] for row, vote in zip(rows, votes, strict=True))
+            right = wrong = 0
+            for weights, vote in zip(sums.tolist(), votes, strict=True):
+                right += weights[vote]
+                wrong += weights[1 - vote]
         else:
-            total, right = int(sums.sum()), int(sums[np.arange(len(sums)), votes].sum())
-        wrong = total - right
+            right = int(sums[np.arange(len(sums)), votes].sum())
+            wrong = int(sums.sum()) - right
         if wrong == 0:
             return Step(0.5, 2 * (labels - 1) / labels, 0.0, "perfect_voter")
+        total = right + wrong
         edge = 2 * ((labels - 1) * right - wrong) / (labels * total)
         odds = (labels - 1) * right / wrong
         size = float(on_grid(self.learning_rate * 0.5 * log(odds))) if odds > 1 else 0.0
@@ -69,7 +72,9 @@ class AdaBoost(ExponentialBooster):
         right, wrong = on_grid(step.size * 2 * (labels - 1) / labels), on_grid(step.size * -2 / labels)
         votes = self._votes(outputs)
         if labels == 2:
-            award = np.array([[right if vote == label else wrong for vote in votes] for label in (0, 1)])
+            award = np.array(
+                [[wrong if vote else right for vote in votes], [right if vote else wrong for vote in votes]]
+            )
         else:
             award = np.where(np.asarray(votes) == np.arange(labels)[:, None], right, wrong)
         return self._with_votes(award, step.size, outputs)

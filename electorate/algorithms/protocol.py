@@ -7,7 +7,7 @@ concern of `training/scale.py`.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -69,8 +69,7 @@ class Floors:
 NO_FLOORS = Floors()
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(NamedTuple):
     """A function of one row of the state that kernels can compute; kind and numbers as in kernels/formulas.py."""
 
     kind: int

@@ -32,6 +32,7 @@ from electorate.data.weights import refuse_bad
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
 EXACT_BITS = 1074 + 52
 NO_ROWS = "Found array with 0 sample(s): X has no rows"
+ALWAYS_FREE = 2**24  # bytes; to ask the system takes as long as a tenth of a small fit
 ROWS_TRANSPOSED = 64  # at once: they stay in the cache
 
 
@@ -45,7 +46,7 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
             return ThereTable(there)
     X = readable_container(X)
     try:
-        frame = nw.from_native(X, pass_through=True)
+        frame = X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"X has several columns of one name: {error}") from error
     if isinstance(frame, nw.LazyFrame):
@@ -128,7 +129,8 @@ def check_array_like(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
 def read_y(estimator: Any, y: Any) -> AnyArray:
     """Return y as a one-dimensional array."""
     require_y(estimator, y)
-    return column_or_1d(to_array(y), warn=True)
+    y = to_array(y)
+    return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
 
 
 def require_y(estimator: Any, y: Any) -> None:
@@ -138,6 +140,8 @@ def require_y(estimator: Any, y: Any) -> None:
 
 def to_array(y: Any) -> Any:
     """Return a series or dataframe of any library, or an array of a GPU, as an array, and anything else unchanged."""
+    if isinstance(y, np.ndarray):
+        return y
     if is_there(y):
         return to_host(y)
     series = nw.from_native(y, pass_through=True, allow_series=True)
@@ -295,6 +299,8 @@ def _column_number(table: Table, places: dict[str, int], item: Any) -> int:
 
 def refuse_too_large(needed: int) -> None:
     """Raise MemoryError if a fit needs more bytes than are free."""
+    if needed < ALWAYS_FREE:
+        return
     free = free_memory()
     if free is not None and needed > free:
         sizes = f"{needed / 2**30:.1f} GiB beside X, and {free / 2**30:.1f} GiB are free"

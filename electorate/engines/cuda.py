@@ -14,7 +14,7 @@ from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.cuda.device import Device
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
-from electorate.engines.device_histograms import Pool, SlotHistogram, StoredSums
+from electorate.engines.device_histograms import HistogramPool, SlotHistogram, StoredSums
 from electorate.engines.device_rows import DeviceRows
 from electorate.engines.device_shard import DeviceShard
 from electorate.engines.device_table import place_codes
@@ -33,7 +33,7 @@ class LabelShard(DeviceShard):
     """A shard of labelled examples on a device; state[row, example] and grids[channel, example] live there."""
 
     votes: Any
-    pool: Pool | None = None
+    pool: HistogramPool | None = None
 
     def _hold(self, codes: DeviceRows) -> int:
         self._rows_there: Any = None
@@ -172,7 +172,7 @@ class LabelShard(DeviceShard):
         """The histogram of all rows, in a new pool."""
         shape = (self.n_groups, self.n_columns, self.width)
         if self.pool is None or self.pool.shape != shape:
-            self.pool = Pool(self.device, shape)
+            self.pool = HistogramPool(self.device, shape)
         self.pool.n_used = 0
         (slot,) = self.pool.take(1)
         self.table.add_sums(self.root_tasks(), self.grids[0], self.pool.cells[slot], True)

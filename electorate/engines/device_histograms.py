@@ -15,7 +15,7 @@ AT_FIRST = 16  # histograms that the pool has place for
 Layout = tuple[NDArray[Any], ...]  # n_bins, has_missing, ordered
 
 
-class Pool:
+class HistogramPool:
     """Histograms by slot; all of them are given up when the next round begins."""
 
     def __init__(self, device: Device, shape: tuple[int, int, int]) -> None:
@@ -57,7 +57,7 @@ class Pool:
 class SlotHistogram(StoredHistogram):
     """One slot of a pool."""
 
-    def __init__(self, pool: Pool, slot: int) -> None:
+    def __init__(self, pool: HistogramPool, slot: int) -> None:
         self.pool = pool
         self.slot = slot
         self.shape = pool.shape

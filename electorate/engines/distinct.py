@@ -13,7 +13,7 @@ from electorate.algorithms.protocol import Booster
 from electorate.data.bins import Bins
 from electorate.data.distinct_rows import group_rows, keys_of, keys_of_table, mass_of
 from electorate.data.weights import Weights
-from electorate.engines.rows import Rows
+from electorate.engines.rows import RowEngine
 from electorate.engines.shard import NOTHING, Examples, Shard, build_plain_shard, counts_of
 from electorate.engines.verbs import LocalShards
 from electorate.messages import Change, Sums
@@ -71,7 +71,7 @@ class DistinctBins:
         return np.asarray(shard.state[0])
 
 
-class DistinctRows(Rows):
+class DistinctRows(RowEngine):
     """Distinct examples of voters that look at whole rows, as the loop's engine for them, with weights as given."""
 
     def __init__(self, labels: NDArray[np.int64], n_labels: int, mass: Floats, outputs_of: Any) -> None:

@@ -24,5 +24,6 @@ def _formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
         formula = channel.formula(floors)
         if formula is None:
             return None
-        table.append((formula.kind, channel.row, formula.a, formula.b, formula.c))
+        kind, *numbers = formula
+        table.append((kind, channel.row, *numbers))
     return Formulas(np.array(table, dtype=np.float64), booster.margin_row, booster.votes_row)

@@ -43,7 +43,7 @@ class RowShard(Shard):
             votes.add(outputs[leaf, 0] * (2 * labels - 1), voter.signs)
 
 
-class Rows(Engine):
+class RowEngine(Engine):
     """outputs_of(fitted): the leaf of every row, and [leaf, output], of a voter that was fitted elsewhere."""
 
     def __init__(self, examples: Examples, outputs_of: Any) -> None:

@@ -32,7 +32,7 @@ SUMMED = {"advance": 1.0, "weigh": 1.0, "sum_nodes": 0.4, "partition": 0.0}  # s
 
 
 def total(answers: list[Any]) -> Any:
-    return reduce(add, answers)
+    return answers[0] if len(answers) == 1 else reduce(add, answers)
 
 
 def nothing(answers: list[Any]) -> None:
@@ -162,8 +162,7 @@ class LocalShards(Grower):
         else:
             found = self._visit_all(verb, arguments, self.stack)
         if isinstance(found, Sums):
-            self.root = found.histogram
-            self.grown = {ROOT: cells_of(self.root)}
+            self.root, self.grown = found.histogram, {}
         return found
 
     def call_together(self, verb: str, *arguments: Any) -> Any:
@@ -209,6 +208,7 @@ class LocalShards(Grower):
 
     def split(self, tree: SplitArrays) -> LeftSides:
         """The left sides of nodes whose histograms have been returned before."""
+        self.grown = self.grown or {ROOT: cells_of(self.root)}
         sides, rows = self.both_sides(tree, [self.grown[node] for node in tree.node.tolist()])
         for left, right, (of_left, of_right) in zip(tree.left.tolist(), tree.right.tolist(), sides, strict=True):
             self.grown[left], self.grown[right] = of_left, of_right

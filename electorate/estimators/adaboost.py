@@ -122,6 +122,7 @@ class AdaBoostClassifier(StagewiseClassifier):
 
     _guarantees = proved.Guarantees(proved.MEAN_EXP, "AdaBoost: the product of Z_t", proved.adaboost, proved.edges)
     _log_odds_factor = 1.0
+    _keeps_monotone = True
 
     def _booster(self, n_labels: int) -> Booster:
         return AdaBoost(n_labels, float(self.learning_rate))

@@ -118,6 +118,7 @@ class AdaBoostRegressor(BoostedRegressor):
     loss: str = "linear"
 
     _draws = True
+    _keeps_monotone = True
     _lower = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoostedRegressor._parameter_constraints,

@@ -40,6 +40,7 @@ from electorate.training.scanned_place import open_scan
 from electorate.training.scanned_rows import staged_scores
 from electorate.training.worker_data import GivenRows
 from electorate.voters.instances import TakesInstances
+from electorate.voters.monotone import is_monotone
 
 MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight
@@ -91,6 +92,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         "device": [StrOptions({"cpu", "cuda", "auto"})],
         "random_state": ["random_state"],
     }
+    _keeps_monotone = False  # whether a vote of monotone voters is monotone
     _n_shards: ClassVar[int | None] = None  # for tests: the model must not depend on it
     _worker_data: ClassVar[Any]  # the class that holds the rows of one worker
     _fitted_attribute = "ensemble_"
@@ -273,6 +275,15 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         family = self._family()
         if hasattr(family, "best") and hasattr(family, "_parameter_constraints"):
             family._validate_params()
+        self._refuse_monotone(family)
+
+    def _refuse_monotone(self, family: Any) -> None:
+        if not self._keeps_monotone and any(map(is_monotone, getattr(family, "families", [family]))):
+            raise ValueError(
+                f"{type(self).__name__} does not keep trees monotone, since a step may be negative or depend on the "
+                "row: leave monotonic_cst=None, or use AdaBoost, Real AdaBoost, Logistic AdaBoost, QuadBoostRegressor "
+                "(without penalty and reweight), AdaBoostRegressor or MedBoostRegressor"
+            )
 
     # ------------------------------------------------------------ the fitted model
 

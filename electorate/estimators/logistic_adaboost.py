@@ -140,6 +140,7 @@ class LogisticAdaBoostClassifier(StagewiseClassifier):
 
     _one_vs_rest = True
     _log_odds_factor = 1.0
+    _keeps_monotone = True
 
     def _validate_family(self) -> None:
         super()._validate_family()

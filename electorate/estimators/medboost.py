@@ -165,6 +165,7 @@ class MedBoostRegressor(BoostedRegressor):
     rho: float | str = "adaptive"
     nu: float = 0.1
 
+    _keeps_monotone = True
     _guarantees = proved.Guarantees(rounds=proved.medboost)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -511,6 +512,7 @@ class LocMedBoostRegressor(MedBoostRegressor):
     confidence_by: Any = "abstain"
     n_bumps: int = 8
 
+    _keeps_monotone = False  # the confidence of a voter depends on the row
     _guarantees = proved.Guarantees(rounds=proved.medboost)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

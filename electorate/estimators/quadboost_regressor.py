@@ -175,6 +175,10 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
     def _is_native(self) -> bool:
         return isinstance(self._family(), Pool | RegressionTrees)
 
+    @property
+    def _keeps_monotone(self) -> bool:  # type: ignore[override]
+        return self.penalty is None and self.reweight == "never"
+
     def _validate_family(self) -> None:
         family = self._family()
         if isinstance(family, Pool | KernelSections | RegressionTrees):
@@ -189,6 +193,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
                 f"learning_rate is {self.learning_rate}, and {type(family).__name__} with reweight={self.reweight!r} "
                 "gives voters their best weights: use RegressionTrees with reweight='never', or learning_rate=1"
             )
+        self._refuse_monotone(family)
         plain = self.penalty is None and self.reweight == "never"
         if self.loss != "squared" and not (isinstance(family, RegressionTrees) and plain):
             raise ValueError(

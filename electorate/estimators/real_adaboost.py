@@ -135,6 +135,7 @@ class RealAdaBoostClassifier(StagewiseClassifier):
 
     step: str | int = "search"
 
+    _keeps_monotone = True
     _guarantees = proved.Guarantees(
         proved.MEAN_EXP,
         "Schapire and Singer 1999: the product of Z_t",

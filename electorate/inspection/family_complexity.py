@@ -16,7 +16,7 @@ from electorate.data.bins import Bins, find_bins
 from electorate.data.table import Table
 from electorate.data.weights import read_weights
 from electorate.engines.memory import Threads
-from electorate.engines.rows import Rows
+from electorate.engines.rows import RowEngine
 from electorate.engines.shard import Examples
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.theory import complexity
@@ -164,7 +164,7 @@ def _by_rows(model: Any, X: Any) -> Trial:
 
     def agreement(signs: Ints) -> float:
         examples = Examples(None, (signs > 0).astype(np.int64), 2, read_weights(np.ones(n)))  # type: ignore[arg-type]
-        engine = Rows(examples, lambda voter: reader.of(voter, numbers))
+        engine = RowEngine(examples, lambda voter: reader.of(voter, numbers))
         search = Search(_first_sums(engine), None, None, engine)  # type: ignore[arg-type]
         found = ByRows(family, numbers, reader, names).best(search)
         return float(np.mean(signs * found.fitted.outputs(numbers)))

@@ -83,11 +83,14 @@ class Trace:
 
     # ------------------------------------------------------------ adding rounds
 
-    def add_round(self, moves: Sequence[Move], row: Mapping[str, float]) -> None:
-        """Add one round. The arrays take it up when they are read: a round must cost microseconds."""
+    def add_round(self, moves: Sequence[Move], row: Row) -> None:
+        """Add one round. The arrays take it up when they are read: a round must cost microseconds.
+
+        row: the trace keeps it, without a copy.
+        """
         self.n_rounds += 1
         self._new_moves += [(self.n_rounds, voter, weight) for voter, weight in moves]
-        self._new_rows.append(dict(row))
+        self._new_rows.append(row)
 
     def _take_up(self) -> None:
         """Move the rounds of `add_round` into the arrays."""

@@ -14,7 +14,7 @@ from electorate.arrays import AnyArray, Ints
 from electorate.data import inputs
 from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins, no_bins
-from electorate.engines.rows import Rows
+from electorate.engines.rows import RowEngine
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.foreign_ensemble import ForeignEnsemble, RowEnsemble
 from electorate.model.text import column_names
@@ -25,6 +25,7 @@ from electorate.training.run import OTHER_DATA, Patience, Watcher, run
 from electorate.training.stagewise import Stagewise, StagewiseSetting, ValidationScore
 from electorate.training.worker_data import ClassWorkerData, Outline
 from electorate.voters.by_rows import ByRows, RowVoterReader
+from electorate.voters.monotone import is_monotone
 from electorate.voters.wrapped import ClassifierReader, Wrapped
 
 NO_BINS = no_bins(0)
@@ -59,6 +60,8 @@ def groups_of(model: Any, classes: AnyArray) -> list[Group]:
 def fit_classifier(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model to the rows of a place."""
     inputs.refuse_many_labels(model, len(outline.classes))
+    if len(outline.classes) > 2 and any(map(is_monotone, getattr(model._family(), "families", [model._family()]))):
+        raise ValueError(f"monotonic_cst is for two classes, and y has {len(outline.classes)}: leave it None")
     bench = BinBench(model, outline, place) if model._is_native else RowBench(model, outline, place.data)
     train(bench, groups_of(model, outline.classes), context, data)
 
@@ -166,10 +169,10 @@ class RowBench(ClassifierBench):
         self.X = X
         self.by_rows: bool = model._by_rows
         self.reader = self._reader()
-        self.engine = Rows(self.examples, lambda voter: self.reader.of(voter, self.X))
+        self.engine = RowEngine(self.examples, lambda voter: self.reader.of(voter, self.X))
         self.judge = None
         if validation is not None:
-            self.judge = Rows(validation, lambda voter: self.reader.of(voter, validation.table))
+            self.judge = RowEngine(validation, lambda voter: self.reader.of(voter, validation.table))
         if self.by_rows:
             self.bins = no_bins(X.shape[1])
 

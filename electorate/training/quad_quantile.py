@@ -85,4 +85,5 @@ class QuantileTreeFamily(TreeFamily):
     def _find(self, X: Any, residual: Floats, means: Means) -> GrownTree | None:
         voter, _ = self._grow(X, self.loss.slopes(residual))
         leaf = X.leaf_of_rows(voter.splits, voter.leaves)
-        return grown_tree(voter, group_quantiles(residual, leaf, len(voter.leaves), means, self.loss.level))
+        values = group_quantiles(residual, leaf, len(voter.leaves), means, self.loss.level)
+        return grown_tree(voter, self.family.monotone(voter, values, voter.sums[:, 0]))

@@ -23,6 +23,7 @@ from electorate.grid import on_grid
 from electorate.messages import Change, StoredVoter
 from electorate.model.casting import Cast, awards_of, casts_of
 from electorate.model.text import column_names
+from electorate.special import ordered_sum
 from electorate.training.quad_data import (
     ColumnCache,
     Group,
@@ -336,7 +337,11 @@ class TreeFamily(RowFamily):
         low, high = float(target.min()), float(target.max())
         search = Search(X.sums(target, low, high), self.bins, self.counts, X)
         voter, outputs = SquaresTrees(self.family, low, high).best(search, 0)
-        return voter, outputs[:, 0]
+        values = outputs[:, 0]
+        if self.family.monotonic_cst is not None:
+            targets = low * voter.sums[:, 0] + (high - low) * voter.sums[:, 1]
+            values = values if ordered_sum(targets * values) > 0 else np.zeros_like(values)  # no negative weight
+        return voter, values
 
     def stored_voters(self, model: Any, label: int | None) -> list[GrownTree]:
         return [GrownTree(cast) for cast in stored_casts(model, self.bins, None)]

@@ -85,7 +85,7 @@ class Stagewise(RoundByRound):
             return step.stop
         cast = Cast(voter, booster.stored(outputs), step)
         change = cast.change(booster)
-        if not change.gains.any():
+        if not np.count_nonzero(change.gains):
             return "no_edge"  # the step rounds to 0 on the grid of votes: all later rounds would be the same
         self.reach += cast.reach
         number = trace.n_rounds + 1

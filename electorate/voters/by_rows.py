@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.engines.rows import Rows
+from electorate.engines.rows import RowEngine
 from electorate.voters.trees import Search, Voter
 from electorate.voters.wrapped import LeafOutputs, row_voter
 
@@ -124,7 +124,7 @@ class ByRows:
 
     def _rows(self, engine: Any) -> RowSearch:
         """The same rows in every round, with the weights of this one."""
-        assert isinstance(engine, Rows)
+        assert isinstance(engine, RowEngine)
         if self.rows is None:
             shard, reader = engine.shard, self.reader
             labels = np.repeat(shard.group, np.diff(shard.starts))

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from electorate import kernels
 from electorate.kernels.layouts import TargetRule
 from electorate.special import ordered_sum
+from electorate.voters.monotone import clipped, read_signs
 from electorate.voters.splits import TARGET, Found, SplitFinder, SquaresFinder, by_mean, least_rows
 from electorate.voters.trees import MAX_FEATURES, Limits, Search, Voter, draw_for, grow_by
 
@@ -97,6 +98,9 @@ class TargetFinder(SplitFinder):
     def order(self, sums: Ints) -> Ints:
         return by_mean(sums.sum(axis=0), np.arange(len(sums)) @ sums)
 
+    def rise(self, sums: Ints) -> int:
+        return super().rise(np.stack([sums.sum(axis=1), sums @ np.arange(sums.shape[1])], axis=1))
+
     def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
         """The splits with the least squared error of the number of the target's bin."""
         histograms = [node.histogram for node in nodes]
@@ -134,6 +138,9 @@ class RegressionTrees(BaseEstimator):
         How many columns every split may choose from, drawn by a hash; see `Trees`.
     random_state : int, default=0
         The seed of this hash. It has no effect if `max_features` is None.
+    monotonic_cst : array-like of int of shape (n_columns,) or None, default=None
+        For each column, 1 if the prediction may only rise with it, -1 if it may only fall, 0 for no constraint; see
+        `Trees`.
 
     Examples
     --------
@@ -149,6 +156,7 @@ class RegressionTrees(BaseEstimator):
         "criterion": [StrOptions({"auto", "edge", "squared_error"})],
         "max_features": MAX_FEATURES,
         "random_state": [Interval(Integral, 0, None, closed="left")],
+        "monotonic_cst": ["array-like", None],
     }
 
     def __init__(
@@ -159,15 +167,24 @@ class RegressionTrees(BaseEstimator):
         criterion: str = "auto",
         max_features: float | str | None = None,
         random_state: int = 0,
+        monotonic_cst: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.criterion = criterion
         self.max_features = max_features
         self.random_state = random_state
+        self.monotonic_cst = monotonic_cst
 
     def limits(self, search: Search) -> Limits:
-        return Limits(self.max_depth, least_rows(self.min_samples_leaf), draw=draw_for(self, search))
+        draw, signs = draw_for(self, search), read_signs(self.monotonic_cst, search.bins)
+        return Limits(self.max_depth, least_rows(self.min_samples_leaf), draw=draw, signs=signs)
+
+    def monotone(self, voter: Voter, values: Array, weights: Ints) -> Array:
+        """The values of a tree's leaves, clipped where it has to be monotone."""
+        if self.monotonic_cst is None:
+            return values
+        return clipped(voter.splits, voter.leaves, values, weights, np.asarray(self.monotonic_cst))
 
 
 @dataclass(frozen=True)
@@ -201,6 +218,7 @@ class EdgeTrees:
                 has_rows = np.ones(len(found), dtype=np.bool_)
             for number, (value, earns) in enumerate(found):
                 outputs[number] = value if has_rows[number] else 1.0, earns or not earning.abstains
+        outputs[:, 0] = self.family.monotone(voter, outputs[:, 0], voter.sums.sum(axis=1))
         return voter, outputs
 
 
@@ -219,4 +237,5 @@ class SquaresTrees:
         sums = voter.sums.astype(np.float64)
         share = np.divide(sums[:, 1], sums[:, 0], out=np.zeros(len(sums)), where=sums[:, 0] > 0)
         value = self.low + np.clip(share, 0.0, 1.0) * (self.high - self.low)
+        value = self.family.monotone(voter, value, voter.sums[:, 0])
         return voter, np.stack([value, np.ones(len(value))], axis=1)

@@ -125,6 +125,11 @@ class SplitFinder:
         """The categories with weight, by the mean of their targets; sums[label, bin]."""
         raise NotImplementedError
 
+    def rise(self, sums: Ints) -> int:
+        """The sign of the mean on the right less that on the left; sums[side, label], or [side, weight or target]."""
+        (a, b), (c, d) = sums.tolist()
+        return (a * d > b * c) - (a * d < b * c)
+
     def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
         """The best split of each node by a finer criterion, or None where no split separates anything."""
         return [None] * len(nodes)

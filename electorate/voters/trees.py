@@ -27,6 +27,7 @@ from electorate.theory.complexity import Shape
 from electorate.voters.drawn_columns import ColumnDraw, child_keys, column_draw
 from electorate.voters.leaves import leaf_outputs
 from electorate.voters.lookahead import Stuck, ties
+from electorate.voters.monotone import best_among, monotone_outputs, read_signs
 from electorate.voters.splits import ANY_ROWS, Finder, Found, SplitFinder, least_rows
 
 MANY_LEVELS = 2**31
@@ -125,6 +126,7 @@ class Limits:
     min_samples_leaf: int = 1
     min_samples_split: int = 2
     draw: ColumnDraw | None = None  # None: every split may use all columns
+    signs: NDArray[np.int64] | None = None  # [column]: 1 and -1 where the output may only rise or fall
 
     def levels(self, depth: int) -> int:
         """How many levels a tree may grow below a node of this depth."""
@@ -231,7 +233,7 @@ def _by_level(splits: SplitBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 def grow_by(finder: SplitFinder, search: Search, limits: Limits) -> Voter:
     """A tree, level by level; neither the order in which nodes are split nor where they are grown changes it."""
     grown, engine, histogram = Grown(search.sums.totals), search.engine, search.sums.root
-    can_be_small = finder.criterion_number is not None and search.bins.width == BYTE_CODES
+    can_be_small = finder.criterion_number is not None and search.bins.width == BYTE_CODES and limits.signs is None
     few = min(FEW_ROWS_PER_LABEL * len(histogram), FEW_ROWS) if can_be_small else 0
 
     deep = DEEP_IN_TEAM if engine.sums_in_team else DEEP
@@ -284,10 +286,14 @@ def _best_splits(
     found: dict[int, Found | None] = dict.fromkeys(places)
     if limits.draw is not None:
         for place in places:
-            some = finder.among(limits.draw.columns(batch[place].key, len(search.bins.n_bins)))
-            found[place] = some.best_of_all([nodes[place]], search.engine)[0]
+            drawn = limits.draw.columns(batch[place].key, len(search.bins.n_bins))
+            found[place] = best_among(finder, drawn, nodes[place], search.engine, limits.signs)
     rest = [place for place in places if found[place] is None]  # where no drawn column gains, all are searched
-    found.update(zip(rest, finder.best_of_all([nodes[place] for place in rest], search.engine), strict=True))
+    if limits.signs is None:
+        found.update(zip(rest, finder.best_of_all([nodes[place] for place in rest], search.engine), strict=True))
+    else:
+        every = np.ones(len(search.bins.n_bins), dtype=np.bool_)
+        found.update((place, best_among(finder, every, nodes[place], search.engine, limits.signs)) for place in rest)
     stuck = {}
     for place in rest:
         node, levels = batch[place], limits.levels(batch[place].depth)
@@ -410,8 +416,13 @@ class BinFamily(BaseEstimator):
         return self._leaf_outputs(voter.sums, n_rows, wanted)
 
     def _leaf_outputs(self, sums: NDArray[np.int64], n_rows: int, wanted: str) -> NDArray[np.float64]:
+        kind, smoothing = self._leaf_rule(n_rows, wanted)
+        return leaf_outputs(kind, sums, smoothing)
+
+    def _leaf_rule(self, n_rows: int, wanted: str) -> tuple[str, float]:
+        """The kind of outputs, and their smoothing."""
         smoothing = 1.0 / n_rows if self.smoothing == "auto" else float(self.smoothing)
-        return leaf_outputs(wanted if self.leaves == "auto" else self.leaves, sums, smoothing)
+        return wanted if self.leaves == "auto" else self.leaves, smoothing
 
 
 class Stumps(BinFamily):
@@ -478,6 +489,9 @@ class Trees(BinFamily):
         helps with noisy labels.
     random_state : int, default=0
         The seed of this hash. It has no effect if `max_features` is None.
+    monotonic_cst : array-like of int of shape (n_columns,) or None, default=None
+        For each column, 1 if the output may only rise with it, -1 if it may only fall, 0 for no constraint. For two
+        classes; columns with categories must have 0. See docs/families.md.
 
     Examples
     --------
@@ -495,6 +509,7 @@ class Trees(BinFamily):
         "smoothing": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_features": MAX_FEATURES,
         "random_state": [Interval(Integral, 0, None, closed="left")],
+        "monotonic_cst": ["array-like", None],
     }
 
     def __init__(
@@ -508,6 +523,7 @@ class Trees(BinFamily):
         smoothing: float | str = "auto",
         max_features: float | str | None = None,
         random_state: int = 0,
+        monotonic_cst: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -517,17 +533,24 @@ class Trees(BinFamily):
         self.smoothing = smoothing
         self.max_features = max_features
         self.random_state = random_state
+        self.monotonic_cst = monotonic_cst
 
     def best(self, search: Search) -> Voter:
-        draw = draw_for(self, search)
-        limits = Limits(self.max_depth, least_rows(self.min_samples_leaf), self.min_samples_split, draw)
+        draw, signs = draw_for(self, search), read_signs(self.monotonic_cst, search.bins)
+        limits = Limits(self.max_depth, least_rows(self.min_samples_leaf), self.min_samples_split, draw, signs)
         finder = Finder(search.bins, search.counts, limits.min_samples_leaf, self.criterion, search.signed)
         return grow_by(finder, search, limits)
+
+    def outputs(self, voter: Voter, n_rows: int, wanted: str) -> NDArray[np.float64]:
+        if self.monotonic_cst is None:
+            return super().outputs(voter, n_rows, wanted)
+        return monotone_outputs(*self._leaf_rule(n_rows, wanted), voter, np.asarray(self.monotonic_cst))
 
     @property
     def exhaustive(self) -> bool:
         """Whether `best` finds the voter that classifies the most weight correctly."""
         all_columns = self.max_features in (None, 1.0) and not isinstance(self.max_features, int)
+        all_columns = all_columns and self.monotonic_cst is None
         return self.max_depth == 1 and self.criterion == "edge" and self.min_samples_leaf == 1 and all_columns
 
     def log_count(self, n: int, shape: Shape) -> float:

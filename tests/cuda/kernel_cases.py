@@ -6,7 +6,7 @@ import numpy as np
 
 from electorate.cuda.device import Device, hash_there
 from electorate.cuda.layouts import Codes, ColumnTables, MedianRule, Tree, ValueTrees
-from electorate.engines.device_histograms import Pool, SlotHistogram
+from electorate.engines.device_histograms import HistogramPool, SlotHistogram
 from electorate.engines.device_rows import DeviceRows, no_codes, pack_codes
 from electorate.kernels.layouts import Formulas, RowArrays
 
@@ -107,7 +107,7 @@ def hashed(device: Device, rng: np.random.Generator, dtype: Any) -> list[Any]:
 
 def searched(device: Device, rng: np.random.Generator, criterion: int, n_labels: int) -> list[Any]:
     """The best thresholds of two histograms, with empty bins and missing values, and a difference of two."""
-    pool = Pool(device, (n_labels, 12, 256))
+    pool = HistogramPool(device, (n_labels, 12, 256))
     pool.take(3)
     sums = rng.integers(0, 2**40, (3, n_labels, 12, 256)) * (rng.random((3, 1, 12, 256)) < 0.4)
     n_bins = np.array([255, 1, 0, 3, 255, 100, 254, 30, 255, 2])
