@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -42,7 +43,18 @@ from electorate.comparison.stack import LAM, MOST_MODELS
 from electorate.model.calibration import fit_temperature
 from electorate.stacking.pooling import pool, pooled_decision
 from electorate.stacking.weights import weigh_predictions, weigh_probabilities
-from electorate.studies.peers_page import PORTFOLIO, STACK, Page, complete, draw_ranks, write_csv
+from electorate.studies.peers_page import (
+    PORTFOLIO,
+    SLOW,
+    STACK,
+    Page,
+    Stored,
+    complete,
+    draw_ranks,
+    rank_summary,
+    read_csv,
+    write_csv,
+)
 from electorate.studies.request import Lines, Request
 
 OFFERS = {
@@ -51,8 +63,8 @@ OFFERS = {
 }
 NEEDS_DATA = tuple(OFFERS)
 FEWEST_ROWS = 200
+SLOW_ROWS = 1_000  # the most rows of a data set that the slow method is run on; it has two classes
 BUDGET = 8  # settings that every method chooses among
-CLEAN_ONLY = {"EBM"}  # a fit takes minutes
 PARTS = {  # settings of the portfolio, of each algorithm the first so many of its grid; 0: it is only compared
     "classification": {
         "Logistic AdaBoost, trees": 4,
@@ -75,17 +87,16 @@ GRADIENT += [(50, 0.1, False), (200, 0.2, False)]
 
 @dataclass(frozen=True)
 class Plan:
-    """Splits, the most training and test rows of a data set, shares of flipped labels, and settings per method."""
+    """Splits for each share of flipped labels, the most training and test rows of a data set, settings per method."""
 
-    splits: int = 5
+    splits: dict[float, int]
     training_rows: int = 3_000
     test_rows: int = 5_000
-    flipped: tuple[float, ...] = (0.0, 0.2, 0.1)
     budget: int = BUDGET
 
 
-FULL = Plan()
-QUICK = Plan(splits=1, training_rows=200, test_rows=300, flipped=(0.0, 0.2), budget=4)
+FULL = {1: Plan({0.0: 2, 0.2: 2, 0.1: 1}), 2: Plan({0.0: 3})}  # by table
+QUICK = {1: Plan({0.0: 1, 0.2: 1}, 200, 300, 4), 2: Plan({0.0: 1}, 200, 300, 4)}
 
 
 # ---------------------------------------------------------------- methods
@@ -170,7 +181,11 @@ class Split:
 
     def run(self, algorithms: list[Algorithm]) -> dict[str, Any]:
         """Choose a setting, train with it, and test."""
-        tried = [one for algorithm in algorithms for one in self._validate(algorithm)]
+        first = algorithms[0]
+        if len(algorithms) == len(first.grid) == 1 and not first.staged:  # nothing to choose
+            tried = [Validated(Trial(first, 0, self.protocol), first.grid[0], 0.0, 1.0, np.empty(0), 0.0)]
+        else:
+            tried = [one for algorithm in algorithms for one in self._validate(algorithm)]
         best = min(tried, key=lambda one: one.loss)
         scores, seconds = self._test(best)
         values = self._measure(scores, best.temperature)
@@ -312,25 +327,31 @@ class Unit:
     def key(self, method: str) -> Key:
         return [self.facts["name"], self.seed, self.flipped, method]
 
+    def has(self, method: str) -> bool:
+        """Whether a method is run. The slow one is not, where a fit takes minutes."""
+        is_small = self.facts["n_rows"] <= SLOW_ROWS and len(self.facts["classes"]) == 2
+        return method != SLOW or (is_small and self.seed == 0 and self.flipped == 0.0)
 
-def compute(request: Request, plan: Plan) -> Lines:
+
+def compute(request: Request, plan: Plan) -> Stored:
     """All results that are stored, after running what is missing: one split of all data sets after another."""
     lines = Lines(request.out / f"{request.what.replace(' ', '-')}{'-quick' if request.quick else ''}.jsonl")
+    stored = read_csv(results_path(request, "csv")) | lines.found
     if request.render:
-        return lines
+        return stored
     names = [*methods(request.number == 1, Size(), plan.budget), STACK]
     waiting = []
     by_size = sorted(data_sets(request), key=lambda facts: int(facts["n_rows"]))
-    for seed, flipped, facts in product(range(request.repeats or plan.splits), plan.flipped, by_size):
+    splits = {flipped: request.repeats or most for flipped, most in plan.splits.items()}
+    for seed, flipped, facts in product(range(max(splits.values())), splits, by_size):
         unit = Unit(facts, seed, flipped)
-        run = [name for name in names if flipped == 0.0 or name not in CLEAN_ONLY]
-        left = tuple(name for name in run if json.dumps(unit.key(name)) not in lines.found)
-        if left and (flipped == 0.0 or facts["task"] == "classification"):
+        left = tuple(name for name in names if json.dumps(unit.key(name)) not in stored and unit.has(name))
+        if left and seed < splits[flipped]:
             waiting.append(replace(unit, left=left))
     for done, (key, result) in enumerate(_run_units(request, plan, waiting), 1):
         lines.compute(key, lambda result=result: result)  # type: ignore[misc]
         print(f"peers: {done} of {sum(len(one.left or ()) for one in waiting)}: {key}", file=sys.stderr, flush=True)
-    return lines
+    return stored | lines.found
 
 
 def _run_units(request: Request, plan: Plan, waiting: list[Unit]) -> Iterator[tuple[Key, dict[str, Any]]]:
@@ -367,27 +388,47 @@ def run_unit(request: Request, plan: Plan, unit: Unit) -> Iterator[tuple[Key, di
 # ---------------------------------------------------------------- the page
 
 
+def results_path(request: Request, ending: str) -> Path:
+    """The file of the results as a table or as a picture."""
+    return request.out / f"peers-{request.what.replace(' ', '-')}{'-quick' if request.quick else ''}.{ending}"
+
+
 def reproduce(request: Request) -> str:
-    """For `electorate reproduce peers --table N`: Markdown; results and a picture go to the folder."""
-    plan = QUICK if request.quick else FULL
-    lines = compute(request, plan)
-    sets = {one["name"] for one in data_sets(request)}
-    found = {flipped: complete(lines, flipped, sets) for flipped in sorted(plan.flipped)}
-    found = {flipped: results for flipped, results in found.items() if results}
-    title = "classification" if request.number == 1 else "regression"
-    rows = f"at most {plan.training_rows:,} training rows, up to {plan.budget} settings per method"
-    page = [f"# Peers, table {request.number}: {title}", "", f"{'Quick version: ' if request.quick else ''}{rows}.", ""]
-    loss, own = "error" if request.number == 1 else "mae", {*PARTS["classification"], *PARTS["regression"]}
+    """For `electorate reproduce peers --table N`: Markdown; results and a picture go to the folder.
+
+    The page is made from the CSV file.
+    """
+    plan = (QUICK if request.quick else FULL)[request.number]
+    path = results_path(request, "csv")
+    if not (request.render and path.exists()):
+        write_csv(path, compute(request, plan))
+    stored = read_csv(path)
+    sets = request.only or {json.loads(key)[0] for key in stored}
+    found = {flipped: complete(stored, flipped, sets) for flipped in sorted(plan.splits)}
+    task, loss = ("classification", "error") if request.number == 1 else ("regression", "mae")
+    own = {*PARTS["classification"], *PARTS["regression"]}
     pages = {
-        f"{flipped:.0%} of the labels flipped" if request.number == 1 else "Results": Page(
+        f"{flipped:.0%} of the labels flipped" if flipped else "Clean labels": Page(
             results, loss, own, 2 if flipped else 1
         )
         for flipped, results in found.items()
+        if results
     }
+    page = [
+        f"# Peers, table {request.number}: {task}",
+        "",
+        f"{'Quick version. ' if request.quick else ''}At most {plan.training_rows:,} training rows, up to "
+        f"{plan.budget} settings per method. [The study](peers.md) describes the methods and what was found. "
+        f"The results are in `{path.name}`, from which `electorate reproduce peers --table {request.number} --render` "
+        f"makes this page.",
+        "",
+    ]
+    if pages:
+        if importlib.util.find_spec("matplotlib") is not None:
+            draw_ranks(results_path(request, "png"), pages)
+        page += [f"![Mean ranks of all methods]({results_path(request, 'png').name})", ""]
+    if len(pages) > 1:
+        page += [*rank_summary(pages), ""]
     for head, one in pages.items():
         page += [f"## {head}", "", *one.text()]
-    name = f"peers-{request.what.replace(' ', '-')}{'-quick' if request.quick else ''}"
-    write_csv(request.out / f"{name}.csv", found)
-    if pages and importlib.util.find_spec("matplotlib") is not None:
-        draw_ranks(request.out / f"{name}.png", pages)
     return "\n".join(page)

@@ -3,6 +3,7 @@
 import base64
 import csv
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,26 +14,34 @@ import numpy as np
 
 from electorate import compare_over
 from electorate.comparison.rows import Floats
-from electorate.studies.request import Lines, markdown_table
+from electorate.studies.request import markdown_table
 
 PORTFOLIO, STACK = "electorate", "electorate, stacked"
+SLOW = "EBM"  # is not run on all data sets
+Stored = dict[str, dict[str, Any]]  # by data set, split, share of flipped labels and method, as JSON
 Results = dict[tuple[str, str], list[dict[str, Any]]]  # by data set and method, in the order of the splits
-FIELDS = ("split", "error", "auc", "log_loss", "mae", "rmse", "seconds", "chosen")
+KEY = ("data", "split", "flipped", "method")
+NUMBERS = ("error", "auc", "log_loss", "mae", "rmse", "seconds")
+TEXTS = ("chosen", "wrong")
+FIELDS = (*NUMBERS, "rows", *TEXTS)
 
 
-def complete(lines: Lines, flipped: float, sets: Iterable[str]) -> Results:
-    """The results with one share of flipped labels, of the splits that all methods were run on."""
+def complete(stored: Stored, flipped: float, sets: Iterable[str]) -> Results:
+    """The results with one share of flipped labels, of the splits that all methods were run on, but for the slow one.
+
+    The slow one is included on those of these splits that it was run on.
+    """
     found: dict[tuple[str, int], dict[str, Any]] = {}
     wanted = set(sets)
-    for name, result in lines.found.items():
+    for name, result in stored.items():
         data, split, share, method = json.loads(name)
         if share == flipped and data in wanted:
             found.setdefault((data, split), {})[method] = result | {"split": split}
-    every = {method: None for results in found.values() for method in results}  # in order
+    every = {method for results in found.values() for method in results} - {SLOW}
     gathered: Results = {}
     for (data, _), results in sorted(found.items()):
-        if len(results) == len(every):
-            for method in every:
+        if every <= set(results):
+            for method in sorted(results):
                 gathered.setdefault((data, method), []).append(results[method])
     return gathered
 
@@ -72,7 +81,8 @@ class Page:
 
     @cached_property
     def names(self) -> list[str]:
-        return list(dict.fromkeys(method for _, method in self.results))
+        """The methods that were run on all data sets."""
+        return list(dict.fromkeys(method for _, method in self.results if method != SLOW))
 
     @cached_property
     def peers(self) -> list[int]:
@@ -86,14 +96,17 @@ class Page:
 
     @cached_property
     def ranks(self) -> Floats:
-        """The mean rank of each method over data sets; equals share their ranks."""
-        means = self.means(self.loss)
+        return self.ranks_among(range(len(self.names)))
+
+    def ranks_among(self, places: Iterable[int]) -> Floats:
+        """The mean rank over data sets of each of these methods among them; equals share their ranks."""
+        means = self.means(self.loss)[:, list(places)]
         below = (means[:, None, :] < means[:, :, None]).sum(axis=2)
         equal = (means[:, None, :] == means[:, :, None]).sum(axis=2)
         return np.asarray((below + (equal + 1) / 2).mean(axis=0))
 
     def text(self) -> list[str]:
-        return [*self._mean_table(), "", *self._by_set(), "", *self._aims(), ""]
+        return [*self._mean_table(), "", *self._by_set(), "", *self._aims(), "", *self._slow_table()]
 
     def _mean_table(self) -> list[str]:
         """Mean ranks over data sets, and means of what was measured."""
@@ -109,7 +122,7 @@ class Page:
             ]
             for k in np.argsort(self.ranks, kind="stable")
         ]
-        splits = sorted({len(found) for found in self.results.values()})
+        splits = sorted({self.n_splits(data) for data in self.sets})
         counted = f"{len(self.sets)} data sets, {' or '.join(map(str, splits))} split{'s' * (splits != [1])} of each."
         head = " | ".join(["method", "mean rank", self.loss, *more])
         table = [counted, "", *markdown_table(head, lines, "lrr" + "r" * len(more))]
@@ -118,16 +131,23 @@ class Page:
         over = compare_over({"data": self.sets} | {name: means[:, k].tolist() for k, name in enumerate(self.names)})
         return [*table, "", "```", str(over), "```"]
 
+    def n_splits(self, data: str) -> int:
+        return len(self.results[data, PORTFOLIO])
+
     def gap(self, data: str, method: str) -> Gap:
         losses = {name: float(np.mean([one[self.loss] for one in self.results[data, name]])) for name in self.names}
         best = min((self.names[k] for k in self.peers), key=losses.__getitem__)
-        mine, others = self.results[data, method], self.results[data, best]
-        if "wrong" in mine[0]:  # by the test rows that one of the two predicts wrongly
-            differ = [np.count_nonzero(_wrong(one) != _wrong(other)) for one, other in zip(mine, others, strict=True)]
-            error = float(np.sqrt(sum(differ)) / sum(one["rows"] for one in mine))
-        else:
-            each = np.array([one[self.loss] - other[self.loss] for one, other in zip(mine, others, strict=True)])
-            error = float(np.std(each, ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
+        pairs = list(zip(self.results[data, method], self.results[data, best], strict=True))
+        error = float("nan")
+        if self.loss == "error":  # by the test rows that one of the two predicts wrongly, of the splits that have them
+            known = [(mine, other) for mine, other in pairs if "wrong" in mine and "wrong" in other]
+            differ = sum(np.count_nonzero(_wrong(mine) != _wrong(other)) for mine, other in known)
+            if known:
+                one_split = np.sqrt(differ * len(known)) / sum(mine["rows"] for mine, _ in known)
+                error = float(one_split / np.sqrt(len(pairs)))
+        elif len(pairs) > 1:
+            each = np.array([mine[self.loss] - other[self.loss] for mine, other in pairs])
+            error = float(np.std(each, ddof=1) / np.sqrt(len(each)))
         return Gap(losses[method], best, losses[best], error)
 
     def _by_set(self) -> list[str]:
@@ -135,10 +155,37 @@ class Page:
         lines = []
         for data in self.sets:
             gap, stacked = self.gap(data, PORTFOLIO), self.gap(data, STACK)
-            numbers = [f"{gap.its:.4f}", f"{gap.mine - gap.its:+.4f}", f"{gap.error:.4f}"]
-            lines.append([data, f"{gap.mine:.4f}", f"{stacked.mine:.4f}", gap.best, *numbers])
-        head = f"data set | {PORTFOLIO} | stacked | best peer | its {self.loss} | difference | ±"
-        return markdown_table(head, lines, "lrrlrrr")
+            numbers = [f"{gap.its:.4f}"]
+            for one in (gap, stacked):
+                numbers += [f"{one.mine - one.its:+.4f}", "" if math.isnan(one.error) else f"{one.error:.4f}"]
+            lines.append([data, self.n_splits(data), f"{gap.mine:.4f}", f"{stacked.mine:.4f}", gap.best, *numbers])
+        head = f"data set | splits | {PORTFOLIO} | stacked | best peer | its {self.loss} | {PORTFOLIO} - best | ±"
+        return markdown_table(f"{head} | stacked - best | ±", lines, "lrrrlrrrrr")
+
+    def _slow_table(self) -> list[str]:
+        """The slow method on the splits that it was run on, beside ours and the best peer."""
+        lines, numbers = [], []
+        for data in self.sets:
+            found = self.results.get((data, SLOW), [])
+            if found:
+                splits = {one["split"] for one in found}
+                losses = {
+                    name: float(np.mean([one[self.loss] for one in self.results[data, name] if one["split"] in splits]))
+                    for name in (*self.names, SLOW)
+                }
+                best = min((self.names[k] for k in self.peers), key=losses.__getitem__)
+                seconds = float(np.mean([one["seconds"] for one in found]))
+                numbers.append([*(losses[name] for name in (SLOW, PORTFOLIO, STACK, best)), seconds])
+                shown = [f"{value:.4f}" for value in numbers[-1][:4]]
+                lines.append([data, *shown[:3], best, shown[3], f"{seconds:.0f}"])
+        if not lines:
+            return []
+        means = np.mean(numbers, axis=0)
+        shown = [f"{value:.4f}" for value in means[:4]]
+        lines.append(["mean", *shown[:3], "", shown[3], f"{means[4]:.0f}"])
+        head = f"data set | {SLOW} | {PORTFOLIO} | stacked | best other peer | its {self.loss} | seconds of {SLOW}"
+        title = f"{SLOW} on {len(lines) - 1} of these data sets, beside the others on the same splits:"
+        return [title, "", *markdown_table(head, lines, "lrrrlrr"), ""]
 
     def _aims(self) -> list[str]:
         """What the study aims at, for the portfolio and for its stack, beside the best peer (in time, the slowest)."""
@@ -153,6 +200,16 @@ class Page:
         lines = []
         for method in (PORTFOLIO, STACK):
             own = self.names.index(method)
+            alone = self.ranks_among([own, *self.peers])  # without our other methods
+            best = int(np.argmin(alone[1:]))
+            lines.append(
+                [
+                    method,
+                    "mean rank among the peers only",
+                    f"{alone[0]:.4g}",
+                    f"{self.names[self.peers[best]]}: {alone[1 + best]:.4g}",
+                ]
+            )
             for aim, values in measured.items():
                 best = min(self.peers, key=values.__getitem__)
                 lines.append([method, aim, f"{values[own]:.4g}", f"{self.names[best]}: {values[best]:.4g}"])
@@ -164,35 +221,55 @@ class Page:
                     f"{self.names[slowest]}: {seconds[slowest]:.1f} (slowest)",
                 ]
             )
-            if self.loss == "error":
-                gaps = {data: self.gap(data, method) for data in self.sets}
-                behind = [f"{data} {gap}" for data, gap in gaps.items() if gap.is_behind(self.points / 100)]
-                lines.append(
-                    [
-                        method,
-                        f"sets behind by over {self.points} / 100 beyond 2 s.e.",
-                        str(len(behind)),
-                        "; ".join(behind),
-                    ]
-                )
+            gaps = {data: self.gap(data, method) for data in self.sets if self.loss == "error"}
+            known = {data: gap for data, gap in gaps.items() if not math.isnan(gap.error)}
+            if known:
+                behind = [f"{data} {gap}" for data, gap in known.items() if gap.is_behind(self.points / 100)]
+                aim = f"sets behind by over {self.points} / 100 beyond 2 s.e., of {len(known)} with a standard error"
+                lines.append([method, aim, str(len(behind)), "; ".join(behind)])
         return markdown_table("method | aim | ours | best peer", lines, "llrl")
+
+
+def rank_summary(pages: dict[str, Page]) -> list[str]:
+    """The mean ranks with each share of flipped labels, and their mean."""
+    ranks = {title: dict(zip(page.names, page.ranks, strict=True)) for title, page in pages.items()}
+    names = [name for name in next(iter(ranks.values())) if all(name in one for one in ranks.values())]
+    rows = sorted(([float(one[name]) for one in ranks.values()], name) for name in names)
+    rows.sort(key=lambda row: np.mean(row[0]))
+    lines = [[name, *(f"{rank:.2f}" for rank in (*each, np.mean(each)))] for each, name in rows]
+    return markdown_table(" | ".join(["mean rank", *pages, "mean"]), lines, "l" + "r" * (len(pages) + 1))
 
 
 def _wrong(result: dict[str, Any]) -> Any:
     return np.unpackbits(np.frombuffer(base64.b64decode(result["wrong"]), dtype=np.uint8))
 
 
-def write_csv(path: Path, found: dict[float, Results]) -> None:
-    """One row per share of flipped labels, data set, method and split."""
+def write_csv(path: Path, stored: Stored) -> None:
+    """One row per data set, split, share of flipped labels and method.
+
+    rows, wrong: the number of test rows, and a bit for each that is 1 if it is predicted wrongly, as base 64.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["flipped", "data", "method", *FIELDS])
-        for flipped, results in found.items():
-            for (data, method), splits in results.items():
-                for one in splits:
-                    values = [one.get(name, "") for name in FIELDS]
-                    writer.writerow([flipped, data, method, *(_short(value) for value in values)])
+        writer.writerow([*KEY, *FIELDS])
+        by_key = {tuple(json.loads(name)): result for name, result in stored.items()}
+        for key in sorted(by_key, key=lambda key: (key[2], key[0], key[1], key[3])):
+            writer.writerow([*key, *(_short(by_key[key].get(name, "")) for name in FIELDS)])
+
+
+def read_csv(path: Path) -> Stored:
+    """The results of such a file; none if there is no file."""
+    if not path.exists():
+        return {}
+    stored = {}
+    with open(path, encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            key = [row["data"], int(row["split"]), float(row["flipped"]), row["method"]]
+            values: dict[str, Any] = {name: float(row[name]) for name in NUMBERS if row[name]}
+            values |= {"rows": int(row["rows"])} if row.get("rows") else {}
+            stored[json.dumps(key)] = values | {name: row[name] for name in TEXTS if row.get(name)}
+    return stored
 
 
 def _short(value: Any) -> str:

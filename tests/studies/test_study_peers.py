@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -22,6 +23,7 @@ BITS = {  # test rows that are predicted wrongly
     "good": np.arange(16) < 2,
     "bad": np.arange(16) < 12,
 }
+PAGES = Path(__file__).parents[2] / "docs" / "studies"
 SETS = ("one", "two", "three", "four", "five")
 
 
@@ -35,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
         table["target"] = np.where(table["a"] + (table["c"] == "u") > 0, "yes", "no")
         table.to_csv(tmp_path / f"{name}.csv.gz", index=False)
         facts = {"name": name, "file": f"{name}.csv.gz", "task": "classification", "n_rows": 220}
-        listed.append({**facts, "categorical": [], "text_columns": ["c"]})
+        listed.append({**facts, "classes": {"yes": 110, "no": 110}, "categorical": [], "text_columns": ["c"]})
     (tmp_path / "DATASETS.json").write_text(json.dumps({"datasets": listed}))
     return tmp_path
 
@@ -57,6 +59,9 @@ def test_the_study_runs_and_resumes(folder, tmp_path, monkeypatch):
     assert (tmp_path / "out" / "peers-table-1-quick.png").exists()
     monkeypatch.setattr(peers, "run_unit", None)  # nothing is computed again
     assert peers.reproduce(request) == page
+    next((tmp_path / "out").glob("*.jsonl")).unlink()
+    assert peers.reproduce(request) == page  # from the CSV file
+    assert peers.reproduce(replace(request, render=True)) == page
 
 
 def test_half_of_the_data_sets_are_reported(folder):
@@ -92,11 +97,58 @@ def test_gaps_ranks_and_what_is_complete():
         result = {"error": bits.mean(), "log_loss": 0.5, "seconds": 1.0, "rows": 16, "wrong": wrong[name]}
         lines.found[json.dumps(["a", split, 0.0, name])] = result
     lines.found[json.dumps(["b", 0, 0.0, peers.PORTFOLIO])] = {"error": 0.5}  # without the other methods
-    page = Page(complete(lines, 0.0, ["a", "b"]), "error", set())
+    slow = {"error": 0.25, "seconds": 60.0}
+    lines.found[json.dumps(["a", 1, 0.0, peers.SLOW])] = slow  # not on all splits
+    page = Page(complete(lines.found, 0.0, ["a", "b"]), "error", set())
     assert page.sets == ["a"]
     gap = page.gap("a", peers.PORTFOLIO)
     assert (gap.best, gap.mine, gap.its) == ("good", 0.5, 0.125)
     assert gap.error == pytest.approx(np.sqrt(2 * 6) / 32)  # six rows differ, in both splits
     assert gap.is_behind(0.01)
     assert not gap.is_behind(0.2)
-    assert page.ranks.tolist() == [2.5, 2.5, 1.0, 4.0]
+    assert dict(zip(page.names, page.ranks, strict=True)) == {
+        peers.PORTFOLIO: 2.5,
+        peers.STACK: 2.5,
+        "good": 1.0,
+        "bad": 4.0,
+    }
+    assert page.ranks_among([page.names.index(name) for name in (peers.STACK, "good", "bad")]).tolist() == [2, 1, 3]
+    assert "| a | 0.2500 | 0.5000 | 0.5000 | good | 0.1250 | 60 |" in page.text()
+    for name in BITS:  # one of two splits has no rows
+        page.results["a", name][0].pop("wrong")
+    assert page.gap("a", peers.PORTFOLIO).error == pytest.approx(np.sqrt(6) / 16 / np.sqrt(2))
+    page.results["a", "good"][1].pop("wrong")
+    assert np.isnan(page.gap("a", peers.PORTFOLIO).error)
+
+
+def test_results_survive_the_csv_file(tmp_path):
+    values = {"error": 1 / 3, "log_loss": 0.5, "seconds": 1.25, "chosen": "a, 'b'", "rows": 3, "wrong": "oA=="}
+    stored = {json.dumps(["a", 1, 0.2, "one, two"]): values, json.dumps(["b", 0, 0.0, "three"]): {"mae": 2.0}}
+    path = tmp_path / "results.csv"
+    peers.write_csv(path, stored)
+    found = peers.read_csv(path)
+    assert {key: {**value, "error": pytest.approx(1 / 3)} for key, value in found.items() if "error" in value} == {
+        json.dumps(["a", 1, 0.2, "one, two"]): values
+    }
+    assert found[json.dumps(["b", 0, 0.0, "three"])] == {"mae": 2.0}
+    assert peers.read_csv(tmp_path / "none.csv") == {}
+
+
+def test_the_slow_method_is_run_on_small_data_sets():
+    small = {"name": "a", "n_rows": 300, "classes": {"u": 1, "v": 2}}
+    assert peers.Unit(small, 0, 0.0).has(peers.SLOW)
+    assert not peers.Unit(small, 1, 0.0).has(peers.SLOW)
+    assert not peers.Unit(small, 0, 0.2).has(peers.SLOW)
+    assert not peers.Unit({**small, "n_rows": 3_000}, 0, 0.0).has(peers.SLOW)
+    assert peers.Unit({**small, "n_rows": 3_000}, 1, 0.2).has("CatBoost")
+
+
+@pytest.mark.parametrize("table", ["table 1", "table 2"])
+def test_the_stored_pages_are_made_from_the_stored_results(table, tmp_path):
+    name = f"peers-{table.replace(' ', '-')}"
+    shutil.copy(PAGES / f"{name}.csv", tmp_path)
+    text = peers.reproduce(Request(table, False, tmp_path / "no data", tmp_path, render=True))
+    assert text == (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    summary = [line for line in text.split("## Clean labels")[0].splitlines() if line.startswith("| ")]
+    page = (PAGES / "peers.md").read_text(encoding="utf-8")
+    assert table == "table 2" or [line for line in summary if line not in page] == []
