@@ -20,8 +20,6 @@ DEFAULT_PEERS = ("linear", "hgb")  # in every comparison that does not name its 
 MANY_ROWS = 5_000  # from which the deepest trees come first
 VERY_MANY_ROWS = 20_000  # from which there are fewer rounds
 DEEPEST = 12
-WIDE = 50  # categories of a column from which trees take them in the order of their mean target
-ORDERED_FAMILIES = ("Trees", "RegressionTrees")
 QUICK_ROUNDS = 100
 Setting = dict[str, Any]  # parameters, as set_params takes them
 BALANCED: Setting = {"class_weight": "balanced"}
@@ -101,8 +99,6 @@ class Ours:
         voters = None if self.family is None else getattr(package, self.family)()
         model = getattr(package, self.estimator)(voters, **self.fixed)
         common = {"categorical_features": facts.categorical or None, "random_state": facts.seed, "n_jobs": 1}
-        if facts.widest >= WIDE and self.family in ORDERED_FAMILIES:
-            common["order_categories"] = WIDE
         return set_supported(model, common)
 
 

@@ -66,7 +66,7 @@ class Refits:
             return kind(named, weights=line.setting["weights"])
         if line.algorithm.peer:
             return Coded(line.algorithm, line.setting, self.seed, self.categorical_features, self.is_classifier)
-        model = line.algorithm.build(line.setting, Facts([], self.seed, self.rows.widest))
+        model = line.algorithm.build(line.setting, Facts([], self.seed))
         return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
 
     def fit_without(self, line: Line) -> Any:

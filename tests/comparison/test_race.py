@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
 
@@ -236,24 +235,6 @@ def test_the_code_of_the_winner_trains_the_winner():
     names: dict = {}
     exec(imports, names)
     assert eval(expression, names, {"X": X, "y": y}).digest_ == found.model.digest_
-
-
-@pytest.mark.parametrize(("n_towns", "task"), [(60, "binary"), (60, "regression"), (20, "binary")])
-def test_trees_take_very_many_categories_in_the_order_of_the_mean_target(n_towns, task, tmp_path):
-    rng = np.random.default_rng(0)
-    town = rng.permutation(np.arange(900) % n_towns)
-    X = pd.DataFrame({"town": [f"town {k:02}" for k in town], "x": rng.normal(size=900)})
-    score = rng.normal(size=n_towns)[town] + X["x"].to_numpy()
-    y, name = (score, "QuadBoost, trees") if task == "regression" else (score > 0, "AdaBoost, trees")
-    found = electorate.compare(X, y, algorithms=[name], n_jobs=1, quick=True, folds=2, folder=tmp_path / "c")
-    assert ("order_categories=50" in found.code) == (n_towns == 60)
-    assert bool(found.model.bins_.ranks) == (n_towns == 60)
-    imports, expression = found.code.split("; ")
-    names: dict = {}
-    exec(imports, names)
-    assert eval(expression, names, {"X": X, "y": y}).digest_ == found.model.digest_
-    stored = electorate.load(tmp_path / "c" / "winner.model")
-    assert np.array_equal(stored.predict(X), found.model.predict(X))
 
 
 def test_calibrated_probabilities_are_in_the_model_and_its_file(tmp_path):
