@@ -407,7 +407,7 @@ def test_a_mixed_cluster_is_refused_by_name(client: Any) -> None:
     odd = sorted(client.scheduler_info(n_workers=-1)["workers"])[1]
     try:
         client.run(pretend, name="electorate 0, NumPy 0, exp 0", workers=[odd])
-        refused(rf"and {odd} has electorate 0, NumPy 0", RuntimeError, (X, y), [60] * 4)
+        refused(rf"and {odd} has electorate 0, NumPy 0", RuntimeError, (X, y), [20] * 12)  # every worker has some
     finally:
         client.run(pretend)
     there(AdaBoostClassifier(n_estimators=2), (X, y), [60] * 4)

@@ -277,6 +277,7 @@ def test_nothing_of_a_fit_stays_on_the_estimator() -> None:
 
 def test_a_fit_that_would_not_fit_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = noisy()
+    monkeypatch.setattr(inputs, "ALWAYS_FREE", 0)  # the table is small
     monkeypatch.setattr(inputs, "free_memory", lambda: 2**20)
     with pytest.raises(MemoryError, match="GiB"):
         MedBoostRegressor(n_jobs=1).fit(*rows)
