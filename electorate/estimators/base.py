@@ -281,7 +281,7 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         self._refuse_monotone(family)
 
     def _refuse_monotone(self, family: Any) -> None:
-        if not self._keeps_monotone and any(map(is_monotone, getattr(family, "families", [family]))):
+        if not self._keeps_monotone and is_monotone(family):
             raise ValueError(
                 f"{type(self).__name__} does not keep trees monotone, since a step may be negative or depend on the "
                 "row: leave monotonic_cst=None, or use AdaBoost, Real AdaBoost, Logistic AdaBoost, QuadBoostRegressor "

@@ -16,10 +16,10 @@ from electorate.data.bins import Bins
 from electorate.messages import Change, Split, SplitArrays, StoredVoter
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
 from electorate.model.trace import Row, Trace
+from electorate.voters.leaves import FEW
 from electorate.voters.trees import Voter
 from electorate.voters.wrapped import LeafOutputs
 
-FEW = 100  # numbers that take less time in Python than in NumPy
 T = TypeVar("T")
 
 

@@ -60,7 +60,7 @@ def groups_of(model: Any, classes: AnyArray) -> list[Group]:
 def fit_classifier(model: Any, place: Any, outline: Outline, context: Any, data: tuple[Any, Any]) -> None:
     """Fit the model to the rows of a place."""
     inputs.refuse_many_labels(model, len(outline.classes))
-    if len(outline.classes) > 2 and any(map(is_monotone, getattr(model._family(), "families", [model._family()]))):
+    if len(outline.classes) > 2 and is_monotone(model._family()):
         raise ValueError(f"monotonic_cst is for two classes, and y has {len(outline.classes)}: leave it None")
     bench = BinBench(model, outline, place) if model._is_native else RowBench(model, outline, place.data)
     train(bench, groups_of(model, outline.classes), context, data)

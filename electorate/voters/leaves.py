@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from electorate import special
 
-FEW = 100  # leaves that take less time in Python than in NumPy
+FEW = 100  # outputs of leaves that take less time in Python than in NumPy
 
 
 def leaf_outputs(kind: str, sums: NDArray[np.int64], smoothing: float) -> NDArray[np.float64]:

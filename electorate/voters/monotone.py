@@ -21,8 +21,9 @@ SIGNS = (-1, 0, 1)
 
 
 def is_monotone(family: Any) -> bool:
-    """Whether a family of this package has such columns; scikit-learn's trees, which can be fitted, do not count."""
-    return getattr(family, "monotonic_cst", None) is not None and not hasattr(family, "fit")
+    """Whether a family of this package, or one of a union, has such columns. Trees of scikit-learn do not count."""
+    members = [one for one in getattr(family, "families", [family]) if not hasattr(one, "fit")]
+    return any(getattr(one, "monotonic_cst", None) is not None for one in members)
 
 
 def read_signs(monotonic_cst: Any, bins: Bins) -> Ints | None:

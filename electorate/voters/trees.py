@@ -554,8 +554,8 @@ class Trees(BinFamily):
     def exhaustive(self) -> bool:
         """Whether `best` finds the voter that classifies the most weight correctly."""
         all_columns = self.max_features in (None, 1.0) and not isinstance(self.max_features, int)
-        all_columns = all_columns and self.monotonic_cst is None
-        return self.max_depth == 1 and self.criterion == "edge" and self.min_samples_leaf == 1 and all_columns
+        all_splits = all_columns and self.min_samples_leaf == 1 and self.monotonic_cst is None
+        return self.max_depth == 1 and self.criterion == "edge" and all_splits
 
     def log_count(self, n: int, shape: Shape) -> float:
         """A provable bound on the logarithm of the number of labelings of n rows: trees of up to 2^depth - 1 splits.
