@@ -1,15 +1,16 @@
-"""The study of MedBoost: parts that do not overlap, choices by validation rows only, and a small run that goes on."""
+"""The study of MedBoost: parts that do not overlap, choices by validation rows only, and a small run that resumes."""
 
-import json
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from electorate import AdaBoostRegressor
 from electorate.studies import medboost as study
+from electorate.studies.request import Request
+from electorate.studies.runs import Outcome, Row, Unit, read_results
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (FOLDER / "DATASETS.json").exists(), reason="the data sets are not here")
@@ -52,22 +53,21 @@ def test_rounds_are_chosen_by_the_validation_rows() -> None:
     assert (figures["10"], figures["100"]) == (pytest.approx(errors["test"][9]), pytest.approx(errors["test"][-1]))
 
 
-def made_up(name: str, split: int, end: float, spoiled: float) -> dict[str, Any]:
-    figures = {"10": 2.0, "100": 1.5, "1000": end, "chosen": 1.0, "end": end, "T": 50.0, "rounds": 1000.0}
-    algorithms = ("MedBoost", "MedBoost, rho constant", "gradient boosting, least squares")
-    return {
-        "set": name,
-        "split": split,
-        "errors": dict.fromkeys(algorithms, figures),
-        "spoiled": {"MedBoost": spoiled, "gradient boosting, least squares": 2.0},
-        "intervals": {"MedBoost, conformal": [0.9, 3.0 + split]},
-    }
+def made_up(name: str, split: int, end: float, spoiled: float) -> list[Row]:
+    figures = {"10": 2.0, "100": 1.5, "1000": end, "end": end}
+    outcomes = [
+        Outcome(one, 1.0, 1.0, figures, voters=50)
+        for one in ("MedBoost", "MedBoost, rho constant", "AdaBoost.R2", study.SQUARES)
+    ]
+    outcomes += [Outcome(study.OUTLIERS + "MedBoost", spoiled, 1.0), Outcome(study.OUTLIERS + study.SQUARES, 2.0, 1.0)]
+    outcomes += [Outcome(study.INTERVALS + "MedBoost, conformal", 0.1, 1.0, {"width": 3.0 + split})]
+    return [Row(Unit("1", name, split), one, "a commit") for one in outcomes]
 
 
-def test_the_report_counts_what_holds_and_names_what_does_not() -> None:
-    results = [made_up("abalone", split, 1.04, 1.2) for split in (0, 1)]
-    results += [made_up("concrete", split, 1.2, 2.5) for split in (0, 1)]
-    text = study.report(results, 1000)
+def test_the_page_counts_what_holds_and_names_what_does_not() -> None:
+    rows = [row for split in (0, 1) for row in made_up("abalone", split, 1.04, 1.2)]
+    rows += [row for split in (0, 1) for row in made_up("concrete", split, 1.2, 2.5)]
+    text = "\n".join(study.report(rows, 1000))
     assert "MedBoost: below 5% on 1 of 2; not on concrete." in text
     assert "rises less than that of least-squares boosting on 1 of 2; not on concrete." in text
     assert "| abalone | 90.0% | 3.5 (0.5) |" in text
@@ -75,17 +75,18 @@ def test_the_report_counts_what_holds_and_names_what_does_not() -> None:
 
 
 @needs_data
-def test_a_small_run_goes_on_where_it_ended(tmp_path: Path) -> None:
-    stored = tmp_path / "medboost.jsonl"
-    names = ["auto_mpg"]
-    first = study.study(names, FOLDER, 1, 10, stored, most=120)
-    lines = stored.read_text()
-    results = study.study(names, FOLDER, 2, 10, stored, most=120)
-    assert stored.read_text().startswith(lines)
-    assert len(results) == 2
-    assert results[:1] == [json.loads(line)[1] for line in lines.splitlines()] == json.loads(json.dumps(first))
-    text = study.report(results, 10)
-    assert all(name in text for name in (*names, "AdaBoost.R2", "linear cost", "quantile boosting"))
-    for one in results:
-        assert all(np.isfinite(list(figures.values())).all() for figures in one["errors"].values())
-        assert all(0.5 <= coverage <= 1 and width > 0 for coverage, width in one["intervals"].values())
+def test_a_small_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "QUICK", study.Plan(1, 10, 120))
+    request = Request("table 1", True, FOLDER, tmp_path, ("auto_mpg",))
+    text = "\n".join(study.reproduce(request))
+    stored = request.results("locmedboost")
+    first, before = read_results(stored), stored.read_text(encoding="utf-8")
+    assert all(name in text for name in ("auto_mpg", "AdaBoost.R2", "linear cost", "quantile boosting"))
+    assert all(np.isfinite(row.outcome.error) for row in first)
+    outside = [row.outcome for row in first if row.outcome.algorithm.startswith(study.INTERVALS)]
+    assert len(outside) >= 3
+    assert all(one.error <= 0.5 and one.chosen["width"] > 0 for one in outside)
+    study.reproduce(replace(request, repeats=2))
+    assert stored.read_text(encoding="utf-8").startswith(before)
+    assert len(read_results(stored)) == 2 * len(first)
+    assert "\n".join(study.reproduce(replace(request, render=True))) != text
