@@ -288,9 +288,9 @@ def report(rows: list[Row], rounds: int) -> list[str]:
         f"nu {_values(ADAPTIVE, 'nu')}, or constant {_values(CONSTANT, 'rho')}; linear cost, on the first "
         f"{LINEAR_SPLITS} splits only: adaptive with nu {_values(LINEAR, 'nu')}). Then the number of rounds T is "
         f"chosen among {rounds:,}, as for the other algorithms. Errors are mean absolute errors on the test rows, in "
-        "units of the target, with standard errors over the splits. A run that stops early counts with its last round. The "
-        "grids of eps and rho were chosen after looking at curves (also of test errors) of the first split of abalone, "
-        "concrete and friedman1, and at trials on auto_mpg. This split is included below.",
+        "units of the target, with standard errors over the splits. A run that stops early counts with its last round. "
+        "The grids of eps and rho were chosen after looking at curves (also of test errors) of the first split of "
+        "abalone, concrete and friedman1, and at trials on auto_mpg. This split is included below.",
         "",
         provenance(rows),
         "",
