@@ -6,6 +6,7 @@ one of our splits stands for it.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from electorate.studies.request import markdown_table
+from electorate.studies.request import Floats, markdown_table
 from electorate.studies.runs import Row
 
 NOT_RUN = "not run"
@@ -234,6 +235,45 @@ def _tail(mean: float, error: float, splits: int) -> float:
     if splits < TESTED or error == 0:
         return 0.5
     return float(student.cdf(mean / error, splits - 1))
+
+
+def lowest_lines(table: StudyTable, rows: Sequence[Row], level: float) -> list[str]:
+    """The algorithm with the lowest error on every data set, and those not significantly different from it."""
+    lines, lowest, equal = [], Counter[str](), Counter[str]()
+    for data in table.published:
+        errors = _common_errors(table, rows, data)
+        if len(errors) < TESTED:
+            continue
+        best = int(np.argmin(errors.mean(axis=0)))
+        gaps = errors - errors[:, [best]]
+        deviations = gaps.std(axis=0, ddof=1) / math.sqrt(len(gaps))
+        tails = [_tail(mean, error, len(gaps)) for mean, error in zip(gaps.mean(axis=0), deviations, strict=True)]
+        same = [name for name, tail in zip(table.algorithms, tails, strict=True) if 2 * min(tail, 1 - tail) >= level]
+        lowest[table.algorithms[best]] += 1
+        equal.update(same)
+        others = [name for name in same if name != table.algorithms[best]]
+        lines.append([data, len(errors), table.algorithms[best], ", ".join(others) or "-"])
+    if not lines:
+        return []
+    text = (
+        f"The algorithm with the lowest mean error over the splits that were run with all algorithms (at least "
+        f"{TESTED}), and those that a two-sided paired t-test does not find different from it at {level:.0%}: the "
+        "shaded cells of the paper."
+    )
+    every = [[name, lowest[name], f"{equal[name]} of {len(lines)}"] for name in table.algorithms]
+    tested = markdown_table("data set | splits | lowest | not significantly different", lines, "lrll")
+    counts = markdown_table("algorithm | lowest | lowest or not different", every, "lrr")
+    return [text, "", *tested, "", *counts, ""]
+
+
+def _common_errors(table: StudyTable, rows: Iterable[Row], data: str) -> Floats:
+    """[split, algorithm], in percent, of the splits that were run with all algorithms of the table."""
+    by_split: dict[int, dict[str, float]] = {}
+    for row in rows:
+        if row.unit[:2] == (table.key, data):
+            by_split.setdefault(row.unit.split, {})[row.outcome.algorithm] = 100 * row.outcome.error
+    whole = [found for found in by_split.values() if len(found) == len(table.algorithms)]
+    return np.array([[found[name] for name in table.algorithms] for found in whole])
 
 
 def paired_test_lines(

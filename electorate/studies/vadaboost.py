@@ -31,7 +31,15 @@ from electorate import (
 )
 from electorate.studies import vadaboost_figures as figures
 from electorate.studies.binary_sets import BinarySet, Source, doubt, entry, read_set
-from electorate.studies.pages import Published, StudyTable, doubt_lines, introduction, order_lines, table_lines
+from electorate.studies.pages import (
+    Published,
+    StudyTable,
+    doubt_lines,
+    introduction,
+    lowest_lines,
+    order_lines,
+    table_lines,
+)
 from electorate.studies.request import Request
 from electorate.studies.runs import Outcome, Row, Unit, results_of
 
@@ -290,4 +298,5 @@ def page(request: Request, rows: list[Row]) -> str:
     for table in every:
         pairs = [(name, "AdaBoost") for name in table.algorithms[1:]]
         lines += [*table_lines(table, rows), *order_lines(table, rows, pairs, LEVEL)]
+        lines += lowest_lines(table, rows, LEVEL)
     return "\n".join([*lines, *doubt_lines(every)])

@@ -10,6 +10,7 @@ from electorate.studies.pages import (
     Published,
     StudyTable,
     cells_of,
+    lowest_lines,
     once,
     order_lines,
     paired_difference,
@@ -82,3 +83,16 @@ def test_two_splits_have_no_t_test() -> None:
     few = [row for row in ROWS if row.unit.split < 2]
     assert paired_test_lines(TABLE, few, [("A", "B")], 0.02) == []
     assert "| 0 / 0 |" in order_lines(TABLE, few, [("A", "B")], 0.5)[-2]
+
+
+def test_the_lowest_error_and_those_that_are_not_different_from_it() -> None:
+    """B is worse at 1%; C differs from A on one split only. A split without C does not count."""
+    third = (0.11, 0.12, 0.14, 0.12)
+    rows = [*ROWS, *(Row(Unit("1", "one", k), Outcome("C", error, 1.0), "abc") for k, error in enumerate(third))]
+    printed = {"one": once(1.0, 2.0, 3.0), "two": once(1.0, 2.0, 3.0)}
+    table = StudyTable("Table 1", "1", ("A", "B", "C"), printed, TABLE.doubts)
+    assert ttest_rel(ERRORS["A"][:4], ERRORS["B"][:4]).pvalue < 0.01 < ttest_rel(ERRORS["A"][:4], third).pvalue
+    lines = lowest_lines(table, rows, 0.01)
+    assert "| one | 4 | A | C |" in lines
+    assert lines[-4:-1] == ["| A | 1 | 1 of 1 |", "| B | 0 | 0 of 1 |", "| C | 0 | 1 of 1 |"]
+    assert lowest_lines(table, ROWS, 0.01) == []
