@@ -23,14 +23,16 @@ from sklearn.model_selection import StratifiedKFold
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules
 from electorate.simulate import XD6, Bits, LEDEven, Parity
 from electorate.studies import adaboost_r_figures as figures
+from electorate.studies import adaboost_r_illustrations as illustrations
 from electorate.studies.binary_sets import BinarySet, Source, doubt, read_set
 from electorate.studies.pages import TIED, StudyTable, cells_of, doubt_lines, introduction, once, table_lines
 from electorate.studies.request import Request, markdown_table
 from electorate.studies.runs import Outcome, Row, Unit, results_of
 
-OFFERS = {"figure 4": "test errors on 25 domains after 10 and 50 rounds, and XD6 with larger rules", **figures.OFFERS}
+OFFERS = {"figure 4": "test errors on 25 domains after 10 and 50 rounds, and XD6 with larger rules"}
+OFFERS |= figures.OFFERS | illustrations.OFFERS
 NEEDS_DATA = ("figure 4",)
-WHOLE = ("all", *figures.OFFERS)
+WHOLE = ("all", *illustrations.OFFERS, *figures.OFFERS)
 MODELS = {"D": AdaBoostClassifier, "U": AdaBoostRClassifier, "T": RealAdaBoostClassifier}
 ROUNDS = (10, 50)
 AFTERWARDS = ("survival", "alive_at_1", "group", "mult")  # of Echocardio: the first two are known after the label
@@ -168,8 +170,9 @@ def stage_errors(model: Any, train: BinarySet, test: BinarySet, rounds: list[flo
 
 def reproduce(request: Request) -> str:
     """For `electorate reproduce adaboost_r`: runs what is not stored yet and returns the page."""
-    if request.what != "figure 4" and request.what.startswith("figure"):
-        return figures.reproduce(request)
+    for module in (figures, illustrations):
+        if request.what in module.OFFERS:
+            return str(module.reproduce(request))
     make = partial(cross_validate, folder=request.data, plan=QUICK if request.quick else PAPER)
     return page(request, results_of(request, "adaboost_r", units(request), make))
 

@@ -27,6 +27,8 @@ from electorate.studies.adaboost_r_figures import (
     together,
     whole_law,
 )
+from electorate.studies.adaboost_r_illustrations import QUICK as FEW_ROUNDS
+from electorate.studies.adaboost_r_illustrations import RATES, THETAS, local_graphs, stages
 from electorate.theory.margins import Margins
 
 mpl.use("Agg")
@@ -120,6 +122,27 @@ def test_the_sweep_counts_what_the_paper_says() -> None:
             assert sum(fact["lowest"] for fact in mine[at : at + 3]) >= 1 - 1e-9  # somebody is lowest everywhere
         line = next(line for line in lines if line.startswith(f"| {domain} | {r} |"))
         assert line.split("|")[3:5] == [f" {len(mine) // 3} ", f" {wins / (len(mine) // 3):.0%} "]
+
+
+def test_figure_2_the_bound_moves_to_the_right() -> None:
+    """Theorem 1 for every theta; recomputed from the votes and the edges of the model itself."""
+    few, many = stages(FEW_ROUNDS)
+    X, y = XD6(noise=0.0).sample(FEW_ROUNDS.rows, 0)
+    model = AdaBoostRClassifier(Rules(FEW_ROUNDS.max_terms), n_estimators=many.rounds).fit(X, y)
+    scores = np.where(y == 1, 1, -1) * model.decision_function(X)
+    observed = [np.mean(np.tanh(scores / 2) <= theta) for theta in THETAS.tolist()]
+    np.testing.assert_allclose(many.margins.margin_error(THETAS), observed, atol=1e-12)
+    factor = np.exp(-0.5 * np.sum(model.history_["edge"] ** 2))
+    np.testing.assert_allclose(many.bound, np.maximum(1, (1 + THETAS) / (1 - THETAS)) * factor)
+    assert few.violations == many.violations == 0
+    assert np.all(many.bound < few.bound)
+
+
+def test_figure_3_has_stairs_where_the_paper_says() -> None:
+    for rate, graph in local_graphs().items():
+        assert sorted(graph.values) == pytest.approx([2 * rate - 1, 1 - 2 * rate])
+        assert graph.margin_error([-1.0, 0.0, 1.0]) == pytest.approx([0, rate, 1])
+    assert set(local_graphs()) == set(RATES)
 
 
 def test_the_command_writes_a_picture_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

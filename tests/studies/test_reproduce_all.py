@@ -11,6 +11,7 @@ from electorate.cli import main
 from electorate.commands.reproduce import PAPERS
 from electorate.studies import adaboost_r, deepboost, quadboost, vadaboost
 from electorate.studies import deepboost_choice as choice
+from electorate.studies import deepboost_complexities as complexities
 from electorate.studies import deepboost_readings as readings
 from electorate.studies.runs import FIELDS, read_results
 
@@ -25,10 +26,11 @@ TABLES = {  # the algorithms of every table
         **deepboost.ALGORITHMS,
         readings.TABLE: OTHER_READINGS,
         **{key: deepboost.ALGORITHMS[table] for key, table in choice.TABLES.items()},
+        **dict.fromkeys(complexities.TABLES, (complexities.ALGORITHM,)),
     },
     "adaboost_r": {"4": adaboost_r.ALGORITHMS, "4.1": adaboost_r.LARGER_ALGORITHMS},
 }
-PICTURES = ("adaboost_r-figure-5", "adaboost_r-figure-6", "deepboost-figure-3", "deepboost-figure-4")
+PICTURES = (*(f"adaboost_r-figure-{number}" for number in (2, 3, 5, 6)), "deepboost-figure-3", "deepboost-figure-4")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def test_pages_are_rendered_from_stored_results(out: Path, tmp_path: Path, capsy
 def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--data", str(DATA), "--out", str(tmp_path / "out")]
     assert main(["reproduce", "all", "--list"]) == 0
-    assert capsys.readouterr().out.count("deepboost --table") == 7
+    assert capsys.readouterr().out.count("deepboost --table") == 10
     for wrong in (["--table", "7"], ["--figure", "1"], ["--table", "1", "--sets", "nowhere"]):
         assert main(["reproduce", "quadboost", *wrong, *where]) == 1
     assert "it has australian, balance" in capsys.readouterr().err
